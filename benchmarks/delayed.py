@@ -1,4 +1,4 @@
-"""The delayed room: policies against a Python loop, and delays of any length."""
+"""The delayed setting: policies against a Python loop, and delays of any length."""
 
 import math
 import random
@@ -19,7 +19,7 @@ from keyhole.delayed import (
 )
 
 MEANS = [0.5, 0.6]
-ROUNDS = 20  # horizons are so many times those of other rooms: phases are long
+ROUNDS = 20  # horizons are so many times those of other settings: phases are long
 POLICIES = {
     "ODAAF": (ODAAF(expected_delay=2), "anonymous"),
     "ODAAFB": (ODAAFB(expected_delay=2, bound=4), "anonymous"),
@@ -91,7 +91,7 @@ def python_qpmd(means, horizon, seed):
 
 
 def rows(size):
-    """Yield all lines of the room."""
+    """Yield all lines of the setting."""
     horizon = ROUNDS * size.horizon
     rounds = horizon * max(4, size.replications // ROUNDS)
     for name, (policy, feedback) in POLICIES.items():

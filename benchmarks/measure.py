@@ -1,4 +1,4 @@
-"""Timing: pairs taken in turn, medians of their ratios; what all rooms share."""
+"""Timing: pairs taken in turn, medians of their ratios; what all settings share."""
 
 import os
 import statistics

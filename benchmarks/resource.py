@@ -1,4 +1,4 @@
-"""The resource room: RCUCB against NumPy and a Python loop, the other policies, long lists."""
+"""The resource setting: RCUCB against NumPy and a Python loop, the other policies, long lists."""
 
 import math
 import random
@@ -43,7 +43,7 @@ POLICIES = {
     "FixedLimit": FixedLimit(limit=1.0),
 }
 FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")
-# A round costs 0.2 to 3 us: this share of the other rooms' replications takes as long.
+# A round costs 0.2 to 3 us: this share of the other settings' replications takes as long.
 _SHARE = 5
 
 

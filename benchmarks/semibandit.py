@@ -118,7 +118,7 @@ def _as_tuple(items):
 
 
 def rows(size):
-    """Yield all lines of the room."""
+    """Yield all lines of the setting."""
     for name, (policy, problem) in POLICIES.items():
         ours, rounds = player(policy, problem, size)
         ours()

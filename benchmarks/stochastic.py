@@ -1,4 +1,4 @@
-"""The stochastic room: policies against NumPy and a Python loop."""
+"""The stochastic setting: policies against NumPy and a Python loop."""
 
 import math
 import random
@@ -144,7 +144,7 @@ def _plain(means, horizon, seed, bound):
 
 
 def rows(size):
-    """Yield all lines of the room."""
+    """Yield all lines of the setting."""
     rounds = size.horizon * size.replications
     for name, policy in POLICIES.items():
         ours = player(policy, size)

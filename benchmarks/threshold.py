@@ -1,4 +1,4 @@
-"""The threshold room: policies against NumPy and a Python loop, K = 5, m = 10."""
+"""The threshold setting: policies against NumPy and a Python loop, K = 5, m = 10."""
 
 import math
 import random
@@ -141,7 +141,7 @@ def _plain(survival, horizon, seed, order, *, censored):
 
 
 def rows(size):
-    """Yield all lines of the room."""
+    """Yield all lines of the setting."""
     rounds = size.horizon * size.replications
     for name, (policy, feedback, order) in POLICIES.items():
         ours = player(policy, feedback, order, size)

@@ -1,4 +1,4 @@
-"""The thresholding room: every policy against NumPy and a Python loop, threads, many arms."""
+"""The thresholding setting: every policy against NumPy and a Python loop, threads, many arms."""
 
 import statistics
 import time
@@ -75,6 +75,6 @@ def scaling(size):
 
 
 def rows(size):
-    """Yield all lines of the room."""
+    """Yield all lines of the setting."""
     yield from against_yardsticks(size)
     yield from scaling(size)

@@ -14,11 +14,11 @@ import pytest
 
 import benchmarks.__main__
 from benchmarks import command_runs, cpp, measure, start_time, study, targets
-from benchmarks import delayed as delayed_room
-from benchmarks import resource as resource_room
-from benchmarks import semibandit as semibandit_room
-from benchmarks import stochastic as stochastic_room
-from benchmarks import threshold as threshold_room
+from benchmarks import delayed as delayed_setting
+from benchmarks import resource as resource_setting
+from benchmarks import semibandit as semibandit_setting
+from benchmarks import stochastic as stochastic_setting
+from benchmarks import threshold as threshold_setting
 from benchmarks import thresholding_yardsticks as yardsticks
 from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
@@ -27,7 +27,7 @@ from keyhole.thresholding import Problem
 from tests.play.test_cluster_jobs import Inline
 
 SHORT = measure.Size(horizon=10, replications=8, python_replications=1, repeats=1)
-# For rooms that play up to a thousand times as many rounds, too, or with 200 arms.
+# For settings that play up to a thousand times as many rounds, too, or with 200 arms.
 SHORTER = dataclasses.replace(SHORT, horizon=1, replications=2)
 # For problems of 1,000 arms, of which each is to be pulled once.
 LONGER = measure.Size(horizon=100, replications=8, python_replications=1, repeats=1)
@@ -38,7 +38,7 @@ def interpreted(monkeypatch):
     """Have kernels interpreted, also by processes that are started: little is played."""
     monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
     # A kernel by itself would be compiled: it is looked at how it is called.
-    monkeypatch.setattr(semibandit_room, "fresh_copy", lambda kernel: signature(kernel).bind)
+    monkeypatch.setattr(semibandit_setting, "fresh_copy", lambda kernel: signature(kernel).bind)
 
 
 @pytest.mark.slow
@@ -59,11 +59,11 @@ def test_the_quick_table_has_every_row():
 
 NAMES = (
     *POLICIES,
-    *semibandit_room.POLICIES,
-    *stochastic_room.POLICIES,
-    *threshold_room.POLICIES,
-    *resource_room.POLICIES,
-    *delayed_room.POLICIES,
+    *semibandit_setting.POLICIES,
+    *stochastic_setting.POLICIES,
+    *threshold_setting.POLICIES,
+    *resource_setting.POLICIES,
+    *delayed_setting.POLICIES,
 )
 
 
@@ -92,11 +92,11 @@ def test_the_promises_are_measured(interpreted, part):
 
 
 @pytest.mark.filterwarnings("ignore:.* the horizon of:UserWarning")
-@pytest.mark.parametrize("room", BUILT_IN)
-def test_each_policy_of_a_room_is_measured(interpreted, room):
-    module = importlib.import_module(f"benchmarks.{room}")
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_each_policy_of_a_setting_is_measured(interpreted, setting):
+    module = importlib.import_module(f"benchmarks.{setting}")
     sizes = {"thresholding": LONGER, "resource": SHORTER, "semibandit": SHORTER}
-    text = check(module.rows(sizes.get(room, SHORT)))
+    text = check(module.rows(sizes.get(setting, SHORT)))
     for name in module.POLICIES:
         assert f"{name}: Keyhole" in text
 
@@ -174,29 +174,29 @@ def test_yardsticks_do_the_same_work(name, horizon, replications):
 
 @pytest.mark.parametrize(("horizon", "replications"), SIZES)
 @pytest.mark.parametrize("name", ["UCB1", "KLUCB"])
-def test_yardsticks_of_the_stochastic_room_do_the_same_work(name, horizon, replications):
-    problem = stochastic_room.Problem(stochastic_room.MEANS)
+def test_yardsticks_of_the_stochastic_setting_do_the_same_work(name, horizon, replications):
+    problem = stochastic_setting.Problem(stochastic_setting.MEANS)
     same_regret(
-        stochastic_room, name, problem, stochastic_room.POLICIES[name], horizon, replications
+        stochastic_setting, name, problem, stochastic_setting.POLICIES[name], horizon, replications
     )
 
 
 @pytest.mark.parametrize(("horizon", "replications"), SIZES)
 @pytest.mark.parametrize("name", ["DKWUCB", "OPTIM", "KaplanMeierUCB"])
-def test_yardsticks_of_the_threshold_room_do_the_same_work(name, horizon, replications):
-    policy, feedback, order = threshold_room.POLICIES[name]
-    survival = threshold_room.SURVIVAL
-    problem = threshold_room.Problem(survival, feedback=feedback, order=order)
-    same_regret(threshold_room, name, problem, policy, horizon, replications)
+def test_yardsticks_of_the_threshold_setting_do_the_same_work(name, horizon, replications):
+    policy, feedback, order = threshold_setting.POLICIES[name]
+    survival = threshold_setting.SURVIVAL
+    problem = threshold_setting.Problem(survival, feedback=feedback, order=order)
+    same_regret(threshold_setting, name, problem, policy, horizon, replications)
 
 
-def same_regret(room, name, problem, policy, horizon, replications):
-    """Check that a room's yardsticks come to the regret of its policy."""
-    instance = room.MEANS if hasattr(room, "MEANS") else room.SURVIVAL
+def same_regret(setting, name, problem, policy, horizon, replications):
+    """Check that a setting's yardsticks come to the regret of its policy."""
+    instance = setting.MEANS if hasattr(setting, "MEANS") else setting.SURVIVAL
     curves = simulate(problem, {"it": policy}, horizon=horizon, replications=replications, seed=2)
     mean, error = curves.mean("it", "regret")[0], curves.std_error("it", "regret")[0]
-    plain = getattr(room, f"python_{name.lower()}")
-    vectorised = getattr(room, f"numpy_{name.lower()}")
+    plain = getattr(setting, f"python_{name.lower()}")
+    vectorised = getattr(setting, f"numpy_{name.lower()}")
     for sample in (
         np.array([plain(instance, horizon, i) for i in range(300)]),
         # All its replications share one order of thresholds: several runs, to average over that.
@@ -214,9 +214,9 @@ def same_regret(room, name, problem, policy, horizon, replications):
 )
 @pytest.mark.parametrize("name", ["MPTS", "CTS"])
 def test_loops_on_semi_bandits_do_the_same_work(name, horizon, replications):
-    policy, problem = semibandit_room.POLICIES[name]
+    policy, problem = semibandit_setting.POLICIES[name]
     curves = simulate(problem, {"it": policy}, horizon=horizon, replications=replications)
-    loop = getattr(semibandit_room, f"python_{name.lower()}")
+    loop = getattr(semibandit_setting, f"python_{name.lower()}")
     found = np.array([loop(problem, horizon, i) for i in range(min(300, replications))])
     error = np.hypot(curves.std_error("it", "regret")[-1], found.std() / np.sqrt(len(found)))
     assert abs(curves.mean("it", "regret")[-1] - found.mean()) < 5 * error

@@ -15,7 +15,7 @@ from keyhole.experiment.settings import BUILT_IN, find_setting
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-POLICIES = [policy for room in BUILT_IN for policy in find_setting(room).policies.values()]
+POLICIES = [policy for setting in BUILT_IN for policy in find_setting(setting).policies.values()]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
@@ -73,13 +73,13 @@ def test_a_policy_is_where_a_reader_looks_for_it(policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
-def test_a_policy_is_tested_in_its_room(policy):
+def test_a_policy_is_tested_in_its_setting(policy):
     tests = "".join(p.read_text() for p in (ROOT / "tests" / policy.setting.name).glob("*.py"))
     assert re.search(rf"\b{policy.__name__}\(", tests)
 
 
 @pytest.mark.parametrize("setting_entry", BUILT_IN)
-def test_every_policy_in_a_rooms_folder_is_listed_by_the_room(setting_entry):
+def test_every_policy_in_a_settings_folder_is_listed_by_the_setting(setting_entry):
     files = (ROOT / "src" / "keyhole" / setting_entry / "policies").glob("*.py")
     assert {p.stem for p in files} - {"__init__"} == {
         policy.__module__.rpartition(".")[2]
@@ -88,7 +88,7 @@ def test_every_policy_in_a_rooms_folder_is_listed_by_the_room(setting_entry):
 
 
 @pytest.mark.parametrize("setting_entry", BUILT_IN)
-def test_all_rooms_have_the_same_files(setting_entry):
+def test_all_settings_have_the_same_files(setting_entry):
     folder = ROOT / "src" / "keyhole" / setting_entry
     for name in (
         "setting",
@@ -104,7 +104,7 @@ def test_all_rooms_have_the_same_files(setting_entry):
 
 
 @pytest.mark.parametrize("setting_entry", BUILT_IN)
-def test_a_room_has_its_pages_tests_and_benchmark(setting_entry):
+def test_a_setting_has_its_pages_tests_and_benchmark(setting_entry):
     for path in (
         f"docs/{setting_entry}.md",
         f"tests/reference/{setting_entry}.py",

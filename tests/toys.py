@@ -14,7 +14,7 @@ class ArmsOnly:
 
 
 class Toy(Problem):
-    """A problem made of a world and numbers."""
+    """A problem made of an environment and numbers."""
 
     environment = setting = None
 

@@ -8,7 +8,7 @@ import pytest
 
 from keyhole import Metric, parameter, simulate, threshold
 from keyhole.contract.environment import Environment
-from keyhole.contract.kernel_signatures import GUARD, IMAGINE, POLICY, WORLD, signature_table
+from keyhole.contract.kernel_signatures import ENVIRONMENT, GUARD, IMAGINE, POLICY, signature_table
 from keyhole.contract.policy import Policy as AnyPolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, float_array, int_array, integer
@@ -370,7 +370,7 @@ def test_an_index_that_is_not_a_number_is_refused():
         simulate(PROBLEM, [Blind()], horizon=10, replications=1, checked=True)
 
 
-@pytest.mark.parametrize("rules", [POLICY, (IMAGINE,), WORLD, (GUARD,)])
+@pytest.mark.parametrize("rules", [POLICY, (IMAGINE,), ENVIRONMENT, (GUARD,)])
 def test_the_documentation_shows_the_grammar(rules):
     page = Path(__file__).parents[2] / "docs" / "contract.md"
     assert signature_table(rules) in page.read_text()

@@ -137,7 +137,7 @@ def test_licence_notice_is_shipped_in_full(notice: str, phrase: str) -> None:
     assert "WARRANTIES" in text.upper()
 
 
-def test_importing_the_data_room_does_not_import_pyarrow() -> None:
+def test_importing_the_data_package_does_not_import_pyarrow() -> None:
     code = "import sys, keyhole.data; sys.exit('pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

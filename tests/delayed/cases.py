@@ -3,7 +3,7 @@
 from dataclasses import MISSING, fields
 
 from keyhole.delayed import QPMD
-from keyhole.draws.streams import WORLD, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.experiment import settings
 from tests.reference import delayed as reference
 
@@ -23,8 +23,8 @@ NAMED = [policy for policy in POLICIES if policy.works_with == ("named",)]
 
 
 def drawer(problem, seed, replication):
-    """Return reward and delay of the n-th pull of an arm, as the world of `Problem` draws them."""
-    rng, delay = stream(seed, replication, WORLD), problem.delay
+    """Return reward and delay of an arm's n-th pull, as the environment of `Problem` draws them."""
+    rng, delay = stream(seed, replication, ENVIRONMENT), problem.delay
 
     def draw(arm, pull):
         seek(rng, arm, pull)

@@ -73,7 +73,7 @@ def test_moments_and_chances_are_those_of_scipy(delay, distribution):
         assert abs((found == k).mean() - chance) <= 5 * error
 
 
-def test_the_half_normal_law_is_rounded_down():
+def test_the_half_normal_distribution_is_rounded_down():
     delay, whole = HalfNormal(5.0), np.arange(0, 60)
     chances = np.diff(stats.halfnorm(scale=5.0).cdf(np.arange(0, 61)))
     mean = (whole * chances).sum()
@@ -82,7 +82,7 @@ def test_the_half_normal_law_is_rounded_down():
     assert delay.mean < 5.0 * math.sqrt(2 / math.pi)
 
 
-def test_empirical_laws_are_values():
+def test_empirical_distributions_are_values():
     assert Empirical([1, 2]) == Empirical([1, 2]) != Empirical([2, 1])
     assert hash(Empirical([1, 2])) == hash(Empirical([1, 2]))
     assert repr(Empirical([1, 2])) == "Empirical(2 delays, mean 1.5)"

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.interpreted
 
 
 def told(problem, rounds, seed=5):
-    """Return what arrives in each round while arms are pulled in turn, as the world says."""
+    """Return what arrives in each round while arms are pulled in turn, as the environment says."""
     environment, found = InteractiveEnvironment(problem, seed=seed, horizon=rounds), []
     for t in range(rounds):
         environment.observe()

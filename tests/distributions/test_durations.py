@@ -1,4 +1,4 @@
-"""Laws of durations."""
+"""Distributions of durations."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_a_run_takes_what_it_consumes_up_to_its_limit():
     assert distribution.draw(limit=2.0, consumption=0.0, exceeded=1) == 2.0
 
 
-def test_laws_that_share_a_kernel_share_its_machine_code():
+def test_distributions_that_share_a_kernel_share_its_machine_code():
     assert Scaled(Exponential(1), arms=[1]).draw is Scaled(Exponential(2), arms=[1, 2]).draw
 
 
@@ -89,5 +89,5 @@ def test_what_is_not_allowed_is_refused(make, message):
         make()
 
 
-def test_other_laws_serve_too():
+def test_other_distributions_serve_too():
     assert parse_duration(Bernoulli(0.5)).mean == 0.5

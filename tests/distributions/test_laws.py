@@ -28,7 +28,7 @@ DRAWS = 10_000
 
 
 def draws(draw, numbers, count=DRAWS, arm=0):
-    """Return what a kernel draws, as worlds draw it: each from a stretch of its own."""
+    """Return what a kernel draws, as environments draw it: each from a stretch of its own."""
     rng, found = stream(11), []
     for n in range(count):
         seek(rng, arm, n)
@@ -70,7 +70,7 @@ def test_draws_have_the_moments_and_keep_within_the_ends(distribution):
 
 
 @pytest.mark.parametrize("name", ["narrow", "wide", "outside"])
-def test_truncated_normal_draws_follow_their_law(name):
+def test_truncated_normal_draws_follow_their_distribution(name):
     distribution = LAWS[name]
     low, high = (
         -distribution.centre / distribution.scale,
@@ -87,7 +87,7 @@ def test_both_ways_to_propose_are_used():
     assert LAWS["wide"].numbers[2] == 1
 
 
-def test_beta_draws_follow_their_law():
+def test_beta_draws_follow_their_distribution():
     distribution = LAWS["beta"]
     assert (
         stats.kstest(
@@ -145,7 +145,7 @@ def test_a_continuous_table_knows_its_density():
     assert table.density(np.array([-1.0, 1e9])).tolist() == [0.0, 0.0]
 
 
-def test_several_laws_share_one_kernel():
+def test_several_distributions_share_one_kernel():
     distributions = [Bernoulli(0.3), Replay([0.5, 0.75]), Bernoulli(1.0)]
     found = combine_distributions(distributions)
     for distribution, row in zip(distributions, found.rows, strict=True):
@@ -158,7 +158,7 @@ def test_several_laws_share_one_kernel():
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
-def test_no_two_parts_of_a_world_have_one_name_for_two_things(setting):
+def test_no_two_parts_of_an_environment_have_one_name_for_two_things(setting):
     for environment in find_setting(setting).environments:
         names = [
             n for base in environment.__mro__ for n, v in vars(base).items() if isinstance(v, Field)
@@ -166,7 +166,7 @@ def test_no_two_parts_of_a_world_have_one_name_for_two_things(setting):
         assert len(set(names)) == len(names), environment
 
 
-def test_laws_of_one_kind_have_the_kernel_of_that_kind():
+def test_distributions_of_one_kind_have_the_kernel_of_that_kind():
     assert combine_distributions([Bernoulli(0.3), Bernoulli(0.4)]).draw is Bernoulli.draw
     assert one_of((Bernoulli.draw, Beta.draw)) is one_of((Bernoulli.draw, Beta.draw))
 
@@ -180,7 +180,7 @@ def test_a_pair_draws_one_after_the_other():
     assert set(both[:, 1]) == {4.0, 5.0, 6.0}
 
 
-def test_means_stand_for_laws_and_stay_as_they_were_given():
+def test_means_stand_for_distributions_and_stay_as_they_were_given():
     means, distributions = reward_distributions(
         [0.1, stats.beta(2, 6), Replay([0, 1])], "beta", concentration=7.0, scale=None
     )
@@ -195,8 +195,11 @@ def too_rich(rng, numbers):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.5], "beta", None, None), "concentration must be given for the law 'beta'"),
-        (([0.5], "bernoulli", 2.0, None), "concentration must be left out for the law 'bernoulli'"),
+        (([0.5], "beta", None, None), "concentration must be given for the distribution 'beta'"),
+        (
+            ([0.5], "bernoulli", 2.0, None),
+            "concentration must be left out for the distribution 'bernoulli'",
+        ),
         (([0.5], "truncated-normal", None, None), "scale must be given"),
         (([0.5], "beta", 1e-9, None), "concentration must be at least 1e-06, got 1e-09"),
         (([0.0], "beta", 2.0, None), r"means\[0\] must lie in \(0, 1\), got 0"),
@@ -232,7 +235,7 @@ def too_rich(rng, numbers):
         ((["half"], "bernoulli", None, None), r"means\[0\] must be a number, got 'half'"),
     ],
 )
-def test_bad_laws_of_rewards_are_named(arguments, message):
+def test_bad_distributions_of_rewards_are_named(arguments, message):
     means, distribution, concentration, scale = arguments
     if message is None:
         reward_distributions(means, distribution, concentration=concentration, scale=scale)

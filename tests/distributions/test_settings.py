@@ -1,4 +1,4 @@
-"""Laws of the user's own, and of SciPy, in every room."""
+"""Distributions of the user's own, and of SciPy, in every setting."""
 
 import numpy as np
 import pytest
@@ -62,11 +62,11 @@ ROOMS = {
 
 
 @pytest.mark.parametrize(("problem", "policy"), ROOMS.values(), ids=ROOMS)
-def test_a_problem_with_laws_from_outside_keeps_the_contract(problem, policy):
+def test_a_problem_with_distributions_from_outside_keeps_the_contract(problem, policy):
     check_problem(problem, policy, horizon=30)
 
 
-def test_what_is_earned_has_the_means_of_the_laws():
+def test_what_is_earned_has_the_means_of_the_distributions():
     rounds, times = 300, 200
     curves = simulate(
         STOCHASTIC, [stochastic.Uniform()], horizon=rounds, replications=times, details=True
@@ -77,7 +77,7 @@ def test_what_is_earned_has_the_means_of_the_laws():
     assert abs(found - rounds * STOCHASTIC.means.mean()) <= 5 * error
 
 
-def test_samples_have_the_survival_functions_of_the_laws():
+def test_samples_have_the_survival_functions_of_the_distributions():
     assert THRESHOLD.levels == 3
     assert THRESHOLD.survival[1] == pytest.approx(stats.binom(5, 0.3).sf([0, 1, 2]))
     curves = simulate(THRESHOLD, [threshold.Uniform()], horizon=300, replications=200, details=True)
@@ -107,7 +107,7 @@ def test_losses_of_a_day_depend_on_each_other():
     assert np.abs(np.mean(days, axis=0) - 0.2).max() <= 5 * np.sqrt(0.2 * 0.8 / 4_000)
 
 
-def test_pairs_of_scipy_laws_are_worth_what_is_drawn():
+def test_pairs_of_scipy_distributions_are_worth_what_is_drawn():
     environment, limit = InteractiveEnvironment(RESOURCE, seed=4), 2.0
     worth = []
     for _ in range(4_000):
@@ -161,7 +161,7 @@ def test_pairs_of_scipy_laws_are_worth_what_is_drawn():
         ),
         (
             lambda: resource.Independent(stats.beta(2, 5), stats.poisson(2)),
-            "consumption must be a continuous law",
+            "consumption must be a continuous distribution",
         ),
         (lambda: delayed.Problem([0.5], None), "delay must be a distribution of delays, got None"),
     ],
@@ -171,7 +171,7 @@ def test_bad_input_is_named(make, message):
         make()
 
 
-def test_a_compiled_law_of_delays_may_be_ones_own():
+def test_a_compiled_distribution_of_delays_may_be_ones_own():
     distribution = delayed.CustomDistribution(late, mean=2.0, numbers=[5.0], bound=4.0)
     environment = InteractiveEnvironment(
         delayed.Problem([1.0], distribution, feedback="named"), seed=3, horizon=500

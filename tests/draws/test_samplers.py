@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from keyhole.draws import samplers
-from keyhole.draws.streams import POLICY, WORLD, next_uint64, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, POLICY, next_uint64, stream, uniform
 from keyhole.kernels.jit import kernel
 
 N = 100_000
@@ -254,7 +254,7 @@ def test_samplers_are_finite_at_the_ends_of_their_ranges():
 def test_neighbouring_streams_and_draws_are_uncorrelated(name, parameters, n):
     a = draws(name, *parameters, n=n, replication=3)
     next_replication = draws(name, *parameters, n=n, replication=4)
-    other_purpose = draws(name, *parameters, n=n, replication=3, purpose=WORLD)
+    other_purpose = draws(name, *parameters, n=n, replication=3, purpose=ENVIRONMENT)
     bound = 5 / math.sqrt(n)
     assert abs(np.corrcoef(a, next_replication)[0, 1]) < bound
     assert abs(np.corrcoef(a, other_purpose)[0, 1]) < bound
@@ -285,7 +285,7 @@ def test_pairs_of_uniform_draws_fill_the_square_evenly(n):
     assert grid_p_value(u[:-1:2], u[1::2]) > P_VALUE
     assert grid_p_value(u[1:-1:2], u[2::2]) > P_VALUE
     assert grid_p_value(u, uniforms(n, replication=1)) > P_VALUE
-    assert grid_p_value(u, uniforms(n, purpose=WORLD)) > P_VALUE
+    assert grid_p_value(u, uniforms(n, purpose=ENVIRONMENT)) > P_VALUE
 
 
 def test_the_grid_can_fail():

@@ -5,9 +5,9 @@ from scipy import stats
 
 from keyhole.draws.streams import (
     _JUMP,
+    ENVIRONMENT,
     POLICY,
     WALK,
-    WORLD,
     mix64,
     next_uint64,
     seek,
@@ -50,8 +50,8 @@ def first_of_each_pull(rng, arm, n):
 
 SAMPLES = {
     "along a stream": lambda: draw(stream(0), N),
-    "across replications": lambda: first_of_each(0, N, WORLD),
-    "across the pulls of an arm": lambda: first_of_each_pull(stream(0, 0, WORLD), 3, N),
+    "across replications": lambda: first_of_each(0, N, ENVIRONMENT),
+    "across the pulls of an arm": lambda: first_of_each_pull(stream(0, 0, ENVIRONMENT), 3, N),
 }
 
 
@@ -67,9 +67,9 @@ def neighbours():
     base = draw(stream(5, 7, POLICY), N)
     yield "seeds", base, draw(stream(6, 7, POLICY), N)
     yield "replications", base, draw(stream(5, 8, POLICY), N)
-    yield "purposes", base, draw(stream(5, 7, WORLD), N)
+    yield "purposes", base, draw(stream(5, 7, ENVIRONMENT), N)
     yield "consecutive draws", base[:-1], base[1:]
-    environment = stream(5, 7, WORLD)
+    environment = stream(5, 7, ENVIRONMENT)
     yield "arms", first_of_each_pull(environment, 0, N), first_of_each_pull(environment, 1, N)
     pulls = first_of_each_pull(environment, 0, N)
     yield "pulls", pulls[:-1], pulls[1:]
@@ -85,7 +85,7 @@ def test_neighbours_are_independent(what, a, b):
 
 
 def test_a_draw_depends_on_its_address_alone():
-    rng = stream(3, 2, WORLD)
+    rng = stream(3, 2, ENVIRONMENT)
     seek(rng, 4, 9)
     first = uniform(rng)
     for _ in range(100):
@@ -122,7 +122,7 @@ def test_next_uint64_walks_the_same_way():
 
 
 def test_no_two_pulls_of_any_arms_have_one_address():
-    rng, found = stream(3, purpose=WORLD), set()
+    rng, found = stream(3, purpose=ENVIRONMENT), set()
     for arm in (0, 1, 2, 2**24 - 1):
         for pull in (0, 1, 2**20, 2**24, 2**32, 2**40 - 1):
             seek(rng, arm, pull)

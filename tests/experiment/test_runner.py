@@ -20,7 +20,7 @@ from keyhole.play.plan import Plan
 from keyhole.thresholding import LSA, Problem
 from tests.processes import Forked, python
 
-WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).environment
+ENVIRONMENT = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).environment
 PARQUET = ("values.parquet", "curves.parquet")
 
 
@@ -157,7 +157,7 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
         (keyhole.play.checkpoints, "spaced_rounds", lambda table, first, horizon: (25, 60)),
         (keyhole.play.plan_fingerprint, "compiler_versions", lambda: ["0"]),
         (keyhole.play.plan_fingerprint, "code_digest", lambda: "0"),
-        (WORLD, "metrics", WORLD.metrics[::-1]),
+        (ENVIRONMENT, "metrics", ENVIRONMENT.metrics[::-1]),
     ],
     ids=[
         "what policies are told",

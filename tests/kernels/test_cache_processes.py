@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from keyhole.draws.streams import WORLD, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.kernels import compile_cache, jit
 from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from tests.forks import ENOUGH, in_child
@@ -227,7 +227,7 @@ def play(*names):
     found = {}
     for name, code in codes.items():
         values = np.array([5.0])
-        code(values, stream(3, 1, WORLD))
+        code(values, stream(3, 1, ENVIRONMENT))
         found[name] = values[0].hex()
     return json.dumps([compiled, found])
 

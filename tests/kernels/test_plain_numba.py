@@ -78,7 +78,7 @@ def played(how):
 DRAW = """
 import numpy as np
 from keyhole.draws.beta_batch import betas
-from keyhole.draws.streams import WORLD, stream
+from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.cache_files import cached_files
 from keyhole.kernels.fingerprint import fingerprint
@@ -91,7 +91,7 @@ def played(how):
     signature = "int64(float64[::1], uint64[::1])"
     code = compile_cached("draw", fingerprint(draw), lambda: draw, signature)
     values = np.linspace(0.2, 3.0, 63)
-    code(values, stream(3, 1, WORLD))
+    code(values, stream(3, 1, ENVIRONMENT))
     yield values.tolist()
 """
 

@@ -1,7 +1,7 @@
 """The policies for delayed feedback, slow and obvious, written from the papers.
 
-Nothing here comes from `keyhole`. A world is a function that returns the reward and the delay of
-the n-th pull of an arm; arrivals are kept in a dictionary by round.
+Nothing here comes from `keyhole`. An environment is a function that returns the reward and the
+delay of the n-th pull of an arm; arrivals are kept in a dictionary by round.
 """
 
 import math

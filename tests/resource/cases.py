@@ -38,7 +38,8 @@ def replica(instance, grid="main", arms=10, **more):
 def runs_of(problem, seed, replication):
     """Return (reward, consumption) of the n-th pull of an arm, whatever the limit.
 
-    The world of a problem with the same arms and one huge limit tells all. Asked for in any order.
+    The environment of a problem with the same arms and one huge limit tells all. Asked for in any
+    order.
     """
     open_ended = Problem(problem.distributions, [1e9], Power(), Power())
     environments, seen = {}, {}

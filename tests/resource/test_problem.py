@@ -39,7 +39,7 @@ def triangle(rng, numbers):
     return numbers[1] * consumption + (1 - numbers[1]) * uniform(rng), numbers[0] * consumption
 
 
-def triangle_law(scale, weight, draw=triangle):
+def triangle_distribution(scale, weight, draw=triangle):
     return CustomDistribution(
         draw,
         numbers=[scale, weight],
@@ -56,7 +56,7 @@ LAWS = {
     "nearly a line": TruncatedNormal((0.5, 0.5), ((0.09, 0.0899), (0.0899, 0.09))),
     "independent": BetaExponential(2, 5, 3),
     "short": BetaExponential(0.5, 0.5, 400),
-    "own": triangle_law(0.8, 0.3),
+    "own": triangle_distribution(0.8, 0.3),
     "measured": Replay([0.1, 0.9, 0.5, 1.0], [0.2, 0.2, 0.6, 1.7]),
 }
 LIMITS = [0.2, 0.35, 0.6, 1.0]
@@ -78,7 +78,7 @@ def drawn(problem, draws, arm=0, limit=None):
 
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
 @pytest.mark.parametrize("distribution", LAWS.values(), ids=LAWS)
-def test_the_worlds_runs_are_worth_what_quadrature_says(distribution, draws):
+def test_the_environments_runs_are_worth_what_quadrature_says(distribution, draws):
     whole = Problem([distribution], [50.0], Power(), Power())
     reward, used, exceeded = drawn(whole, draws)
     assert not exceeded.any()
@@ -257,7 +257,7 @@ def test_the_best_limit_of_measured_runs_is_one_of_them():
     assert problem.best_gain == max(worth)
 
 
-# What the world answers.
+# What the environment answers.
 
 
 def test_a_run_yields_the_same_whatever_the_limit():
@@ -280,7 +280,7 @@ def test_a_run_that_takes_its_limit_is_within_it():
 
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
 @pytest.mark.parametrize("distribution", [LAWS["positive"], LAWS["negative"]], ids=repr)
-def test_truncated_normal_runs_have_the_law(distribution, draws):
+def test_truncated_normal_runs_have_the_distribution(distribution, draws):
     reward, used, _ = drawn(Problem([distribution], [50.0], Power(), Power()), draws)
     assert ((reward >= 0) & (reward <= 1) & (used >= 0)).all()
     plain = np.random.default_rng(1).multivariate_normal(
@@ -301,7 +301,7 @@ def test_replayed_runs_come_in_pairs_equally_often():
     assert stats.chisquare(found).pvalue > 1e-6
 
 
-def test_arms_of_all_laws_stand_side_by_side():
+def test_arms_of_all_distributions_stand_side_by_side():
     problem = Problem(list(LAWS.values()), LIMITS, COST, PENALTY)
     curves = simulate(problem, {"it": RCUCB()}, horizon=2000, replications=8)
     assert curves.mean("it", "regret")[-1] < 2000 * problem.gaps.mean()
@@ -327,7 +327,7 @@ def negative(rng, numbers):
     return uniform(rng), -exponential(rng)
 
 
-def with_law(distribution):
+def with_distribution(distribution):
     return lambda: Problem([distribution], [1.0], COST, PENALTY)
 
 
@@ -338,8 +338,11 @@ ARM = BetaExponential(5, 5, 1)
     ("make", "message"),
     [
         (lambda: Problem([], [1.0], COST, PENALTY), "arms must have at least one entry, got none"),
-        (lambda: Problem(ARM, [1.0], COST, PENALTY), "arms must be a list of laws, got Beta"),
-        (with_law(0.5), r"arms\[0\] must be a distribution, such as .*, got 0.5"),
+        (
+            lambda: Problem(ARM, [1.0], COST, PENALTY),
+            "arms must be a list of distributions, got Beta",
+        ),
+        (with_distribution(0.5), r"arms\[0\] must be a distribution, such as .*, got 0.5"),
         (lambda: Problem([ARM], [], COST, PENALTY), "limits must have at least one entry"),
         (lambda: Problem([ARM], [0.5, 0.2], COST, PENALTY), "limits must rise, got 0.2 after 0.5"),
         (lambda: Problem([ARM], [0.5, 0.5], COST, PENALTY), "limits must rise, got 0.5 after 0.5"),
@@ -400,11 +403,11 @@ ARM = BetaExponential(5, 5, 1)
         (lambda: Replay([0.5], [-1]), r"consumptions\[0\] must be at least 0, got -1"),
         (lambda: Replay([0.5], [1, 2]), "consumptions must have 1 entries, got 2"),
         (
-            lambda: triangle_law(1.0, 0.5, too_rich),
+            lambda: triangle_distribution(1.0, 0.5, too_rich),
             r"a reward drawn by draw must lie in \[0, 1\], got 1",
         ),
         (
-            lambda: triangle_law(1.0, 0.5, negative),
+            lambda: triangle_distribution(1.0, 0.5, negative),
             "a consumption drawn by draw must be at least 0, got -",
         ),
         (

@@ -1,6 +1,6 @@
 """What the tests of this room share."""
 
-from keyhole.draws.streams import WORLD, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from tests.reference import semibandit as reference
 
@@ -39,8 +39,8 @@ def reference_of(policy, problem):
 
 
 def losses_of(problem, seed, replication, t):
-    """Return every arm's loss in round t, hidden or not, as the world draws it."""
-    rng, found = stream(seed, replication, WORLD), []
+    """Return every arm's loss in round t, hidden or not, as the environment draws it."""
+    rng, found = stream(seed, replication, ENVIRONMENT), []
     for arm in range(problem.arms):
         seek(rng, arm, t - 1)
         found.append(1 if uniform(rng) < problem.mean_losses[arm] else 0)

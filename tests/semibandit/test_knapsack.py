@@ -41,14 +41,14 @@ def highs(values, weights, capacity):
 
 def searched_depth_first(values, weights, capacity):
     """Return the set found where there is no memory for a list of sets."""
-    items, room = len(values), capacity + search.SLACK
+    items, space = len(values), capacity + search.SLACK
     s, chosen = working_memory(items), np.zeros(items, np.int64)
-    count, total = candidates(s.order, values, weights, items, room)
-    if total <= room:
+    count, total = candidates(s.order, values, weights, items, space)
+    if total <= space:
         chosen[s.order[:count]] = 1
     else:
-        price, paying = rank(s, values, weights, count, room)
-        search.depth_first(s, values, weights, count, room, price, paying, chosen)
+        price, paying = rank(s, values, weights, count, space)
+        search.depth_first(s, values, weights, count, space, price, paying, chosen)
     return chosen.astype(bool)
 
 

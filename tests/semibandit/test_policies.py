@@ -1,4 +1,4 @@
-"""What holds for every policy of the room."""
+"""What holds for every policy of the setting."""
 
 import math
 

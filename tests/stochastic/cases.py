@@ -1,7 +1,7 @@
 """What the tests of this room share."""
 
 from keyhole.draws.samplers import beta
-from keyhole.draws.streams import POLICY, WORLD, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform
 from keyhole.stochastic import ThompsonSampling
 from tests.reference import stochastic as reference
 
@@ -9,8 +9,8 @@ FIVE = [0.5, 0.6, 0.4, 0.3, 0.2]
 
 
 def bernoulli(means, seed, replication):
-    """Return the reward of the n-th pull of an arm, as the world of `Problem` draws it."""
-    rng = stream(seed, replication, WORLD)
+    """Return the reward of the n-th pull of an arm, as the environment of `Problem` draws it."""
+    rng = stream(seed, replication, ENVIRONMENT)
 
     def reward(arm, pull):
         seek(rng, arm, pull)
@@ -21,7 +21,7 @@ def bernoulli(means, seed, replication):
 
 def fractional(means, seed, replication):
     """Return rewards that are multiples of 1/8, near the means."""
-    rng = stream(seed, replication, WORLD)
+    rng = stream(seed, replication, ENVIRONMENT)
 
     def reward(arm, pull):
         seek(rng, arm, pull)

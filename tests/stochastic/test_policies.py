@@ -1,4 +1,4 @@
-"""What holds for every policy of the room."""
+"""What holds for every policy of the setting."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_every_policy_keeps_the_contract(policy, check):
 
 @pytest.mark.parametrize("distribution", ["beta", "replay"])
 @pytest.mark.parametrize("policy", [KLUCB(), ThompsonSampling()], ids=repr)
-def test_other_laws_keep_the_contract(policy, distribution):
+def test_other_distributions_keep_the_contract(policy, distribution):
     for check in INTERPRETED[:5]:
         check(shared_context(policy, PROBLEMS[distribution], 60, 2))
 

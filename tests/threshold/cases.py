@@ -1,7 +1,7 @@
 """What the tests of this room share: problems, the randomness of a replication, references."""
 
 from keyhole.draws.samplers import beta
-from keyhole.draws.streams import POLICY, WORLD, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.threshold import (
     DKWUCB,
@@ -52,8 +52,8 @@ def problem_for(policy, survival=FIVE):
 
 
 def sampler(survival, seed, replication):
-    """Return the n-th sample of an arm, as the world of `Problem` draws it."""
-    rng = stream(seed, replication, WORLD)
+    """Return the n-th sample of an arm, as the environment of `Problem` draws it."""
+    rng = stream(seed, replication, ENVIRONMENT)
 
     def sample(arm, pull):
         seek(rng, arm, pull)
@@ -64,7 +64,7 @@ def sampler(survival, seed, replication):
 
 
 def thresholds_of(problem, rounds, seed, replication):
-    """Return the thresholds that the world shows."""
+    """Return the thresholds that the environment shows."""
     environment = InteractiveEnvironment(
         problem, seed=seed, replication=replication, horizon=rounds
     )

@@ -207,7 +207,7 @@ def test_lemma_4_covers_as_often_as_it_says(chance):
 
 
 def test_lemma_3_covers_all_levels_at_once():
-    # The distance between the empirical and the true law, from samples drawn here.
+    # The distance between the empirical and the true distribution, from samples drawn here.
     survival, pulls, replications = np.array(FIVE[0]), 50, 20_000
     rng = np.random.default_rng(3)
     samples = rng.random((replications, pulls, 1)) < survival

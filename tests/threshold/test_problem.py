@@ -14,7 +14,7 @@ PAIR = [[0.9, 0.5, 0.2], [0.7, 0.6, 0.4]]
 
 
 @given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=8).filter(lambda v: sum(v) > 0))
-def test_mass_and_survival_are_two_views_of_a_law(weights):
+def test_mass_and_survival_are_two_views_of_a_distribution(weights):
     mass = np.array(weights) / sum(weights)
     problem = Problem.from_mass([mass], feedback="censored")
     for j in range(1, len(mass)):
@@ -66,7 +66,7 @@ def test_censored_feedback_never_shows_more_than_the_threshold():
     assert any(value > c for c, value in seen["uncensored"])
 
 
-def test_the_world_draws_what_the_tests_draw():
+def test_the_environment_draws_what_the_tests_draw():
     problem = Problem(FIVE, feedback="uncensored")
     environment, sample = (
         InteractiveEnvironment(problem, seed=4, replication=2, horizon=40),
@@ -150,8 +150,9 @@ def test_recommended_arms_that_are_not_best_are_counted():
     assert curves.mean("KaplanMeierUCB()", "wrong_best").tolist() == [2.0, 0.0]
 
 
-def test_laws_that_differ_by_rounding_tie():
-    # Each law lies on {1, 2, 3}: level 1 is reached for certain, though the sums say 1 - 1e-16.
+def test_distributions_that_differ_by_rounding_tie():
+    # Each distribution lies on {1, 2, 3}: level 1 is reached for certain, though the sums say 1 -
+    # 1e-16.
     mass = [[0, 0.1, 0.2, 0.7], [0, 0.25, 0.25, 0.5]]
     problem = Problem.from_mass(mass, feedback="censored", order="cyclic")
     assert problem.survival[:, 0].tolist() == [1.0, 1.0]

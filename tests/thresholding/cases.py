@@ -1,6 +1,6 @@
 """What the tests of this room share: problems, the randomness of a replication, references."""
 
-from keyhole.draws.streams import WORLD, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from tests.reference import thresholding as reference
 
@@ -10,8 +10,8 @@ SETUP_3 = [0.45] * 5 + [0.505] * 5
 
 
 def bernoulli(means, seed, replication):
-    """Return the reward of the n-th pull of an arm, as the world of `Problem` draws it."""
-    rng = stream(seed, replication, WORLD)
+    """Return the reward of the n-th pull of an arm, as the environment of `Problem` draws it."""
+    rng = stream(seed, replication, ENVIRONMENT)
 
     def reward(arm, pull):
         seek(rng, arm, pull)

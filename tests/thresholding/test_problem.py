@@ -152,7 +152,7 @@ def test_a_mean_that_falls_short_by_one_sample_is_below():
     assert not learner.recommend()[0]
 
 
-# Laws of the rewards.
+# Distributions of the rewards.
 
 
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
@@ -166,7 +166,7 @@ def test_bernoulli_rewards_have_the_mean(mean, draws):
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
 @pytest.mark.parametrize("mean", [0.05, 0.5, 0.8])
 @pytest.mark.parametrize("concentration", [0.02, 0.5, 2.0, 30.0])
-def test_beta_rewards_have_the_law(mean, concentration, draws):
+def test_beta_rewards_have_the_distribution(mean, concentration, draws):
     drawn = rewards(
         Problem([mean], 0.5, distribution="beta", concentration=concentration), draws=draws
     )
@@ -177,7 +177,8 @@ def test_beta_rewards_have_the_law(mean, concentration, draws):
     assert abs(drawn.var() - distribution.var()) < 5 * distribution.var() * math.sqrt(
         (fourth - 1) / draws
     )
-    # Laws of small shapes have mass closer to 1 than the next smaller number: no test of fit there.
+    # Distributions of small shapes have mass closer to 1 than the next smaller number: no test of
+    # fit there.
     assert concentration < 2 or stats.kstest(drawn, distribution.cdf).pvalue > 1e-6
 
 
@@ -337,7 +338,7 @@ def test_it_says_how_samples_are_drawn():
         ),
         (
             lambda: Problem([0.2], 0.5, distribution="beta"),
-            "concentration must be given for the law 'beta'",
+            "concentration must be given for the distribution 'beta'",
         ),
         (
             lambda: Problem([0.2], 0.5, distribution="beta", concentration=0),
@@ -345,7 +346,7 @@ def test_it_says_how_samples_are_drawn():
         ),
         (
             lambda: Problem([0.2], 0.5, concentration=2),
-            "concentration must be left out for the law 'bernoulli'",
+            "concentration must be left out for the distribution 'bernoulli'",
         ),
         (
             lambda: Problem([0.0], 0.5, distribution="beta", concentration=2),

@@ -18,9 +18,9 @@ from keyhole.contract.kernel_checks import (
     local_names,
 )
 from keyhole.contract.kernel_signatures import (
+    ENVIRONMENT,
     GUARD,
     POLICY,
-    WORLD,
     KernelRecords,
     KernelSignature,
     integers,
@@ -222,7 +222,7 @@ def environment_component(environment: type[Environment]) -> Component:
     }
     score = getattr(environment, "score", _do_nothing)
     check_field_access(environment.__qualname__, score, "metrics", metrics, lambda name: "")
-    return Component(environment, channels, inputs, WORLD, metrics)
+    return Component(environment, channels, inputs, ENVIRONMENT, metrics)
 
 
 def add_checks(policy: Component, setting: Setting) -> Kernel:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from keyhole.contract.kernel_signatures import WORLD, check_functions, check_kernels
+from keyhole.contract.kernel_signatures import ENVIRONMENT, check_functions, check_kernels
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import declared_fields
 from keyhole.metric import Metric
@@ -24,8 +24,8 @@ class Environment:
     The truth is described by class attributes made with `integer`, `number`, `float_array` and
     `int_array`, the world's own state by those of the nested class `State`. Kernels are written as
     a policy's are (see `keyhole.contract.policy.Policy`) and name what they need: ``e`` (the
-    truth), ``s`` (the state), ``rng`` (the world's stream), ``t`` (the round, from 1), and the
-    words of the setting.
+    truth), ``s`` (the state), ``rng`` (the environment's stream), ``t`` (the round, from 1), and
+    the words of the setting.
 
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
@@ -50,9 +50,9 @@ class Environment:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Refuse a class that breaks the grammar (see `keyhole.contract.kernel_signatures`)."""
-        check_functions(cls, WORLD, Environment, abstract=abstract)
+        check_functions(cls, ENVIRONMENT, Environment, abstract=abstract)
         if not abstract:
-            check_kernels(cls, WORLD, declared_fields(cls), cls.helpers, lambda name: "")
+            check_kernels(cls, ENVIRONMENT, declared_fields(cls), cls.helpers, lambda name: "")
 
 
 class Problem(ABC):

@@ -1,7 +1,7 @@
 """The grammar of the contract: which kernels there are, what each may name, who calls it.
 
 Compiled components, the checks of classes and the table in the documentation are made of the two
-tables `POLICY` and `WORLD`.
+tables `POLICY` and `ENVIRONMENT`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -123,7 +123,7 @@ It may also name ``update``, the policy's own kernel, and call it with all that 
 name, in the order of the table: ``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
 """
 
-WORLD: Final = (
+ENVIRONMENT: Final = (
     KernelSignature("init", "prepares the state", "before the first round", _E),
     KernelSignature(
         "observe", "returns the context", "at the start of every round", _E, outputs="context"

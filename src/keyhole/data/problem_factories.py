@@ -1,6 +1,7 @@
-"""How a spec names recorded data: by room, beside what the room itself has to say.
+"""How a spec names recorded data: by setting, beside what the setting itself has to say.
 
-Of the rooms' own sources those stand here again that take a file, or the name of a data set, too.
+Of the settings' own sources those stand here again that take a file, or the name of a data set,
+too.
 """
 
 from collections.abc import Mapping
@@ -49,7 +50,7 @@ def _events(field: str, value: Any, folder: Path) -> Events:
 
 
 def _delay(field: str, value: Any, folder: Path) -> Any:
-    """Return a law of delays; a name stands for recorded ones."""
+    """Return a distribution of delays; a name stands for recorded ones."""
     return reporting_delay(value) if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""How late cases of a disease are reported: real laws of delays."""
+"""How late cases of a disease are reported: real distributions of delays."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 
 
 def reporting_delay(cases: str) -> Empirical:
-    """Return the law of the delays with which cases were reported.
+    """Return the distribution of the delays with which cases were reported.
 
     Parameters
     ----------

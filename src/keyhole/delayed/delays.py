@@ -1,7 +1,7 @@
-"""Laws of the delay: how many rounds after its pull a reward arrives; exact moments.
+"""Distributions of the delay: how many rounds after its pull a reward arrives; exact moments.
 
-A delay of 0 means that the reward arrives at the end of the round of its pull. All laws live on
-the whole numbers from 0 on.
+A delay of 0 means that the reward arrives at the end of the round of its pull. All distributions
+live on the whole numbers from 0 on.
 """
 
 import math
@@ -53,11 +53,11 @@ def draw_two_points(rng: Stream, numbers: FloatArray) -> float:
 KERNELS: Final[tuple[Kernel, ...]] = (
     draw_steps, draw_falling, draw_poisson, draw_half_normal, draw_two_points, draw_recorded,
 )  # fmt: skip
-"""Those of the laws of this module: one world has them all."""
+"""Those of the distributions of this module: one environment has them all."""
 
 
 class Delay(Number):
-    """Base of the laws of this module; whole numbers of rounds, at least 0."""
+    """Base of the distributions of this module; whole numbers of rounds, at least 0."""
 
     whole = True
 
@@ -172,7 +172,7 @@ class Exponential(Delay):
 
 @dataclass(frozen=True)
 class Poisson(Delay):
-    """The Poisson law.
+    """The Poisson distribution.
 
     Parameters
     ----------
@@ -319,11 +319,11 @@ def rounds_of(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
 
 
 def delay_of(value: Any) -> Number:
-    """Return a law of delays, also from how SciPy or a spec writes it.
+    """Return a distribution of delays, also from how SciPy or a spec writes it.
 
     Parameters
     ----------
-    value : law, distribution of SciPy, or mapping
+    value : distribution, distribution of SciPy, or mapping
         See `keyhole.distributions.reward_problem.parse_distribution`.
 
     Returns

@@ -1,4 +1,4 @@
-"""What the world answers: rewards that are earned now and arrive later."""
+"""What the environment answers: rewards that are earned now and arrive later."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol, cast
@@ -10,8 +10,8 @@ from keyhole.distributions.combined_sampler import (
     CombinedSampler,
     SampledEnvironment,
     complete_environment,
+    environment_of,
     one_of,
-    world_of,
 )
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
@@ -83,7 +83,7 @@ class Anonymous(SampledEnvironment, Environment, abstract=True):
     """The mean rewards."""
     span = integer()
     delay = float_array("span")
-    """The numbers of the law of delays."""
+    """The numbers of the distribution of delays."""
 
     class State:
         """Pulls, regret and rewards so far, and what arrives in each round to come."""
@@ -183,19 +183,19 @@ def earn(e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel) -> tuple
 def make_environment(
     base: type[Anonymous], drawn: CombinedSampler, wait: Kernel | None
 ) -> type[Anonymous]:
-    """Return the world of arms with these laws.
+    """Return the environment of arms with these distributions.
 
     Parameters
     ----------
-    base : World class
+    base : Environment class
         `Anonymous` or `Named`.
     drawn : Gathered
-        The laws of rewards; of rewards and delays where there is no `wait`.
+        The distributions of rewards; of rewards and delays where there is no `wait`.
     wait : kernel, optional
         ``wait(rng, numbers)`` draws a delay, independent of the reward.
     """
     made: type[Anonymous] = (
-        world_of(base, drawn.name, drawn.draw)
+        environment_of(base, drawn.name, drawn.draw)
         if wait is None
         else _waiting(cast(Any, base), drawn.name, drawn.draw, wait)
     )
@@ -211,7 +211,7 @@ def _waiting(base: Any, name: str, reward: Kernel, wait: Kernel) -> Any:
     return complete_environment(base, name, draw)
 
 
-WORLDS: Final = tuple(
+ENVIRONMENTS: Final = tuple(
     make_environment(base, CombinedSampler(distribution.__name__, distribution.draw, []), wait)
     for base in (Anonymous, Named)
     for distribution, wait in (
@@ -222,4 +222,4 @@ WORLDS: Final = tuple(
         (Pairs, None),
     )
 )
-"""Those that are compiled ahead: of arms whose laws are of one kind."""
+"""Those that are compiled ahead: of arms whose distributions are of one kind."""

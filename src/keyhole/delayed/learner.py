@@ -237,7 +237,7 @@ class Learner(CoreLearner):
                     f"arrived must have at most {due} rewards of arm {arm}, one for each of its "
                     f"pulls that none has been told of; got {count}"
                 )
-        self._make_room(len(pairs))
+        self._reserve(len(pairs))
         for i, (arm, reward) in enumerate(pairs):
             self._feedback["sources"][i] = arm
             self._feedback["rewards"][i] = reward
@@ -250,7 +250,7 @@ class Learner(CoreLearner):
         last = int(self._decision["arm"].item() == arm)
         return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + last
 
-    def _make_room(self, rewards: int) -> None:
+    def _reserve(self, rewards: int) -> None:
         """Double the memory until it holds so many rewards more than the policy does."""
         policy = cast(Any, self.policy)
         memory: int = self.facts["memory"]

@@ -33,23 +33,23 @@ class Problem(RewardProblem):
 
     Parameters
     ----------
-    means : sequence of float or law, shape (arms,)
-        The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
-        of its rewards, with values in [0, 1]: see `keyhole.distributions`.
-    delay : law or mapping
-        The law of the delays, of whole numbers: see `keyhole.delayed.delays` and
+    means : sequence of float or distribution, shape (arms,)
+        The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
+        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`.
+    delay : distribution or mapping
+        The distribution of the delays, of whole numbers: see `keyhole.delayed.delays` and
         `keyhole.distributions`; or, as in a spec, its name with its parameters, ``{"distribution":
         "Poisson", "expected": 20}``.
     feedback : {"anonymous", "named"}, default "anonymous"
         Whether only the sum of what arrives is seen, or each reward and whose it is.
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
-        The law of the arms whose means are given.
+        The distribution of the arms whose means are given.
     concentration : float, optional
-        For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
-        ``(1 - m) * concentration``.
+        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
+        concentration`` and ``(1 - m) * concentration``.
     scale : float, optional
-        For truncated normal laws, in [0.001, 10]: the standard deviation before truncation to
-        [0, 1]. The means are those after it.
+        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
+        to [0, 1]. The means are those after it.
 
     Raises
     ------
@@ -110,7 +110,7 @@ class Problem(RewardProblem):
         -------
         Problem
             The problem: a pull draws one of the arm's pairs, each equally likely. The means are
-            those of the rewards; there is no one law of the delays.
+            those of the rewards; there is no one distribution of the delays.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Problem(RewardProblem):
         return cls(pairs, None, feedback=feedback)
 
     def __repr__(self) -> str:
-        """Return law, means, delay and feedback, shortened."""
+        """Return distribution, means, delay and feedback, shortened."""
         delay = "recorded" if self.delay is None else self.delay
         means = list_values(self.means)
         return f"Problem({self.arms} arms, means=[{means}], delay={delay}, {self.feedback})"
@@ -174,7 +174,7 @@ class Problem(RewardProblem):
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         delay = self._waits.rows[0] if self._waits else np.zeros(1)
         return super().truth() | {
             "best": float(self.means.max()),
@@ -185,7 +185,7 @@ class Problem(RewardProblem):
 
 
 def _pairs_of(arms: Any) -> tuple[FloatArray, list[Pairs]]:
-    """Return means and laws of arms whose delays are recorded with their rewards."""
+    """Return means and distributions of arms whose delays are recorded with their rewards."""
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
         raise TypeError("delay must be a distribution of delays, got None")
     return np.array([arm.mean for arm in arms]), arms

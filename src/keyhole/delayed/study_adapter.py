@@ -72,7 +72,7 @@ class Round(StudyRound):
         return RoundFeedback({}, {"arm": arm}, heard, {"memory": memory})
 
     def longest_arrays(self, told: int) -> dict[str, int]:
-        """Return how much memory there can be: it is doubled until all rewards have room."""
+        """Return how many rewards the memory can hold; it is doubled until all fit."""
         return {"memory": 2 * (self.vocabulary.facts["memory"] + told)}
 
     def to_json(self) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Laws of what is drawn: rewards, delays, levels, joint laws of reward and consumption.
+"""Distributions of rewards, delays, levels, and of reward and consumption together.
 
-A law is numbers, a kernel that draws with them, and what is known of it exactly. Rooms take laws
-wherever they take means; those of SciPy, and your own, too.
+A distribution has numbers, a kernel that draws with them, and exact moments. Settings
+take distributions wherever they take means; SciPy's and your own too.
 """
 
 from keyhole.distributions.custom_distribution import CustomDistribution

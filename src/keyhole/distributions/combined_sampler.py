@@ -1,4 +1,4 @@
-"""From the laws of a problem's arms to one kernel, and the numbers that a world reads."""
+"""One kernel that draws from the distributions of all arms of a problem."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,20 +24,20 @@ AnyEnvironment = TypeVar("AnyEnvironment", bound=Environment)
 
 
 class SampledEnvironment:
-    """A part of worlds: where the numbers of each arm's law stand.
+    """A part of environments: where the numbers of each arm's distribution stand.
 
-    The kernel ``draw(e, rng, arm)`` comes with `world_of`.
+    The kernel ``draw(e, rng, arm)`` comes with `environment_of`.
     """
 
     length = integer()
     numbers = float_array("length")
-    """Those of all laws, arm after arm."""
+    """Those of all distributions, arm after arm."""
     starts = int_array("arms")
     ends = int_array("arms")
 
 
 class HasNumbers(Protocol):
-    """What a kernel reads of a world with `SampledEnvironment`."""
+    """What a kernel reads of an environment with `SampledEnvironment`."""
 
     numbers: FloatArray
     starts: IntArray
@@ -46,16 +46,16 @@ class HasNumbers(Protocol):
 
 @dataclass(frozen=True)
 class CombinedSampler:
-    """Several laws with one kernel.
+    """Several distributions with one kernel.
 
     Attributes
     ----------
     name : str
-        Of the laws: "Mixed" where they differ.
+        Of the distributions: "Mixed" where they differ.
     draw : kernel
         ``draw(rng, numbers)``.
     rows : list of ndarray
-        The numbers that it takes for each law.
+        The numbers that it takes for each distribution.
     """
 
     name: str
@@ -78,20 +78,21 @@ class CombinedSampler:
 def combine_distributions(
     distributions: Sequence[Distribution], always: tuple[Kernel, ...] = ()
 ) -> CombinedSampler:
-    """Return one kernel for several laws.
+    """Return one kernel for several distributions.
 
     Parameters
     ----------
-    distributions : sequence of Law
+    distributions : sequence of Distribution
         At least one.
     always : tuple of callable
-        Kernels that it can draw with in any case, so that one world serves all laws that ship
-        with a room. Without any, and with laws of one kind, it is the kernel of that kind.
+        Kernels that it can draw with in any case, so that one environment serves all distributions
+        that ship with a setting. Without any, and with distributions of one kind, it is the kernel
+        of that kind.
 
     Returns
     -------
     Gathered
-        The kernel, with numbers for each law.
+        The kernel, with numbers for each distribution.
     """
     kernels = tuple(
         dict.fromkeys((*always, *(distribution.draw for distribution in distributions)))
@@ -131,7 +132,7 @@ def one_of(kernels: tuple[Kernel, ...], place: int = 0) -> Kernel:
 
 @lru_cache(maxsize=64)
 def pair_of(first: Kernel, second: Kernel) -> Kernel:
-    """Return the kernel that draws from two independent laws; see `pair_distributions`."""
+    """Return the kernel that draws from two independent distributions; see `pair_distributions`."""
 
     def draw(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
         split = 1 + int(numbers[0])
@@ -146,29 +147,29 @@ def pair_distributions(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.concatenate([[len(first)], first, second])
 
 
-def world_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[AnyEnvironment]:
-    """Return the world of arms that are drawn with a kernel.
+def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[AnyEnvironment]:
+    """Return the environment of arms that are drawn with a kernel.
 
     Parameters
     ----------
-    base : World class
+    base : Environment class
         With the fields of `SampledEnvironment`, and a helper ``draw``.
     name : str
-        Of the laws.
+        Of the distributions.
     draw : kernel
         ``draw(rng, numbers)``.
 
     Returns
     -------
-    World class
+    Environment class
         The same one for the same arguments.
     """
-    made: type[AnyEnvironment] = _world_of(cast(Any, base), name, draw)
+    made: type[AnyEnvironment] = _environment_of(cast(Any, base), name, draw)
     return made
 
 
 @lru_cache(maxsize=256)
-def _world_of(base: Any, name: str, draw: Kernel) -> Any:
+def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
     def draw_arm(e: HasNumbers, rng: Stream, arm: int) -> Any:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
@@ -178,6 +179,6 @@ def _world_of(base: Any, name: str, draw: Kernel) -> Any:
 def complete_environment(
     base: type[AnyEnvironment], name: str, draw: Callable[..., Any]
 ) -> type[AnyEnvironment]:
-    """Return a world with its helper ``draw``, of the module of its base."""
+    """Return an environment with its helper ``draw``, of the module of its base."""
     values = {"draw": draw, "__doc__": base.__doc__, "__module__": base.__module__}
     return type(f"{name}{base.__name__}", (base,), values)

@@ -1,4 +1,4 @@
-"""Laws of your own: a compiled sampler, and what is to be known of it."""
+"""Distributions of your own: a compiled sampler, and what is to be known of it."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.distributions.distribution import Distribution, Number
-from keyhole.draws.streams import WORLD, stream
+from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.fingerprint import source_of
 from keyhole.policy import FloatArray, Kernel
 from keyhole.validate import ANY, Range, check_number, check_vector
@@ -16,7 +16,7 @@ _ERRORS: Final = 6.0
 
 
 class CustomSampler(Distribution):
-    """Base of the laws that users bring: their sampler is tried out.
+    """Base of the distributions that users bring: their sampler is tried out.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class CustomSampler(Distribution):
 
     def tried(self) -> FloatArray:
         """Return 1,000 draws, one a row."""
-        rng = stream(0, 0, WORLD)
+        rng = stream(0, 0, ENVIRONMENT)
         found = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
         return np.array(found, np.float64)
 
@@ -67,7 +67,7 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
 
 
 class CustomDistribution(CustomSampler, Number):
-    """A law of your own: a compiled sampler and its mean.
+    """A distribution of your own: a compiled sampler and its mean.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class CustomDistribution(CustomSampler, Number):
     variance : float, optional
         By default that of 1,000 draws.
     numbers : sequence of float, default [0]
-        What `draw` is given: laws may share one `draw`, and then share its compiled code.
+        What `draw` is given: distributions may share one `draw`, and then share its compiled code.
     bound : float, default infinity
         The largest value, if it is to be known.
 

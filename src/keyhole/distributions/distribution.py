@@ -1,4 +1,4 @@
-"""What a law is."""
+"""What a distribution is."""
 
 import math
 from collections.abc import Callable
@@ -17,8 +17,8 @@ class Distribution:
     numbers : ndarray of float64
         What it is given.
     error : float
-        By how much a chance P(X <= x) of what is drawn may be off from the law that is named; what
-        Keyhole computes is exact for what is drawn.
+        By how much a chance P(X <= x) of what is drawn may be off from the distribution that is
+        named; what Keyhole computes is exact for what is drawn.
     """
 
     draw: Kernel
@@ -27,7 +27,7 @@ class Distribution:
 
 
 class Number(Distribution):
-    """A law of single numbers.
+    """A distribution of single numbers.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Number(Distribution):
     whole: bool = False
 
     def check(self, name: str, allowed: Range, *, whole: bool = False) -> None:
-        """Refuse a law with values that are not allowed.
+        """Refuse a distribution with values that are not allowed.
 
         Parameters
         ----------
         name : str
-            What it is to be a law of.
+            What it is to be a distribution of.
         allowed : Range
             The values that are.
         whole : bool, default False

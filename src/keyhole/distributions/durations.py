@@ -1,4 +1,4 @@
-"""Laws of durations: for how long a worker is busy with a decision."""
+"""Distributions of durations: for how long a worker is busy with a decision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def draw_pareto(rng: Stream, numbers: FloatArray) -> float:
 
 
 _KERNELS: Final[tuple[Kernel, ...]] = (draw_constant, draw_exponential, draw_pareto)
-"""Those of the laws of this module: one machine code has them all."""
+"""Those of the distributions of this module: one machine code has them all."""
 
 
 def draw_consumed(limit: float, consumption: float, exceeded: int) -> float:
@@ -64,7 +64,7 @@ class Constant(Number):
 
 @dataclass(frozen=True)
 class Exponential(Number):
-    """The exponential law: the time left is always the same, however long it has been.
+    """The exponential distribution: the time left is always the same, however long it has been.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ class Pareto(Number):
 
 
 class Scaled(Distribution):
-    """Durations that depend on the outcome, or on the arm: those of a law, times a factor.
+    """Durations that depend on the outcome, or on the arm: those of a distribution, times a factor.
 
     Exactly one of `rewards` and `arms` is given.
 
     Parameters
     ----------
-    of : law, distribution of SciPy, or mapping, default Exponential()
-        The law; see `parse_duration`.
+    of : distribution, distribution of SciPy, or mapping, default Exponential()
+        The distribution; see `parse_duration`.
     rewards : (float, float), optional
         The factor at a reward of 0, and at a reward of 1; in proportion in between.
     arms : sequence of float, shape (arms,), optional
@@ -158,12 +158,12 @@ class Scaled(Distribution):
             )
 
     def __repr__(self) -> str:
-        """Return the law and the factors."""
+        """Return the distribution and the factors."""
         return f"Scaled({self.of}, {self._by}={self.factors.tolist()})"
 
 
 class Consumption(Distribution):
-    """A run takes what it consumes, up to its limit: in the room `resource`.
+    """A run takes what it consumes, up to its limit: in the setting `resource`.
 
     A run that is open for so long has consumed so much: policies that look at its age know that.
     """
@@ -192,14 +192,14 @@ def _scaled(draw: Kernel, by: str) -> Kernel:
 
 
 def parse_duration(value: Any, name: str = "duration") -> Distribution:
-    """Return a law of durations, also from how SciPy or a spec writes it.
+    """Return a distribution of durations, also from how SciPy or a spec writes it.
 
     Parameters
     ----------
-    value : law, distribution of SciPy, or mapping
-        See `keyhole.distributions.reward_problem.parse_distribution`; the values of a law must not
-        be negative. A `CustomDistribution`'s kernel may also name what the setting's decision and
-        feedback have.
+    value : distribution, distribution of SciPy, or mapping
+        See `keyhole.distributions.reward_problem.parse_distribution`; the values of a distribution
+        must not be negative. A `CustomDistribution`'s kernel may also name what the setting's
+        decision and feedback have.
     name : str
         For errors.
 

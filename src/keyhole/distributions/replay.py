@@ -1,4 +1,4 @@
-"""The law of what was recorded."""
+"""The distribution of what was recorded."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ class Replay(Number):
         return f"{type(self).__name__}({len(self.samples)} samples, mean {self.mean:g})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other law has the same samples."""
+        """Return whether the other distribution has the same samples."""
         return type(other) is type(self) and np.array_equal(self.samples, other.samples)
 
     def __hash__(self) -> int:
@@ -76,7 +76,7 @@ def make_replay(
     allowed: Range = ANY,
     distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> list[AnyReplay]:
-    """Return a law for the recorded values of each arm; errors name arm and entry.
+    """Return a distribution for the recorded values of each arm; errors name arm and entry.
 
     Raises
     ------

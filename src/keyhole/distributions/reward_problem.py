@@ -1,4 +1,4 @@
-"""Problems whose arms have laws of rewards in [0, 1]: what three rooms share."""
+"""Problems whose arms have distributions of rewards in [0, 1]: what three settings share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ REWARDS: Final[dict[str, type[Number]]] = {
 
 
 class RewardProblem(Problem):
-    """Base of the problems whose arms have means, or laws of rewards."""
+    """Base of the problems whose arms have means, or distributions of rewards."""
 
     def __init__(self, means: FloatArray, distributions: Sequence[Distribution]) -> None:
         self.means, self.distributions = means, list(distributions)
@@ -38,32 +38,33 @@ class RewardProblem(Problem):
         return len(self.distributions)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         return {"arms": self.arms, **self._drawn.truth()}
 
 
 def reward_distributions(
     means: Any, distribution: str, *, concentration: float | None, scale: float | None
 ) -> tuple[FloatArray, list[Number]]:
-    """Return mean and law of each arm's rewards.
+    """Return mean and distribution of each arm's rewards.
 
     Parameters
     ----------
-    means : sequence of float or law, shape (arms,)
-        The mean reward of each arm, in [0, 1], or the law of its rewards: see `parse_distribution`.
+    means : sequence of float or distribution, shape (arms,)
+        The mean reward of each arm, in [0, 1], or the distribution of its rewards: see
+        `parse_distribution`.
     distribution : {"bernoulli", "beta", "truncated-normal"}
-        The law of the arms whose means are given.
+        The distribution of the arms whose means are given.
     concentration : float or None
-        For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
-        ``(1 - m) * concentration``.
+        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
+        concentration`` and ``(1 - m) * concentration``.
     scale : float or None
-        For truncated normal laws, in [0.001, 10]: the standard deviation before truncation to
-        [0, 1]. The mean is that after it.
+        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
+        to [0, 1]. The mean is that after it.
 
     Returns
     -------
     tuple of ndarray and list of Number
-        The means as they were given, or those of the laws; the laws.
+        The means as they were given, or those of the distributions; the distributions.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def reward_distributions(
     distributions: list[Number] = []
     for i, given in enumerate(means):
         name = f"means[{i}]"
-        if _is_law(given):
+        if _is_distribution(given):
             found = parse_distribution(name, given, Number, REWARDS)
             found.check(name, UNIT)
             known.append(found.mean)
@@ -100,16 +101,16 @@ def reward_distributions(
 def _by_mean(
     distribution: str, concentration: float | None, scale: float | None
 ) -> Callable[[float], Number]:
-    """Return what makes a law of a mean."""
+    """Return what makes a distribution of a mean."""
     check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
     for name, wanted, value in (
         ("concentration", "beta", concentration),
         ("scale", "truncated-normal", scale),
     ):
         if distribution == wanted and value is None:
-            raise TypeError(f"{name} must be given for the law {distribution!r}")
+            raise TypeError(f"{name} must be given for the distribution {distribution!r}")
         if distribution != wanted and value is not None:
-            raise ValueError(f"{name} must be left out for the law {distribution!r}")
+            raise ValueError(f"{name} must be left out for the distribution {distribution!r}")
     if distribution == "bernoulli":
         return Bernoulli
     if distribution == "beta":
@@ -119,30 +120,31 @@ def _by_mean(
     return lambda mean: TruncatedNormal(mean, spread)
 
 
-def _is_law(value: Any) -> bool:
+def _is_distribution(value: Any) -> bool:
     return isinstance(value, Distribution | Mapping) or is_scipy(value)
 
 
 def parse_distribution(
     name: str, value: Any, kind: type[AnyDistribution], known: Mapping[str, type[AnyDistribution]]
 ) -> AnyDistribution:
-    """Return a law, also from how SciPy or a spec writes it.
+    """Return a distribution, also from how SciPy or a spec writes it.
 
     Parameters
     ----------
     name : str
-        What it is to be a law of, for errors.
-    value : law, distribution of SciPy, or mapping
-        A law; a frozen distribution; or the name of a law as ``distribution`` with its parameters.
+        What it is to be a distribution of, for errors.
+    value : distribution, distribution of SciPy, or mapping
+        A distribution; a frozen distribution; or the name of a distribution as ``distribution``
+        with its parameters.
     kind : type
-        What kind of law.
+        What kind of distribution.
     known : mapping of str to type
         Those that have a name.
 
     Returns
     -------
-    Law
-        The law.
+    Distribution
+        The distribution.
 
     Raises
     ------

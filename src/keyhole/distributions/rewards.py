@@ -1,4 +1,4 @@
-"""Laws of rewards in [0, 1]."""
+"""Distributions of rewards in [0, 1]."""
 
 import math
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from keyhole.validate import Range, check_number
 UNIT: Final = Range(ge=0, le=1)
 INSIDE: Final = Range(gt=0, lt=1)
 SCALE: Final = Range(ge=1e-3, le=10)
-# How many scales the centre of a truncated normal law may lie outside [0, 1]: beyond, hardly any
-# draw would be accepted.
+# How many scales the centre of a truncated normal distribution may lie outside [0, 1]: beyond,
+# hardly any draw would be accepted.
 _OUTSIDE: Final = 3.0
 # Standard deviations beyond which a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
@@ -27,7 +27,7 @@ def draw_bernoulli(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_beta(rng: Stream, numbers: FloatArray) -> float:
-    """Return a draw of the beta law with these shapes."""
+    """Return a draw of the beta distribution with these shapes."""
     return beta(rng, numbers[0], numbers[1])
 
 
@@ -77,7 +77,7 @@ class Bernoulli(Number):
 
 @dataclass(frozen=True)
 class Beta(Number):
-    """The beta law.
+    """The beta distribution.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Beta(Number):
 
 @dataclass(frozen=True)
 class TruncatedNormal(Number):
-    """A normal law truncated to [0, 1].
+    """A normal distribution truncated to [0, 1].
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class TruncatedNormal(Number):
 
 
 def truncated_mean(centre: float, scale: float) -> float:
-    """Return the mean of a normal law truncated to [0, 1].
+    """Return the mean of a normal distribution truncated to [0, 1].
 
     Parameters
     ----------

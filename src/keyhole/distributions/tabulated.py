@@ -1,4 +1,4 @@
-"""Laws of SciPy as tables, from which compiled code draws."""
+"""Distributions of SciPy as tables, from which compiled code draws."""
 
 from typing import Any, Final
 
@@ -8,8 +8,8 @@ from keyhole.distributions.distribution import Number
 from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
-"""How many equally likely pieces a continuous law is cut into; it is flat in each."""
-# What lies beyond is left out where a law has no end: of whole numbers, and of others.
+"""How many equally likely pieces a continuous distribution is cut into; it is flat in each."""
+# What lies beyond is left out where a distribution has no end: of whole numbers, and of others.
 _TAIL: Final = 1e-15
 _THIN: Final = 2.0**-20
 _MOST_VALUES: Final = 2**20
@@ -37,12 +37,12 @@ def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
 
 
 class TabulatedDistribution(Number):
-    """A law of SciPy, as a table.
+    """A distribution of SciPy, as a table.
 
-    Where a law you give is one of SciPy, Keyhole makes this of it. A discrete law is exact, up to
-    a tail of 1e-15 where it has no end. A continuous one is cut at 4,096 quantiles and drawn flat
-    between neighbours: no chance P(X <= x) is off by more than 1/4096 (`error`), and moments are
-    those of what is drawn.
+    Where a distribution you give is one of SciPy, Keyhole makes this of it. A discrete distribution
+    is exact, up to a tail of 1e-15 where it has no end. A continuous one is cut at 4,096 quantiles
+    and drawn flat between neighbours: no chance P(X <= x) is off by more than 1/4096 (`error`), and
+    moments are those of what is drawn.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class TabulatedDistribution(Number):
         self.whole = False
 
     def density(self, x: FloatArray) -> FloatArray:
-        """Return the density of a continuous law, as it is drawn."""
+        """Return the density of a continuous distribution, as it is drawn."""
         piece = np.searchsorted(self.numbers, x, side="right") - 1
         inside = (piece >= 0) & (piece < CELLS)
         with np.errstate(divide="ignore"):  # of a piece without width nothing is left to see
@@ -127,7 +127,7 @@ class TabulatedDistribution(Number):
         return np.where(inside, height[np.clip(piece, 0, CELLS - 1)], 0.0)
 
     def __repr__(self) -> str:
-        """Return the law's name with its parameters."""
+        """Return the distribution's name with its parameters."""
         name = getattr(getattr(self.distribution, "dist", None), "name", None) or "discrete"
         given = [f"{value!r}" for value in getattr(self.distribution, "args", ())]
         given += [

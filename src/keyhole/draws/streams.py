@@ -21,7 +21,7 @@ Stream = NDArray[np.uint64]
 
 POLICY: Final = 0
 """Purpose of the stream from which a policy draws: Thompson samples, random ties."""
-WORLD: Final = 1
+ENVIRONMENT: Final = 1
 """Purpose of the stream from which a world answers."""
 WORKERS: Final = 2
 """Purpose of the stream that says for how long workers are busy."""
@@ -117,7 +117,7 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
 
     Examples
     --------
-    >>> rng = stream(seed=7, purpose=WORLD)
+    >>> rng = stream(seed=7, purpose=ENVIRONMENT)
     >>> seek(rng, 3, 0)
     >>> first = uniform(rng)
     >>> seek(rng, 2, 5)

@@ -27,6 +27,7 @@ from keyhole.drivers.pending import (
     CONTEXT,
     COPY,
     DECISION,
+    ENVIRONMENT,
     FEEDBACK,
     IMAGINE,
     LENGTH,
@@ -38,7 +39,6 @@ from keyhole.drivers.pending import (
     TAKEN,
     WIDTH,
     WORKERS,
-    WORLD,
     copy_state,
     resolve_oldest,
 )
@@ -52,7 +52,7 @@ _SEGMENT: Final = 1024
 
 # Streams of two words each: the policy's, the world's, the one that imagining draws from, which is
 # set before every use, that of durations.
-_PURPOSES: Final = (streams.POLICY, streams.WORLD, streams.POLICY, streams.WORKERS)
+_PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
 _STREAMS: Final = len(_PURPOSES)
 
 SIGNATURE: Final = signature(
@@ -124,7 +124,7 @@ def _build(setting: Setting, policy: Component, environment: Component, duration
         shapes = (p_sizes(p_dims), e_sizes(e_dims))
         p, e = read_p(p_cells, 0, shapes[0]), read_e(e_cells, 0, shapes[1])
         at = read_plan(plan)
-        s, w = read_s(cells, at[STATE], shapes[0]), read_w(cells, at[WORLD], shapes[1])
+        s, w = read_s(cells, at[STATE], shapes[0]), read_w(cells, at[ENVIRONMENT], shapes[1])
         for replication in range(first, last):
             for cell in range(len(cells)):
                 cells[cell] = 0.0
@@ -223,7 +223,7 @@ def _decide(setting: Setting, policy: Component, environment: Component) -> Kern
         So many of these are imagined on the copy; -1 is none, on a copy that is out of date.
         """
         dims = shapes[0]
-        w, rng = read_w(cells, at[WORLD], shapes[1]), borrow_word(words, 2, (2,))
+        w, rng = read_w(cells, at[ENVIRONMENT], shapes[1]), borrow_word(words, 2, (2,))
         row = at[ROWS] + order[opened] * at[WIDTH]
         shown = observe(e, w, t, rng, cells, row + at[CONTEXT], dims)
         write_context(cells, row + at[CONTEXT], dims, shown)
@@ -259,7 +259,7 @@ def _answer(policy: Component, environment: Component, duration: Kernel) -> Kern
     ) -> float:
         """Write the feedback into the row; return for how long it is open."""
         dims = shapes[0]
-        w, rng = read_w(cells, at[WORLD], shapes[1]), borrow_word(words, 2, (2,))
+        w, rng = read_w(cells, at[ENVIRONMENT], shapes[1]), borrow_word(words, 2, (2,))
         context = read_context(cells, row + at[CONTEXT], dims)
         taken = read_decision(cells, row + at[DECISION], dims)
         given = respond(e, w, t, rng, context, taken, cells, row + at[FEEDBACK], dims)
@@ -299,7 +299,7 @@ def _measure(policy: Component, environment: Component) -> Kernel:
         opened: int, out: Any, c: int, column: int,
     ) -> float:  # fmt: skip
         """Write the metrics; return when the last decision comes back."""
-        s, w = read_s(cells, at[COPY], shapes[0]), read_w(cells, at[WORLD], shapes[1])
+        s, w = read_s(cells, at[COPY], shapes[0]), read_w(cells, at[ENVIRONMENT], shapes[1])
         rng, listed, end = borrow_word(words, 4, (2,)), order[at[WORKERS] :], 0.0
         copy_state(cells, at)
         rng[0], rng[1] = words[0], words[1]

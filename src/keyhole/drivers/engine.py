@@ -18,7 +18,7 @@ from keyhole.contract.compiled_class import Component, add_checks, digest_of, tu
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import FloatArray, IntArray, Layout, borrow_word
-from keyhole.draws.streams import POLICY, WORLD, stream_key
+from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.jit import kernel, signature
@@ -164,7 +164,7 @@ def _start(for_policy: Kernels, for_world: Kernels, lane_of: Kernel) -> Kernel:
         for lane in range(lanes):
             s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
             p_rng[0] = p_rng[1] = stream_key(seed, group + lane, POLICY)
-            w_rng[0] = w_rng[1] = stream_key(seed, group + lane, WORLD)
+            w_rng[0] = w_rng[1] = stream_key(seed, group + lane, ENVIRONMENT)
             begin(e, w, 0, w_rng)
             init(p, s, 0, p_rng)
 

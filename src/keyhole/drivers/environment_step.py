@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.compiled_class import Component, digest_of, tuple_of
-from keyhole.draws.streams import WORLD, stream_key
+from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.jit import signature
@@ -16,7 +16,7 @@ SIGNATURE: Final = signature(
     "void",
     "float64[::1]",  # all memory: truth, state, context, decision, feedback, report, metrics
     "int64[::1]",  # where each of the seven begins, the integers shapes refer to
-    "uint64[::1]",  # the world's stream
+    "uint64[::1]",  # the environment's stream
     "int64",  # round
     "int64",  # what to do
 )
@@ -43,7 +43,7 @@ def _build(side: Component) -> Kernel:
         dims = sizes(plan)
         e, s = read_e(cells, plan[0], dims), read_s(cells, plan[1], dims)
         if what == INIT:
-            rng[0] = rng[1] = stream_key(rng[0], rng[1], WORLD)
+            rng[0] = rng[1] = stream_key(rng[0], rng[1], ENVIRONMENT)
             init(e, s, t, rng)
         elif what == OBSERVE:
             seen = observe(e, s, t, rng, cells, plan[2], dims)

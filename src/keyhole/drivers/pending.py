@@ -15,7 +15,7 @@ ROUND, TAKEN, BACK, HEAD = range(4)
 # where in a row context, decision and feedback do; how long it is; how many workers there are,
 # whether open decisions are imagined, and whether ages are consumption.
 (
-    STATE, COPY, WORLD, REPORT, METRICS, ROWS, CONTEXT, DECISION, FEEDBACK, WIDTH,
+    STATE, COPY, ENVIRONMENT, REPORT, METRICS, ROWS, CONTEXT, DECISION, FEEDBACK, WIDTH,
     WORKERS, IMAGINE, AGED, LENGTH,
 ) = range(14)  # fmt: skip
 

@@ -5,8 +5,8 @@ reward and its consumption come back, and the reward counts less the cost of the
 would consume more, nothing comes back but that, and a penalty counts, which depends on the limit.
 
 Cost and penalty are known functions. They travel as numbers (`keyhole.resource.cost_functions`), so
-that simulation, learner and saved learners share one source: the world answers with reward and
-consumption alone, and a policy works out what they were worth.
+that simulation, learner and saved learners share one source: the environment answers with reward
+and consumption alone, and a policy works out what they were worth.
 """
 
 from keyhole.resource.cost_functions import Power, Steps, Table

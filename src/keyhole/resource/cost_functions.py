@@ -175,7 +175,7 @@ def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function
     """Return a function made of pieces.
 
     A callable is taken at the limits and at 4,097 points up to the largest of them, which straight
-    lines join: that is the function from then on, for the world and for all policies. A jump
+    lines join: that is the function from then on, for the environment and for all policies. A jump
     becomes a slope as wide as the distance of the points.
     """
     if isinstance(given, Function):

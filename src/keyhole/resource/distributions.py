@@ -1,4 +1,4 @@
-"""Joint laws of an arm's reward and consumption: ours, measured runs, and your own.
+"""Joint distributions of an arm's reward and consumption: ours, measured runs, and your own.
 
 What pairs are worth is computed from the density of the consumption
 (`keyhole.resource.expected_gain`).
@@ -30,7 +30,9 @@ _REACH: Final = 9.0
 
 
 def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Draw from a bivariate normal law until the reward lies in [0, 1], the consumption above 0.
+    """Draw from a bivariate normal distribution, conditioned on values that are possible.
+
+    The reward lies in [0, 1], and the consumption above 0.
 
     Parameters
     ----------
@@ -66,11 +68,11 @@ KERNELS: Final[tuple[Kernel, ...]] = (
     draw_beta_exponential,
     draw_recorded_pair,
 )
-"""Those of the laws that ship: one world has them all."""
+"""Those of the distributions that ship: one environment has them all."""
 
 
 class SmoothDistribution(Distribution, ABC):
-    """A law whose consumption has a density."""
+    """A distribution whose consumption has a density."""
 
     @abstractmethod
     def density(self, x: FloatArray) -> FloatArray:
@@ -86,7 +88,7 @@ class SmoothDistribution(Distribution, ABC):
 
 
 class TruncatedNormal(SmoothDistribution):
-    r"""A bivariate normal law, conditioned on a reward in [0, 1] and a consumption of at least 0.
+    r"""A bivariate normal distribution, given a reward in [0, 1] and a consumption of at least 0.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ class TruncatedNormal(SmoothDistribution):
         return np.concatenate(marks)
 
     def __repr__(self) -> str:
-        """Return the call that makes this law."""
+        """Return the call that makes this distribution."""
         return f"TruncatedNormal(mean={self.mean.tolist()}, covariance={self.covariance.tolist()})"
 
 
@@ -186,9 +188,9 @@ class BetaExponential(SmoothDistribution):
     Parameters
     ----------
     a, b : float
-        Shapes of the reward's law, from 10**-6.
+        Shapes of the reward's distribution, from 10**-6.
     rate : float
-        Of the consumption's law, above 0: its mean is 1 / rate.
+        Of the consumption's distribution, above 0: its mean is 1 / rate.
 
     Raises
     ------
@@ -227,12 +229,12 @@ class BetaExponential(SmoothDistribution):
         return np.linspace(0.0, 40.0, 81) / self.rate
 
     def __repr__(self) -> str:
-        """Return the call that makes this law."""
+        """Return the call that makes this distribution."""
         return f"BetaExponential(a={self.a:g}, b={self.b:g}, rate={self.rate:g})"
 
 
 class CustomDistribution(CustomSampler, SmoothDistribution):
-    """A law of your own: a compiled sampler, and what is needed to compute with it.
+    """A distribution of your own: a compiled sampler, and what is needed to compute with it.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         ``draw(rng, numbers) -> (reward, consumption)``, a kernel: plain arithmetic and the
         samplers of `keyhole.draws.samplers`. Rewards in [0, 1], consumptions at least 0.
     numbers : sequence of float
-        What `draw` is given: laws may share one `draw`, and then share its compiled code.
+        What `draw` is given: distributions may share one `draw`, and then share its compiled code.
     density, mean_reward : callable
         ``f(x) -> array``: of the consumption at the points of an array, and the mean reward
         given the consumption.
@@ -325,7 +327,7 @@ class Independent(SmoothDistribution):
 
     Parameters
     ----------
-    reward : law
+    reward : distribution
         Of values in [0, 1]: see `keyhole.distributions`.
     consumption : frozen distribution of scipy.stats
         Continuous, of values at least 0; drawn from a table
@@ -335,7 +337,7 @@ class Independent(SmoothDistribution):
     Raises
     ------
     TypeError, ValueError
-        If a law is not allowed.
+        If a distribution is not allowed.
 
     Examples
     --------
@@ -355,7 +357,7 @@ class Independent(SmoothDistribution):
         )
         self.consumption.check("consumption", Range(ge=0))
         if self.consumption.whole:
-            raise ValueError(f"consumption must be a continuous law, got {consumption!r}")
+            raise ValueError(f"consumption must be a continuous distribution, got {consumption!r}")
         self.error = max(self.reward.error, self.consumption.error)
         self.draw = pair_of(self.reward.draw, self.consumption.draw)
         self.numbers = pair_distributions(self.reward.numbers, self.consumption.numbers)
@@ -373,7 +375,7 @@ class Independent(SmoothDistribution):
         return self.consumption.numbers
 
     def __repr__(self) -> str:
-        """Return the call that makes this law."""
+        """Return the call that makes this distribution."""
         return f"Independent({self.reward!r}, {self.consumption!r})"
 
 
@@ -415,12 +417,12 @@ class Replay(Distribution):
 
 
 def check_distributions(arms: Any) -> list[Distribution]:
-    """Return the laws of a problem's arms.
+    """Return the distributions of a problem's arms.
 
     Raises
     ------
     TypeError, ValueError
-        If there is none, or one is no law.
+        If there is none, or one is no distribution.
 
     Examples
     --------
@@ -429,7 +431,7 @@ def check_distributions(arms: Any) -> list[Distribution]:
     TypeError: arms[0] must be a distribution, such as BetaExponential(a=5, b=5, rate=1), got 0.5
     """
     if not isinstance(arms, Sequence) or isinstance(arms, str):
-        raise TypeError(f"arms must be a list of laws, got {arms!r}")
+        raise TypeError(f"arms must be a list of distributions, got {arms!r}")
     if not arms:
         raise ValueError("arms must have at least one entry, got none")
     for i, distribution in enumerate(arms):

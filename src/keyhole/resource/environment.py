@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.distributions.combined_sampler import SampledEnvironment, one_of, world_of
+from keyhole.distributions.combined_sampler import SampledEnvironment, environment_of, one_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -35,8 +35,8 @@ class _Sums(Protocol):
 class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     """Arms whose runs yield a reward and consume something, with limits out of a list.
 
-    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
-    arm: it yields the same reward and consumption whatever the limit is, and whatever a policy
+    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
+    this arm: it yields the same reward and consumption whatever the limit is, and whatever a policy
     did before.
     """
 
@@ -186,8 +186,8 @@ def write_sums(s: _Sums, t: int, metrics: Any) -> None:
         metrics.pulls[arm] = s.pulls[arm]
 
 
-WORLDS: Final = tuple(
-    world_of(base, "", one_of(KERNELS))
+ENVIRONMENTS: Final = tuple(
+    environment_of(base, "", one_of(KERNELS))
     for base in (LimitedRunEnvironment, ContinuousLimitEnvironment)
 )
 """Those that are compiled ahead."""

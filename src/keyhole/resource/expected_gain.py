@@ -44,10 +44,10 @@ class GainCurve(ABC):
 
 
 class SmoothGainCurve(GainCurve):
-    """Of a law whose consumption has a density: Gauss-Legendre quadrature."""
+    """Of a distribution whose consumption has a density: Gauss-Legendre quadrature."""
 
     def __init__(self, distribution: SmoothDistribution, cost: Function, edges: FloatArray) -> None:
-        self._law, self._cost = distribution, cost
+        self._distribution, self._cost = distribution, cost
         marks = distribution.landmarks()
         # Halves of halves towards 0, where powers below 1 are steep.
         steep = edges[-1] * 0.5 ** np.arange(1, 40)
@@ -68,8 +68,8 @@ class SmoothGainCurve(GainCurve):
         """Return both integrals over each cell, shape (cells, 2)."""
         half = (high - low) / 2
         x = low[:, None] + half[:, None] * (_NODES + 1.0)
-        mass = self._law.density(x) * _WEIGHTS * half[:, None]
-        net = (self._law.mean_reward(x) - self._cost(x)) * mass
+        mass = self._distribution.density(x) * _WEIGHTS * half[:, None]
+        net = (self._distribution.mean_reward(x) - self._cost(x)) * mass
         return np.column_stack([net.sum(axis=1), mass.sum(axis=1)])
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -102,12 +102,14 @@ class ReplayGainCurve(GainCurve):
 
 
 def gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) -> GainCurve:
-    """Return the profile of a law."""
+    """Return the profile of a distribution."""
     if isinstance(distribution, Replay):
         return ReplayGainCurve(distribution, cost, edges)
     if isinstance(distribution, SmoothDistribution):
         return SmoothGainCurve(distribution, cost, edges)
-    raise TypeError(f"arms must be laws with a density, or measured runs, got {distribution!r}")
+    raise TypeError(
+        f"arms must be distributions with a density, or measured runs, got {distribution!r}"
+    )
 
 
 def gain_at(profile: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ _LAST: Final = 9
 
 
 def _normal(reward: float, used: float, sd: float, used_sd: float, rho: float) -> TruncatedNormal:
-    """Return the law of equation (35)."""
+    """Return the distribution of equation (35)."""
     shared = rho * sd * used_sd
     return TruncatedNormal((reward, used), ((sd * sd, shared), (shared, used_sd * used_sd)))
 
@@ -140,8 +140,8 @@ def three_models(promise: str) -> Problem:
     Notes
     -----
     The paper's numbers could not be read: these are ours, chosen so that what it says of Figures
-    1 and 2 is so. "A specific amount of time" is read as the largest limit. The normal laws
-    are those of `replica`, with deviations (.1, .15) and correlation .5.
+    1 and 2 is so. "A specific amount of time" is read as the largest limit. The normal
+    distributions are those of `replica`, with deviations (.1, .15) and correlation .5.
 
     References
     ----------

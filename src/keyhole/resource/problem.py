@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.contract.environment import Environment
 from keyhole.contract.environment import Problem as AnyProblem
 from keyhole.contract.state_memory import FloatArray
-from keyhole.distributions.combined_sampler import combine_distributions, world_of
+from keyhole.distributions.combined_sampler import combine_distributions, environment_of
 from keyhole.resource.cost_functions import Function, KnownFunction, as_function
 from keyhole.resource.distributions import KERNELS, Distribution, check_distributions
 from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
@@ -21,7 +21,7 @@ _ROUNDING: Final = 1e-12
 
 
 class Problem(AnyProblem):
-    r"""Arms with joint laws of reward and consumption, limits, a cost and a penalty.
+    r"""Arms with joint distributions of reward and consumption, limits, a cost and a penalty.
 
     Arm i run up to the limit :math:`\tau` is worth its *penalized expected gain*
 
@@ -40,7 +40,7 @@ class Problem(AnyProblem):
 
     Parameters
     ----------
-    arms : sequence of Law
+    arms : sequence of Distribution
         See `keyhole.resource.distributions`.
     limits : sequence of float, shape (limits,)
         Rising, above 0.
@@ -55,8 +55,8 @@ class Problem(AnyProblem):
 
     Attributes
     ----------
-    laws : list of Law
-        The arms' laws.
+    distributions : list of Distribution
+        The arms' distributions.
     limits : ndarray of float64, shape (limits,)
         The limits.
     cost, penalty : Function
@@ -104,7 +104,7 @@ class Problem(AnyProblem):
         self.cost: Function = as_function("cost", cost, self.limits)
         self.penalty: Function = as_function("penalty", penalty, self.limits)
         edges = self._edges()
-        # Arms may share a law: what costs time is done once for each.
+        # Arms may share a distribution: what costs time is done once for each.
         profiles = {
             id(distribution): gain_curve(distribution, self.cost, edges)
             for distribution in set(self.distributions)
@@ -199,17 +199,17 @@ class Problem(AnyProblem):
     def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
         base = ContinuousLimitEnvironment if self.continuous else LimitedRunEnvironment
-        return world_of(base, "", self._drawn.draw)
+        return environment_of(base, "", self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a problem of `arms` arms with the same laws, over and over."""
+        """Return a problem of `arms` arms with the same distributions, over and over."""
         distributions = [self.distributions[i % self.arms] for i in range(arms)]
         return Problem(
             distributions, self.limits, self.cost, self.penalty, continuous=self.continuous
         )
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         values = {
             "arms": self.arms,
             "limit_count": len(self.limits),

@@ -11,7 +11,7 @@ from keyhole.spec_values import ProblemFactory, list_of, tagged_union
 
 PROBLEM_FACTORIES: Final = {
     "arms": ProblemFactory(
-        "for each arm a table: the name of a law of reward and consumption, its parameters",
+        "for each arm the name of a distribution of reward and consumption, and its parameters",
         Problem,
         read=list_of(tagged_union(BetaExponential, TruncatedNormal, Replay)),
         further_readers=FUNCTIONS,

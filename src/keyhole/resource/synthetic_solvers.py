@@ -66,7 +66,7 @@ def portfolio(
 
 
 def _log_normal(median: float, deviation: float) -> Replay:
-    """Return equally likely quantiles of the law of exp(median + deviation * normal)."""
+    """Return equally likely quantiles of the distribution of exp(median + deviation * normal)."""
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
     times: FloatArray = np.exp(median + deviation * ndtri(shares))
     return Replay(np.ones(_RUNS), np.minimum(times, _LARGEST))

@@ -31,10 +31,10 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     .. math:: \sum_{i > K - M} \frac{\mu_i - \mu_{K-M}}{d(\mu_{K-M}, \mu_i)} \, \ln T
 
     with mean losses in rising order, M the number of arms that the resource does for, and d the
-    divergence of Bernoulli laws. It is that of bandits with multiple plays (Anantharam, Varaiya and
-    Walrand 1987); as theirs it holds in the limit of long horizons, for policies whose regret grows
-    slower than any power of T on every problem. It is 0 where the resource does for all arms. Arms
-    as good as the last that is left alone add nothing.
+    divergence of Bernoulli distributions. It is that of bandits with multiple plays (Anantharam,
+    Varaiya and Walrand 1987); as theirs it holds in the limit of long horizons, for policies whose
+    regret grows slower than any power of T on every problem. It is 0 where the resource does for
+    all arms. Arms as good as the last that is left alone add nothing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the world answers: losses, except where enough was given."""
+"""What the environment answers: losses, except where enough was given."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol
@@ -37,8 +37,8 @@ class _Lived(_Played, Protocol):
 class Losses(Environment):
     """Arms with Bernoulli losses, independent of each other.
 
-    The loss of an arm in round t is drawn from the stretch of the world's stream that belongs to
-    this arm and round: the same whatever was allocated before.
+    The loss of an arm in round t is drawn from the stretch of the environment's stream that belongs
+    to this arm and round: the same whatever was allocated before.
     """
 
     setting = SETTING
@@ -110,13 +110,13 @@ class Losses(Environment):
 
 
 class JointLosses(Losses, abstract=True):
-    """Arms whose losses depend on each other: a law draws those of a day, for all together."""
+    """Arms whose losses depend on each other: one distribution draws all losses of a day."""
 
     helpers = ("draw",)
 
     length = integer()
     numbers = float_array("length")
-    """Of the law."""
+    """Of the distribution."""
 
     class State(Losses.State):
         """Beside it the losses of the day, shown or not."""
@@ -141,7 +141,7 @@ class JointLosses(Losses, abstract=True):
 
 @lru_cache(maxsize=256)
 def make_replay_environment(name: str, draw: Kernel) -> type[JointLosses]:
-    """Return the world of a law of days, with ``draw(rng, numbers, losses)``."""
+    """Return the environment of a distribution of days, with ``draw(rng, numbers, losses)``."""
 
     def draw_day(e: JointLosses, rng: Stream, losses: FloatArray) -> None:
         draw(rng, e.numbers, losses)
@@ -149,7 +149,7 @@ def make_replay_environment(name: str, draw: Kernel) -> type[JointLosses]:
     return complete_environment(JointLosses, name, draw_day)
 
 
-WORLDS: Final = (make_replay_environment(Days.__name__, Days.draw),)
+ENVIRONMENTS: Final = (make_replay_environment(Days.__name__, Days.draw),)
 """Those that are compiled ahead."""
 
 

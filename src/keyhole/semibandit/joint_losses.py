@@ -1,4 +1,4 @@
-"""Laws of a day's losses, where these depend on each other."""
+"""Distributions of a day's losses, where these depend on each other."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_memory import FloatArray
 from keyhole.distributions import Distribution
 from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler, check_moments
-from keyhole.draws.streams import WORLD, stream
+from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.policy import Stream, uniform
 from keyhole.semibandit.learner import zeros_and_ones
@@ -23,7 +23,7 @@ def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> N
 
 
 class DayDistribution(Distribution):
-    """A law of the losses of all arms together: ``draw(rng, numbers, losses)`` fills them in."""
+    """The joint distribution of all arms' losses: ``draw(rng, numbers, losses)`` fills them in."""
 
     mean_losses: FloatArray
     rounds: int | None = None
@@ -43,7 +43,7 @@ class Days(DayDistribution):
 
 
 class CustomDistribution(CustomSampler, DayDistribution):
-    """A law of your own: a compiled sampler of a day's losses, and their means.
+    """A distribution of your own: a compiled sampler of a day's losses, and their means.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
 
     def tried(self) -> FloatArray:
         """Return 1,000 days, one a row."""
-        rng, days = stream(0, 0, WORLD), np.zeros((TRIAL_DRAWS, len(self.mean_losses)))
+        rng, days = stream(0, 0, ENVIRONMENT), np.zeros((TRIAL_DRAWS, len(self.mean_losses)))
         for day in days:
             self.draw(rng, self.numbers, day)
         return days

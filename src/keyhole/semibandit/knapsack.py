@@ -46,18 +46,18 @@ def knapsack(
     set fits if its weight exceeds `capacity`, at least 0, by no more than `SLACK`. Values and
     weights are at least 0; `chosen` is filled: 1 for what is chosen, else 0.
     """
-    room = capacity + SLACK
-    count, total = candidates(s.order, values, weights, items, room)
+    space = capacity + SLACK
+    count, total = candidates(s.order, values, weights, items, space)
     for item in range(items):
         chosen[item] = 0
-    if total <= room:
+    if total <= space:
         for k in range(count):
             chosen[s.order[k]] = 1
         return
-    price, paying = rank(s, values, weights, count, room)
-    name = grow_sets(s, values, weights, count, room, price, paying)
+    price, paying = rank(s, values, weights, count, space)
+    name = grow_sets(s, values, weights, count, space, price, paying)
     if name == FULL:
-        depth_first(s, values, weights, count, room, price, paying, chosen)
+        depth_first(s, values, weights, count, space, price, paying, chosen)
         return
     while name != EMPTY:
         chosen[s.last_items[name // LOG, name % LOG]] = 1
@@ -65,12 +65,12 @@ def knapsack(
 
 
 def candidates(
-    order: IntArray, values: FloatArray, weights: FloatArray, items: int, room: float
+    order: IntArray, values: FloatArray, weights: FloatArray, items: int, space: float
 ) -> tuple[int, float]:
     """List the items that have a value and fit; return how many, and their weight."""
     count, total = 0, 0.0
     for item in range(items):
-        if values[item] > 0.0 and weights[item] <= room:
+        if values[item] > 0.0 and weights[item] <= space:
             order[count] = item
             count += 1
             total += weights[item]
@@ -78,14 +78,14 @@ def candidates(
 
 
 def rank(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float
 ) -> tuple[float, int]:
     """Order the items by gain for weight, at the better of two prices: none, or that of the break.
 
     Returned are the price of an item, and how many items, the first in the order, are worth more.
     """
     sort_by_gain(s, values, weights, count, 0.0)
-    k, left = 0, room
+    k, left = 0, space
     while weights[s.order[k]] <= left:
         left -= weights[s.order[k]]
         k += 1
@@ -93,10 +93,10 @@ def rank(
     lightest = weights[s.order[0]]
     for k in range(count):
         lightest = min(lightest, weights[s.order[k]])
-    unpriced = relaxed(s.order, values, weights, count, room, 0.0)
+    unpriced = relaxed(s.order, values, weights, count, space, 0.0)
     sort_by_gain(s, values, weights, count, price)
-    priced = relaxed(s.order, values, weights, count, room, price)
-    if unpriced <= priced + price * fitting(room, lightest, count):
+    priced = relaxed(s.order, values, weights, count, space, price)
+    if unpriced <= priced + price * fitting(space, lightest, count):
         price = 0.0
         sort_by_gain(s, values, weights, count, price)
     paying = 0
@@ -142,7 +142,7 @@ def sort_down(order: IntArray, keys: FloatArray, count: int) -> None:
 
 
 def relaxed(
-    order: IntArray, values: FloatArray, weights: FloatArray, count: int, room: float, price: float
+    order: IntArray, values: FloatArray, weights: FloatArray, count: int, space: float, price: float
 ) -> float:
     """Return the largest gain if items could be taken in part."""
     gain = 0.0
@@ -150,9 +150,9 @@ def relaxed(
         item = order[k]
         if values[item] <= price:
             return gain
-        if weights[item] > room:
-            return float(gain + (values[item] - price) * room / weights[item])
-        room -= weights[item]
+        if weights[item] > space:
+            return float(gain + (values[item] - price) * space / weights[item])
+        space -= weights[item]
         gain += values[item] - price
     return gain
 
@@ -191,8 +191,8 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     if len(worth) != len(taking):
         raise ValueError(f"weights must have {len(worth)} entries, got {len(taking)}")
     items, chosen = len(worth), np.zeros(len(worth), np.int64)
-    room = check_number("capacity", capacity, Range(ge=0))
-    knapsack(working_memory(items), worth, taking, items, room, chosen)
+    space = check_number("capacity", capacity, Range(ge=0))
+    knapsack(working_memory(items), worth, taking, items, space, chosen)
     return chosen.astype(bool)
 
 

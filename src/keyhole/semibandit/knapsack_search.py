@@ -35,11 +35,11 @@ class Scratch:
     new_names = int_array("arms", LOG)
 
 
-def fitting(room: float, lightest: float, most: int) -> int:
+def fitting(space: float, lightest: float, most: int) -> int:
     """Return how many items can fit at most."""
-    if lightest * most <= room:
+    if lightest * most <= space:
         return most
-    return int(room / lightest)
+    return int(space / lightest)
 
 
 def upper_bound(
@@ -65,7 +65,7 @@ def upper_bound(
 
 
 def grow_sets(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float, price: float,
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int,
 ) -> int:  # fmt: skip
     """Return the name of the best set, or that there are too many to keep."""
@@ -78,14 +78,14 @@ def grow_sets(
         if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
             return FULL
         sets, logged, best = add_item(
-            s, values, weights, count, room, price, paying, k, old, sets, logged, best
+            s, values, weights, count, space, price, paying, k, old, sets, logged, best
         )
         old = 1 - old
     return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
 
 
 def add_item(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float, price: float,
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, k: int, old: int, sets: int, logged: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Merge, by weight, the sets on a list and the same with the k-th item; keep what may win.
@@ -103,13 +103,13 @@ def add_item(
         value = s.set_values[old, at // SETS, at % SETS]
         if add:
             weight, value = weight + weights[item], value + values[item]
-        if weight > room or value <= top + TIE:
+        if weight > space or value <= top + TIE:
             continue
-        while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > room - weight:
+        while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > space - weight:
             stop -= 1
         greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
         best = max(best, value + greedy)
-        more = upper_bound(s, values, weights, count, price, paying, k + 1, stop, room - weight)
+        more = upper_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
         if value + more < best - SLACK:
             continue
         name = s.set_names[old, at // SETS, at % SETS]
@@ -159,7 +159,7 @@ def compact(s: Scratch, side: int, sets: int, logged: int) -> int:
 
 
 def depth_first(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float, price: float,
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, chosen: IntArray,
 ) -> None:  # fmt: skip
     """Choose the best set by trying them all, as far as they could be better: needs no memory.
@@ -172,10 +172,10 @@ def depth_first(
         row, column = k // SETS, k % SETS
         weight, value = s.set_weights[0, row, column], s.set_values[0, row, column]
         if k < count and can_improve(
-            s, values, weights, count, price, paying, k, room - weight, best - value
+            s, values, weights, count, price, paying, k, space - weight, best - value
         ):
             item = s.order[k]
-            fits = weight + weights[item] <= room
+            fits = weight + weights[item] <= space
             s.set_names[0, row, column] = 1 if fits else 0
             if fits:
                 weight += weights[item]

@@ -51,8 +51,8 @@ class Problem(AnyProblem):
     Parameters
     ----------
     mean_losses : sequence of float, shape (arms,)
-        In [0, 1]: losses are independent. Or a `CustomDistribution`, the law of all losses of a
-        day.
+        In [0, 1]: losses are independent. Or a `CustomDistribution`, the distribution of all losses
+        of a day.
     thresholds : float or sequence of float, shape (arms,)
         From which allocation on each arm shows no loss, in (0, 1]; a number for one that all have
         in common. An allocation is sufficient from 1e-9 below the threshold on.
@@ -236,7 +236,7 @@ class Problem(AnyProblem):
         )
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         truth: dict[str, Any] = {
             "arms": self.arms,
             "means": self.mean_losses,

@@ -19,7 +19,7 @@ _UNIT: Final = Range(ge=0, le=1)
 
 
 def bernoulli_kl(p: float, q: float) -> float:
-    r"""Return the divergence of two Bernoulli laws.
+    r"""Return the divergence of two Bernoulli distributions.
 
     .. math:: \mathrm{kl}(p, q) = p \ln \frac{p}{q} + (1 - p) \ln \frac{1 - p}{1 - q}
 

@@ -1,9 +1,9 @@
-"""What the arms of the classical bandit answer, by the law of their rewards."""
+"""What the arms of the classical bandit answer, by the distribution of their rewards."""
 
 from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.distributions.combined_sampler import SampledEnvironment, world_of
+from keyhole.distributions.combined_sampler import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -27,10 +27,10 @@ class _Played(Protocol):
 
 
 class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Arms with independent rewards; a law says how one is drawn.
+    """Arms with independent rewards; a distribution says how one is drawn.
 
-    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
-    arm, so that it yields the same reward whatever a policy did before.
+    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
+    this arm, so that it yields the same reward whatever a policy did before.
     """
 
     setting = SETTING
@@ -75,8 +75,8 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
             metrics.pulls[arm] = s.pulls[arm]
 
 
-WORLDS: Final = tuple(
-    world_of(BanditEnvironment, distribution.__name__, distribution.draw)
+ENVIRONMENTS: Final = tuple(
+    environment_of(BanditEnvironment, distribution.__name__, distribution.draw)
     for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 )
-"""Those that are compiled ahead: of arms whose laws are of one kind."""
+"""Those that are compiled ahead: of arms whose distributions are of one kind."""

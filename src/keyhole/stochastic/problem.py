@@ -1,4 +1,4 @@
-"""The instance: arms and the laws of their rewards."""
+"""The instance: arms and the distributions of their rewards."""
 
 from typing import Any, Self
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.distributions.combined_sampler import world_of
+from keyhole.distributions.combined_sampler import environment_of
 from keyhole.distributions.replay import make_replay
 from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
 from keyhole.distributions.rewards import UNIT
@@ -26,23 +26,24 @@ class Problem(RewardProblem):
 
     Parameters
     ----------
-    means : sequence of float or law, shape (arms,)
-        The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
-        of its rewards, with values in [0, 1]: see `keyhole.distributions`.
+    means : sequence of float or distribution, shape (arms,)
+        The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
+        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`.
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
-        The law of the arms whose means are given.
+        The distribution of the arms whose means are given.
     concentration : float, optional
-        For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
-        ``(1 - m) * concentration``; the larger, the closer rewards are to their mean.
+        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
+        concentration`` and ``(1 - m) * concentration``; the larger, the closer rewards are to their
+        mean.
     scale : float, optional
-        For truncated normal laws, in [0.001, 10]: the standard deviation before truncation to
-        [0, 1]. The means are those after it.
+        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
+        to [0, 1]. The means are those after it.
 
     Attributes
     ----------
     means : ndarray of float64, shape (arms,)
         The mean rewards.
-    laws : list of keyhole.distributions.Number
+    distributions : list of keyhole.distributions.Number
         Those of the rewards.
 
     Raises
@@ -102,7 +103,7 @@ class Problem(RewardProblem):
         return cls(make_replay(samples, UNIT))
 
     def __repr__(self) -> str:
-        """Return law and means, shortened."""
+        """Return distribution and means, shortened."""
         return f"Problem({self.arms} {self._drawn.words} arms, means=[{list_values(self.means)}])"
 
     @property
@@ -118,12 +119,12 @@ class Problem(RewardProblem):
     @property
     def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
-        return world_of(BanditEnvironment, self._drawn.name, self._drawn.draw)
+        return environment_of(BanditEnvironment, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
         return Problem(np.resize(self.means, arms))
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         return super().truth() | {"gaps": self.gaps}

@@ -78,7 +78,8 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     .. math:: \sum_{j=1}^m \sum_{i : \Delta_i(j) > 0} \frac{\Delta_i(j) \ln(T / m)}
         {\mathrm{KL}\big(F_i(j), F_{i^*(j)}(j)\big)}
 
-    with KL the divergence of Bernoulli laws from their chances. It is the bound of Lai and Robbins
+    with KL the divergence of Bernoulli distributions from their chances. It is the bound of Lai and
+    Robbins
     (1985), in the limit of long horizons, for m independent bandits one after the other.
 
     Survival functions are not independent: they fall, and an upper bound learnt at a low level caps

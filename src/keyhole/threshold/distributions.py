@@ -1,4 +1,4 @@
-"""Laws of samples: levels from 0 to m, with the chances to reach each."""
+"""Distributions of samples: levels from 0 to m, with the chances to reach each."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def draw_level(rng: Stream, numbers: FloatArray) -> int:
 
 
 class Tabled(Distribution):
-    """The law with given chances of reaching level 1, 2, ..., m: its numbers."""
+    """The distribution with given chances of reaching level 1, 2, ..., m: its numbers."""
 
     draw = staticmethod(draw_level)
 
@@ -37,7 +37,7 @@ class Tabled(Distribution):
 
 
 class CustomDistribution(CustomSampler):
-    """A law of your own: a compiled sampler, and its survival function.
+    """A distribution of your own: a compiled sampler, and its survival function.
 
     Parameters
     ----------
@@ -75,16 +75,16 @@ class CustomDistribution(CustomSampler):
 
 
 Samples = Tabled | Replay | CustomDistribution
-"""The laws of this room."""
+"""The distributions of this room."""
 
 
 def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
-    """Return the law of each arm's samples, and how many levels there are.
+    """Return the distribution of each arm's samples, and how many levels there are.
 
     Parameters
     ----------
     arms : sequence
-        Survival functions, frozen distributions of SciPy, or laws of this module.
+        Survival functions, frozen distributions of SciPy, or distributions of this module.
     levels : int, optional
         m; by default that of the arms.
 
@@ -99,7 +99,7 @@ def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     )
     if len(listed) == 0:
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
-    found = [_law(f"survival[{i}]", arm) for i, arm in enumerate(listed)]
+    found = [_distribution(f"survival[{i}]", arm) for i, arm in enumerate(listed)]
     m = _levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
     distributions: list[Samples] = []
     for i, distribution in enumerate(found):
@@ -120,7 +120,7 @@ def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     return distributions, m
 
 
-def _law(name: str, arm: Any) -> Samples | TabulatedDistribution:
+def _distribution(name: str, arm: Any) -> Samples | TabulatedDistribution:
     if isinstance(arm, CustomDistribution | Replay):
         return arm
     if is_scipy(arm):
@@ -131,7 +131,7 @@ def _law(name: str, arm: Any) -> Samples | TabulatedDistribution:
 
 
 def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
-    """Return how many levels there are, by the first law that says."""
+    """Return how many levels there are, by the first distribution that says."""
     for distribution in distributions:
         if isinstance(distribution, Tabled | CustomDistribution):
             return len(distribution.survival)
@@ -141,7 +141,7 @@ def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
         if isinstance(distribution, TabulatedDistribution)
     ]
     if len(tops) < len(distributions) or not np.isfinite(tops).all():
-        raise TypeError("levels must be given: these laws do not say how many there are")
+        raise TypeError("levels must be given: these distributions do not say how many there are")
     return int(max(tops))
 
 

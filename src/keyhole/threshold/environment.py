@@ -1,10 +1,10 @@
-"""What the world shows and answers: a threshold, then the sample of the arm that was pulled."""
+"""The threshold environment: it shows a threshold and returns the sample of the pulled arm."""
 
 import math
 from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.distributions import Replay
-from keyhole.distributions.combined_sampler import SampledEnvironment, world_of
+from keyhole.distributions.combined_sampler import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -39,11 +39,11 @@ class _Played(Protocol):
 
 
 class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Arms with independent samples; a law says how one is drawn.
+    """Arms with independent samples; a distribution says how one is drawn.
 
-    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
-    arm, so that it yields the same sample whatever a policy did before. Thresholds draw from the
-    stretches of an arm beyond the last.
+    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
+    this arm, so that it yields the same sample whatever a policy did before. Thresholds draw from
+    the stretches of an arm beyond the last.
     """
 
     setting = SETTING
@@ -182,8 +182,8 @@ def shuffle(rng: Stream, block: IntArray) -> None:
         block[j] = i + 1
 
 
-WORLDS: Final = tuple(
-    world_of(ThresholdEnvironment, distribution.__name__, distribution.draw)
+ENVIRONMENTS: Final = tuple(
+    environment_of(ThresholdEnvironment, distribution.__name__, distribution.draw)
     for distribution in (Tabled, Replay)
 )
-"""Those that are compiled ahead: of arms whose laws are of one kind."""
+"""Those that are compiled ahead: of arms whose distributions are of one kind."""

@@ -1,4 +1,4 @@
-"""The instance: arms, the laws of their samples, the feedback, and the order of the thresholds."""
+"""The problem: arms with distributions, the kind of feedback, and the order of thresholds."""
 
 from typing import Any, Final, Self, get_args
 
@@ -8,7 +8,7 @@ from keyhole.contract.environment import Environment
 from keyhole.contract.environment import Problem as AnyProblem
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.distributions import Replay
-from keyhole.distributions.combined_sampler import combine_distributions, world_of
+from keyhole.distributions.combined_sampler import combine_distributions, environment_of
 from keyhole.stochastic.gaps import suboptimality_gaps
 from keyhole.threshold.distributions import samples_of, survival_of
 from keyhole.threshold.environment import ThresholdEnvironment
@@ -49,8 +49,8 @@ class Problem(AnyProblem):
     ----------
     survival : sequence of sequences of float, shape (arms, levels)
         For each arm the chances that a sample reaches level 1, 2, ..., m: falling, in [0, 1]; the
-        first may be below 1. Or its law: a frozen distribution of `scipy.stats` of whole numbers
-        from 0, of which all above m counts as m, or a `CustomDistribution`.
+        first may be below 1. Or its distribution: a frozen distribution of `scipy.stats` of whole
+        numbers from 0, of which all above m counts as m, or a `CustomDistribution`.
     feedback : {"uncensored", "censored"}
         Whether a sample is seen in any case, or only if it is below the threshold.
     order : Order, str or mapping, default "iid"
@@ -232,7 +232,7 @@ class Problem(AnyProblem):
     @property
     def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
-        return world_of(ThresholdEnvironment, self._drawn.name, self._drawn.draw)
+        return environment_of(ThresholdEnvironment, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms with the same survival functions, over and over."""
@@ -240,7 +240,7 @@ class Problem(AnyProblem):
         return Problem(survival, feedback=self.feedback, order=self.order)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         return {
             "arms": self.arms,
             "levels": self.levels,

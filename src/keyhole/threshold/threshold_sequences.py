@@ -46,7 +46,7 @@ class ThresholdSequence:
         return len(self.values) if self.kind == LISTED else None
 
     def truth(self, levels: int) -> dict[str, Any]:
-        """Return what the world reads, for a problem with so many levels.
+        """Return what the environment reads, for a problem with so many levels.
 
         Raises
         ------

@@ -138,6 +138,6 @@ class ConfidenceProblem(Problem):
         return ConfidenceSequences
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         numbers = {"means": self.means, "a": self.a, "b": self.b, "failure": self.failure}
         return super().truth() | numbers

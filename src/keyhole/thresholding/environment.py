@@ -1,9 +1,9 @@
-"""What the arms of a thresholding bandit answer, by the law of their rewards."""
+"""What the arms of a thresholding bandit answer, by the distribution of their rewards."""
 
 from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.distributions.combined_sampler import SampledEnvironment, world_of
+from keyhole.distributions.combined_sampler import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -43,10 +43,10 @@ def write_scores(side: FloatArray, s: _Played, labels: FloatArray, metrics: Any)
 
 
 class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Arms with independent rewards; a law says how one is drawn.
+    """Arms with independent rewards; a distribution says how one is drawn.
 
-    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
-    arm, so that it yields the same reward whatever a policy did before.
+    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
+    this arm, so that it yields the same reward whatever a policy did before.
     """
 
     setting = SETTING
@@ -150,11 +150,11 @@ class FiniteSampleGoldEnvironment(GoldLabelEnvironment, FiniteSampleEnvironment)
     """Recorded rewards, each given back once, with gold labels."""
 
 
-WORLDS: Final = (
+ENVIRONMENTS: Final = (
     *(
-        world_of(RewardEnvironment, distribution.__name__, distribution.draw)
+        environment_of(RewardEnvironment, distribution.__name__, distribution.draw)
         for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
     ),
-    world_of(GoldLabelEnvironment, Replay.__name__, Replay.draw),
+    environment_of(GoldLabelEnvironment, Replay.__name__, Replay.draw),
 )
-"""Those that are compiled ahead: of arms whose laws are of one kind."""
+"""Those that are compiled ahead: of arms whose distributions are of one kind."""

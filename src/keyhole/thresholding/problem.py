@@ -1,4 +1,4 @@
-"""The instance: arms, their reward laws, and the threshold."""
+"""The instance: arms, their reward distributions, and the threshold."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Self
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.distributions.combined_sampler import world_of
+from keyhole.distributions.combined_sampler import environment_of
 from keyhole.distributions.replay import Replay, make_replay
 from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
 from keyhole.distributions.rewards import UNIT
@@ -27,7 +27,7 @@ _SAME: Final = 1e-12
 
 
 class ReplayOnce(Replay):
-    """Recorded rewards that come back once each: all arms of a problem have this law, or none."""
+    """Recorded rewards, each drawn once: all arms of a problem have this distribution, or none."""
 
 
 class Problem(RewardProblem):
@@ -41,19 +41,20 @@ class Problem(RewardProblem):
 
     Parameters
     ----------
-    means : sequence of float or law, shape (arms,)
-        The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
-        of its rewards, with values in [0, 1]: see `keyhole.distributions`.
+    means : sequence of float or distribution, shape (arms,)
+        The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
+        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`.
     threshold : float
         In (0, 1).
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
-        The law of the arms whose means are given.
+        The distribution of the arms whose means are given.
     concentration : float, optional
-        For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
-        ``(1 - m) * concentration``; the larger, the closer rewards are to their mean.
+        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
+        concentration`` and ``(1 - m) * concentration``; the larger, the closer rewards are to their
+        mean.
     scale : float, optional
-        For truncated normal laws, in [0.001, 10]: the standard deviation before truncation to
-        [0, 1]. The means are those after it.
+        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
+        to [0, 1]. The means are those after it.
     gold : sequence of bool or None, shape (arms,), optional
         What an authority says of each arm (True: above), None where it is silent. Adds the metric
         ``gold_agreement``: the share of these arms on which the policy agrees.
@@ -160,7 +161,7 @@ class Problem(RewardProblem):
         return cls(make_replay(samples, UNIT, distribution), threshold, gold=gold)
 
     def __repr__(self) -> str:
-        """Return law, means and threshold, shortened."""
+        """Return distribution, means and threshold, shortened."""
         gold = "" if self._gold is None else "gold-"
         return (
             f"Problem({self.arms} {gold}{self._drawn.words} arms, "
@@ -196,14 +197,14 @@ class Problem(RewardProblem):
         if self._once:
             return FiniteSampleEnvironment if self._gold is None else FiniteSampleGoldEnvironment
         base = RewardEnvironment if self._gold is None else GoldLabelEnvironment
-        return world_of(base, self._drawn.name, self._drawn.draw)
+        return environment_of(base, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
         return Problem(np.resize(self.means, arms), self.threshold)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return what the environment reads; no policy sees it."""
         truth = super().truth()
         truth["side"] = np.where(self.free, -1.0, self.labels.astype(float))
         if self._once:

@@ -16,8 +16,8 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
-# Up to this gap artanh(2 gap) is at most 4 gap, so that Bernoulli laws at 1/2 - gap and 1/2 + gap
-# diverge by at most 16 gap^2; at 0.479 it is more.
+# Up to this gap artanh(2 gap) is at most 4 gap, so that Bernoulli distributions at 1/2 - gap and
+# 1/2 + gap diverge by at most 16 gap^2; at 0.479 it is more.
 _CLOSE: Final = 0.478
 
 
@@ -145,8 +145,8 @@ def lower_bound(gaps: ArrayLike, budget: float) -> float:
     side, compare those that differ in arm i: the inequality of Bretagnolle and Huber says that the
     chances of a wrong label i add up to at least :math:`\frac12 e^{-x_i d_i}`, with :math:`x_i`
     the expected pulls of arm i and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)`
-    the divergence of its two laws, at most :math:`16 \Delta_i^2` for gaps up to 0.478. Hence the
-    mean regret over all ways is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
+    the divergence of its two distributions, at most :math:`16 \Delta_i^2` for gaps up to 0.478.
+    Hence the mean regret over all ways is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
 
     Examples
     --------

@@ -60,17 +60,17 @@ class HazardThompson(HazardPolicy):
     Notes
     -----
     Departures from the paper: it is not in a paper; ours. Nothing is proved of it. The reward r of
-    runs that end in an interval is drawn likewise, from the beta law whose shapes are
+    runs that end in an interval is drawn likewise, from the beta distribution whose shapes are
     :math:`\kappa_t \phi` times :math:`2 \bar r_j + \sum R` and
     :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the variance of a coin of the same
     mean over that of the rewards, at most 100; r is 1 while all rewards were. Their cost c lies as
     far between the least and the largest of the interval as a beta variate says, whose mean is that
     of the costs, with two more at the mean of the pool, and whose shapes add up to
     :math:`\kappa_t (3 d_{ij} + 2)`: of no run, any is as likely. Recommended is the pair, of an arm
-    that was run, that is worth most with the means of all these laws. Means :math:`\bar r_j` over
-    the arms are pooled as :math:`\bar h_j` is, with d in place of n and a run worth 1 beforehand.
-    An open run has reached what lies below its age; of the rest, what its arm lets expect is
-    learnt. Ties go to the lowest arm and then to the smallest limit.
+    that was run, that is worth most with the means of all these distributions. Means :math:`\bar
+    r_j` over the arms are pooled as :math:`\bar h_j` is, with d in place of n and a run worth 1
+    beforehand. An open run has reached what lies below its age; of the rest, what its arm lets
+    expect is learnt. Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -108,7 +108,7 @@ class HazardThompson(HazardPolicy):
     )
 
     class State(HazardPolicy.State):
-        """Beside what was seen: the shapes of the laws that are drawn from, and the draws."""
+        """The counts, the shapes of the posteriors, and the draws from them."""
 
         up = scratch_array("arms", "limit_count")
         down = scratch_array("arms", "limit_count")

@@ -30,9 +30,9 @@ class ESCB(MultiplePlayPolicy):
     Notes
     -----
     Departures from the paper: none; it is ESCB-2. ESCB-1, whose bound is by the divergence of
-    Bernoulli laws, would take a convex programme for each set. Readings: f is at least 0; as long
-    as there are arms that have not been watched these are, and of the others those whose loss
-    seems least; of sets with equal bounds the one with the lower arms.
+    Bernoulli distributions, would take a convex programme for each set. Readings: f is at least 0;
+    as long as there are arms that have not been watched these are, and of the others those whose
+    loss seems least; of sets with equal bounds the one with the lower arms.
 
     References
     ----------

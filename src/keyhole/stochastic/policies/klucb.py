@@ -32,7 +32,7 @@ class KLUCB(Policy):
         \ln t + c \ln \ln t \}
 
     with :math:`n_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and kl the
-    divergence of Bernoulli laws.
+    divergence of Bernoulli distributions.
 
     Parameters
     ----------

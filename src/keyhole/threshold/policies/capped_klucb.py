@@ -26,8 +26,8 @@ class CappedKLUCB(Policy):
         N_i(j) \, \mathrm{kl}(\hat F_i(j), q) \le \ln t + c \ln \ln t \}
 
     with :math:`N_i(j)` the pulls of arm i at thresholds of at least j, :math:`\hat F_i(j)` the
-    share of them that reached j, and kl the divergence of Bernoulli laws. Where nothing is known
-    the bound is 1.
+    share of them that reached j, and kl the divergence of Bernoulli distributions. Where nothing is
+    known the bound is 1.
 
     Parameters
     ----------

@@ -28,8 +28,9 @@ class SurvivalThompson(Policy):
         w + R_i(j) - S_i(j) \big)
 
     and pull the arm with the largest, with :math:`R_i(j)` the pulls of arm i at thresholds of at
-    least j whose samples reached j - 1, and :math:`S_i(j)` how many of them reached j. If every law
-    on {0, ..., m} is equally likely beforehand (w = 1), this is a draw from the posterior.
+    least j whose samples reached j - 1, and :math:`S_i(j)` how many of them reached j. If every
+    distribution on {0, ..., m} is equally likely beforehand (w = 1), this is a draw from the
+    posterior.
 
     Parameters
     ----------

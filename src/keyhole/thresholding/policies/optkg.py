@@ -32,7 +32,8 @@ class OptKG(Policy):
     see `LSA`.
 
     Each arm has a beta posterior that starts at (a, b). With :math:`I(A, B)` the probability that
-    a variable of law Beta(A, B) is at least the threshold and :math:`h(x) = \max(x, 1 - x)`, pull
+    a variable of distribution Beta(A, B) is at least the threshold and :math:`h(x) = \max(x, 1 -
+    x)`, pull
 
     .. math::
         \arg\max_i \; \max\{ h(I(A_i + 1, B_i)), h(I(A_i, B_i + 1)) \} - h(I(A_i, B_i))
