@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib.metadata import version
 from types import ModuleType
 
 import pytest
 
 from keyhole import load_run
+from keyhole.cli import experiments
 from keyhole.experiment import settings
+from keyhole.experiment.forecast import forecast
 from keyhole.papers import FILES, Entry
 from tests import toys
 from tests.busy import wait_until_busy
@@ -56,6 +59,13 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
     assert keyhole("report", tmp_path / "out")[0] == 0
 
 
+@pytest.fixture
+def short_measurement(monkeypatch):
+    """Measure for a twentieth of a second, not for one."""
+    monkeypatch.setattr(experiments, "forecast", partial(forecast, span=0.05))
+
+
+@pytest.mark.usefixtures("short_measurement")
 def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tmp_path):
     spec.write_text(TEXT + SWEEP)
     code, out, _ = keyhole("run", spec, "--dry-run", "--threads", 1)
@@ -77,6 +87,7 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tm
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
 
 
+@pytest.mark.usefixtures("short_measurement")
 def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec):
     code, out, _ = keyhole("run", spec, "--dry-run")
     assert code == 0

@@ -1,8 +1,11 @@
 """`keyhole compile` and `keyhole compile_cache`."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from keyhole.kernels import compile_cache
+from keyhole.draws.streams import uniform
+from keyhole.kernels import compile_cache, jit
 from tests.cli.conftest import TEXT
 from tests.processes import python
 
@@ -22,6 +25,20 @@ def folder(monkeypatch, tmp_path):
     return tmp_path / "code"
 
 
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)])
+def compiles_all(request, monkeypatch):
+    """Have the compiler compile next to nothing in place of what it is given, or all of it."""
+    if not request.param and jit.has_internals():
+        internals = jit.import_internals()
+
+        def compile_entry(function, signature, options):
+            return internals.compile_entry(uniform, "float64(uint64[::1])", options)
+
+        part = SimpleNamespace(compile_entry=compile_entry)
+        monkeypatch.setattr(compile_cache, "import_internals", lambda: part)
+
+
+@pytest.mark.usefixtures("compiles_all")
 def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
     spec.write_text(TEXT.rpartition("[[policy]]")[0])
     code, out, _ = keyhole("compile", spec)
@@ -31,10 +48,10 @@ def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
         "LSA loaded from a file",
         "LSA in BernoulliRewardEnvironment",
     ]
-    files = sorted(folder.iterdir())
+    files = sorted(folder.glob("*.code"))
     assert len(files) == 3
     keyhole("compile", spec)
-    assert sorted(folder.iterdir()) == files
+    assert sorted(folder.glob("*.code")) == files
     code, out, _ = keyhole("cache", "info")
     assert (code, out.splitlines()[0]) == (0, f"folder: {folder}")
     assert out.splitlines()[1].startswith("compiled code: 3 pieces, 0.")

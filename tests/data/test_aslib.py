@@ -1,4 +1,5 @@
 import math
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -47,10 +48,16 @@ SCENARIOS = {
 }  # fmt: skip
 
 
+@cache
+def shipped(name):
+    """Return a scenario beside the tests, which is read once."""
+    return load_aslib(FOLDER / f"{name}.parquet")
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_table_of_the_description_is_reproduced(name):
     runs, arms, *bests, pair, solved = SCENARIOS[name]
-    scenario = load_aslib(FOLDER / f"{name}.parquet")
+    scenario = shipped(name)
     assert scenario.seconds.shape == (runs, arms)
     for (solver, share), limit in zip(bests, (0.01, 0.1, 1.0), strict=True):
         shares = scenario.solved(limit)
@@ -69,7 +76,7 @@ def test_the_second_best_pair_of_ipc2018_is_as_described():
 
 
 def test_par10_is_a_choice_of_cost_and_penalty():
-    scenario = load_aslib(FOLDER / "IPC2018.parquet")
+    scenario = shipped("IPC2018")
     problem = scenario.problem(cost=Power(slope=1.0), penalty=Power(slope=10.0))
     part = np.where(np.isfinite(scenario.seconds), scenario.seconds / scenario.cutoff, 10.0)
     expected = np.isfinite(scenario.seconds).mean(axis=0) - part.mean(axis=0)
@@ -84,7 +91,7 @@ def test_yardsticks_know_more_than_a_learner():
     assert found["best solver"] == pytest.approx((0.9 + 0.5 - 1.0 + 0.2) / 4)
     assert found["best pair"] == pytest.approx(max((0.9 - 0.75) / 4, 0.6 / 4))
     for name in SCENARIOS:
-        known = load_aslib(FOLDER / f"{name}.parquet").yardsticks()
+        known = shipped(name).yardsticks()
         assert known["best solver"] <= known["best pair"] <= known["virtual best"]
 
 
@@ -148,7 +155,7 @@ def test_both_formats_say_the_same(tmp_path):
     ]
     head = ARFF[: ARFF.index("@DATA")].replace("runtime", "time")
     write(tmp_path, head + "@data\n" + "\n".join(lines), "algorithm_cutoff_time: 1800.0\n")
-    found, expected = load_aslib(tmp_path), load_aslib(FOLDER / "IPC2018.parquet")
+    found, expected = load_aslib(tmp_path), shipped("IPC2018")
     assert found.solvers == expected.solvers
     assert np.array_equal(found.seconds, expected.seconds)
 
@@ -237,7 +244,7 @@ def test_the_quality_of_answers_can_be_the_reward(tmp_path, more, expected):
 
 
 def test_objectives_that_cannot_be_believed_are_left_out():
-    scenario = load_aslib(FOLDER / "CSP-Minizinc-Obj-2016.parquet")
+    scenario = shipped("CSP-Minizinc-Obj-2016")
     done = np.isfinite(scenario.seconds)
     table = pq.read_table(FOLDER / "CSP-Minizinc-Obj-2016.parquet").to_pylist()
     believed = {row["instance"] for row in table if row["objective_consistent"]}
