@@ -11,7 +11,7 @@ LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/numba_internals thre
 	data/test_labels.py papers/test_overview.py cli/test_bad_input.py)
 PIP := python -m pip --disable-pip-version-check -qq
 # Each worker begins with a part of all tests, and takes some of another's when it has done its own: so
-# all end together, and tests of one file mostly share what they set up.
+# all end together, and tests of one file mostly share what they set up. How many: see conftest.py.
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal \
 	--durations=15 --durations-min=5 --cpu-times=15
 EXTRAS := --extra forests --extra pandas --extra postgres

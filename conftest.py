@@ -39,6 +39,12 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Have one worker more than there are cores: tests wait for processes that they start."""
+    return 1 + (yield)
+
+
 def pytest_configure(config):
     """Keep the terminal's standard error: a test's own is captured."""
     config.stash[_terminal] = os.dup(sys.__stderr__.fileno())

@@ -63,22 +63,27 @@ def test_draws_are_uniform(where):
     assert stats.kstest(sample, "uniform").pvalue > 1e-4
 
 
-def neighbours():
-    base = draw(stream(5, 7, POLICY), N)
-    yield "seeds", base, draw(stream(6, 7, POLICY), N)
-    yield "replications", base, draw(stream(5, 8, POLICY), N)
-    yield "purposes", base, draw(stream(5, 7, ENVIRONMENT), N)
-    yield "consecutive draws", base[:-1], base[1:]
-    environment = stream(5, 7, ENVIRONMENT)
-    yield "arms", first_of_each_pull(environment, 0, N), first_of_each_pull(environment, 1, N)
-    pulls = first_of_each_pull(environment, 0, N)
-    yield "pulls", pulls[:-1], pulls[1:]
+def base():
+    return draw(stream(5, 7, POLICY), N)
 
 
-@pytest.mark.parametrize(
-    ("what", "a", "b"), tuple(neighbours()), ids=lambda v: v if isinstance(v, str) else ""
-)
-def test_neighbours_are_independent(what, a, b):
+def pulls(arm):
+    return first_of_each_pull(stream(5, 7, ENVIRONMENT), arm, N)
+
+
+NEIGHBOURS = {
+    "seeds": lambda: (base(), draw(stream(6, 7, POLICY), N)),
+    "replications": lambda: (base(), draw(stream(5, 8, POLICY), N)),
+    "purposes": lambda: (base(), draw(stream(5, 7, ENVIRONMENT), N)),
+    "consecutive draws": lambda: (base()[:-1], base()[1:]),
+    "arms": lambda: (pulls(0), pulls(1)),
+    "pulls": lambda: (pulls(0)[:-1], pulls(0)[1:]),
+}
+
+
+@pytest.mark.parametrize("what", NEIGHBOURS)
+def test_neighbours_are_independent(what):
+    a, b = NEIGHBOURS[what]()
     assert abs(np.corrcoef(a, b)[0, 1]) < FIVE_ERRORS
     table, _, _ = np.histogram2d(a, b, bins=16, range=[[0, 1], [0, 1]])
     assert stats.chisquare(table.ravel()).pvalue > 1e-4
