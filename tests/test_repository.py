@@ -54,7 +54,7 @@ def told_to_users():
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
 def test_a_policy_says_what_it_hears_draws_and_costs(policy):
     assert list(policy.traits()) == [
-        "told beforehand", "feedback", "randomness", "cost per round", "open decisions",
+        "known quantities", "feedback", "randomness", "cost per round", "pending decisions",
     ]  # fmt: skip
     if policy.randomness != "none":
         kernels = [getattr(policy, name) for name in ("select", "update", *policy.helpers)]

@@ -1,4 +1,4 @@
-"""What the author of a policy, a world or a setting imports, in one place."""
+"""The names that the author of a policy, an environment or a setting imports, in one place."""
 
 from keyhole.contract.environment import Environment, Problem
 from keyhole.contract.facts import fact

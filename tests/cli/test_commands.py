@@ -221,7 +221,7 @@ def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
     policies = sum(len(room.policies) for room in settings.all_settings())
-    headings = "told beforehand", "feedback", "randomness", "cost per round", "open decisions"
+    headings = "known quantities", "feedback", "randomness", "cost per round", "pending decisions"
     for heading in (*headings, "source"):
         assert out.count(f"\n    {heading}: ") == policies
     assert out == "".join(keyhole("catalog", name)[1] for name in settings.setting_names())

@@ -3,7 +3,7 @@ import pytest
 
 from keyhole import Metric, simulate
 from keyhole.contract.compiled_class import environment_component
-from keyhole.contract.environment import metrics_for, with_metric_names
+from keyhole.contract.environment import check_metrics, metrics_for
 from keyhole.contract.state_memory import int_array
 from tests.toys import Halving, RunWorld, Toy
 
@@ -39,7 +39,7 @@ PROBLEM = Toy(Counted, {"arms": 3})
 
 
 def test_details_come_last_in_the_order_of_declaration():
-    assert [metric.name for metric in with_metric_names(Counted)] == [
+    assert [metric.name for metric in check_metrics(Counted)] == [
         "pulls", "gain", "censored", "late", "twice",
     ]  # fmt: skip
     assert [metric.name for metric in metrics_for(PROBLEM, details=False)] == [
@@ -73,7 +73,7 @@ def test_every_metric_is_filled_by_name(details):
 def test_what_cannot_be_filled_by_name_is_refused(metrics, message):
     bad = type("Bad", (RunWorld,), {"metrics": metrics})
     with pytest.raises((TypeError, ValueError), match=message):
-        with_metric_names(bad)
+        check_metrics(bad)
 
 
 def test_a_metric_that_is_not_declared_is_refused_with_the_nearest():

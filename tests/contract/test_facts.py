@@ -134,13 +134,13 @@ def test_the_rooms_take_what_they_are_known_to_take(policy, names):
     ("policy", "words"),
     [
         (LSA, "arms, threshold; needs no horizon (anytime)"),
-        (UCBE, "arms, threshold, horizon, hardness; in practice nobody knows hardness"),
+        (UCBE, "arms, threshold, horizon, hardness; unknown in practice: hardness"),
         (DKWUCB, "arms, levels, feedback, horizon"),
-        (QPMD, "arms, feedback, what its base needs"),
+        (QPMD, "arms, feedback, those that its base needs"),
     ],
 )
 def test_a_policy_says_in_the_words_of_learner_what_it_is_told(policy, words):
-    assert policy.traits()["told beforehand"] == words
+    assert policy.traits()["known quantities"] == words
 
 
 def test_errors_of_rooms_stay():

@@ -8,7 +8,7 @@ import pytest
 
 from keyhole import Metric, parameter, simulate, threshold
 from keyhole.contract.environment import Environment
-from keyhole.contract.kernel_signatures import ENVIRONMENT, GUARD, IMAGINE, POLICY, signature_table
+from keyhole.contract.kernel_signatures import ENVIRONMENT, GUARD, IMPUTE, POLICY, signature_table
 from keyhole.contract.policy import Policy as AnyPolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, float_array, int_array, integer
@@ -180,7 +180,7 @@ def test_so_do_the_other_functions_that_subclasses_write(base, name, words):
 
 
 def test_a_function_of_ones_own_belongs_into_the_module():
-    message = r"init, select, update, .*got 'leader': write what kernels call as a function of the"
+    message = r"init, select, update, .*got 'leader': a function that kernels call belongs outside"
     with pytest.raises(ValueError, match=message):
         derive(leader=lambda p, s: 0)
 
@@ -370,10 +370,10 @@ def test_an_index_that_is_not_a_number_is_refused():
         simulate(PROBLEM, [Blind()], horizon=10, replications=1, checked=True)
 
 
-@pytest.mark.parametrize("rules", [POLICY, (IMAGINE,), ENVIRONMENT, (GUARD,)])
-def test_the_documentation_shows_the_grammar(rules):
+@pytest.mark.parametrize("signatures", [POLICY, (IMPUTE,), ENVIRONMENT, (GUARD,)])
+def test_the_documentation_shows_the_grammar(signatures):
     page = Path(__file__).parents[2] / "docs" / "contract.md"
-    assert signature_table(rules) in page.read_text()
+    assert signature_table(signatures) in page.read_text()
 
 
 def test_the_former_name_of_a_kernel_is_refused_with_the_new_one():

@@ -87,8 +87,8 @@ def test_a_class_may_say_what_it_can_do_all_the_same():
     ("pending", "message"),
     [
         (("imput",), r"Mine.pending must be .*got 'imput' \(did you mean 'impute'\?\)"),
-        ((), r"Mine.pending must be a tuple of at least one way, got \(\)"),
-        ("wait", "Mine.pending must be a tuple of at least one way, got 'wait'"),
+        ((), r"Mine.pending must be a tuple of at least one mode, got \(\)"),
+        ("wait", "Mine.pending must be a tuple of at least one mode, got 'wait'"),
     ],
 )
 def test_a_way_that_there_is_not_is_refused(pending, message):
@@ -233,7 +233,7 @@ class EXP3(stochastic.Policy):
 
 WAITS = (
     "EXP3 waits for the feedback of each decision: `select` writes `chances`, which `update` "
-    "reads; have `update` work out `chances` anew, since another decision may have been taken in "
+    "reads; have `update` compute `chances` again, since another decision may have been taken in "
     "between"
 )
 ARMS = stochastic.Problem(means=[0.5, 0.45, 0.45, 0.4])
@@ -242,7 +242,7 @@ ARMS = stochastic.Problem(means=[0.5, 0.45, 0.45, 0.4])
 def test_a_select_that_writes_what_update_reads_waits_and_says_why():
     assert EXP3.pending == EXP3().pending == ("wait",)
     assert EXP3.explain_waiting() == WAITS
-    assert EXP3.traits()["open decisions"] == (
+    assert EXP3.traits()["pending decisions"] == (
         "wait (`select` writes `chances`, which `update` reads)"
     )
 
@@ -318,7 +318,7 @@ IGNORE = (
 )
 LEFT = "`select` writes `chances`, which `update` reads"
 ANEW = (
-    "have `update` work out `chances` anew, since another decision may have been taken in between"
+    "have `update` compute `chances` again, since another decision may have been taken in between"
 )
 
 
@@ -357,7 +357,7 @@ def test_what_each_kernel_works_out_in_scratch_arrays_does_not_count():
 
 def test_scratch_arrays_that_are_lost_between_two_kernels_are_caught_with_the_mend():
     with pytest.raises(
-        AssertionError, match=r"made with `scratch_array` is not saved; .*work out `chan"
+        AssertionError, match=r"made with `scratch_array` is not saved; .*compute `chan"
     ):
         check_policy(Scratching(), ARMS)
 
@@ -372,7 +372,7 @@ def test_a_declaration_that_the_code_speaks_against_is_believed_with_a_warning()
         check_policy(declared(), ARMS)
     assert [str(one.message) for one in said] == [
         'Mine declares that its decisions may be pending ("ignore"), but `select` writes '
-        "`chances`, which `update` reads; have `update` work out `chances` anew, since another "
+        "`chances`, which `update` reads; have `update` compute `chances` again, since another "
         'decision may have been taken in between; or declare `pending = ("wait",)` in the class; '
         "leave it as it is only if you know that this does no harm"
     ]

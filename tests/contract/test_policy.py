@@ -96,7 +96,8 @@ def test_needs_must_be_facts_of_the_setting():
 
 def test_the_state_is_made_of_arrays():
     with pytest.raises(
-        TypeError, match=r"State.pulls must be made with per, counts, keys or scratch, got 3"
+        TypeError,
+        match=r"State.pulls must be made with float_array, .* or scratch_array, got 3",
     ):
 
         class Odd(Policy):

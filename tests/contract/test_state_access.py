@@ -381,7 +381,10 @@ def test_what_cannot_be_read_counts_as_written():
             return (yield from s.pulls)
 
     assert Unseen.pending == ("wait",)
-    assert "what `select` writes could not be seen: Numba cannot read `" in Unseen.explain_waiting()
+    assert (
+        "what `select` writes could not be analysed: Numba cannot read `"
+        in Unseen.explain_waiting()
+    )
 
 
 @pytest.fixture
@@ -406,10 +409,10 @@ def test_where_nothing_can_be_read_classes_wait_with_one_warning_and_a_true_reas
     def derive():
         return type("Mine", (Base,), {"select": vars(Reading)["entries"]})
 
-    with pytest.warns(RuntimeWarning, match="first pass of Numba .* is not the one") as said:
+    with pytest.warns(RuntimeWarning, match="first pass of Numba .* differs from the one") as said:
         assert [derive().pending for _ in range(2)] == [("wait",)] * 2
     assert len(said) == 1
-    assert "what `select` writes could not be seen: the first pass of Numba " in (
+    assert "what `select` writes could not be analysed: the first pass of Numba " in (
         derive().explain_waiting()
     )
 

@@ -85,10 +85,10 @@ def test_an_unknown_length_is_named():
     ],
 )
 def test_single_values_are_returned_and_arrays_filled(fields, value, filled):
-    channel = RecordLayout(fields, ("k",))
-    assert channel.is_complete == filled
+    layout = RecordLayout(fields, ("k",))
+    assert layout.is_filled == filled
     buffer = np.zeros(4)
-    read = channel.reader()
+    read = layout.reader()
     if filled:
 
         @kernel
@@ -97,8 +97,8 @@ def test_single_values_are_returned_and_arrays_filled(fields, value, filled):
 
         buffer[:3] = 1.5
         assert total(buffer) == 3.0
-        assert channel.slots() == {"a": "slots.a"}
+        assert layout.targets() == {"a": "targets.a"}
     else:
-        channel.writer()(buffer, 0, (2,), value)
+        layout.writer()(buffer, 0, (2,), value)
         assert read(buffer, 0, (2,)) == value
-        assert channel.slots() == {}
+        assert layout.targets() == {}

@@ -8,10 +8,10 @@ from keyhole.contract.state_memory import allocate
 from keyhole.drivers.pending_step import (
     CHECK,
     DECIDE,
-    HEAD,
-    IMAGINED,
+    DECIDE_ON_COPY,
     INIT,
     RECOMMEND,
+    ROW_HEADER,
     TELL,
     compiled_pending_step,
 )
@@ -26,7 +26,7 @@ class Mind:
 
     def __init__(self, policy, arms=4, seed=5):
         side, known = policy_component(type(policy)), policy.numbers() | {"arms": arms}
-        layouts = (side.inputs, side.state, *side.channels.layouts)
+        layouts = (side.inputs, side.state, *side.records.layouts)
         self.cells, self.plan, parts = allocate(layouts, side.dims, side.sizes(known))
         for name, view in parts[0].items():
             view[...] = known[name]
@@ -41,7 +41,7 @@ class Mind:
         return self.step(self.cells, self.copy, self.plan, flat, self.words, t, count, what)
 
     def decide(self, t, opened, what=DECIDE):
-        rows = np.array([row(*one)[: HEAD + 1] for one in opened]) if opened else np.zeros(1)
+        rows = np.array([row(*one)[: ROW_HEADER + 1] for one in opened]) if opened else np.zeros(1)
         assert self.run(rows, t, len(opened), what)
         return self.copy.view(np.int64)[self.plan[3]].item()
 
@@ -50,9 +50,9 @@ class Mind:
 
 
 def row(t, arm, reward=0.0):
-    cells = np.zeros(HEAD + 2)
+    cells = np.zeros(ROW_HEADER + 2)
     cells[0], cells[-1] = t, reward
-    cells.view(np.int64)[HEAD] = arm
+    cells.view(np.int64)[ROW_HEADER] = arm
     return cells
 
 
@@ -80,7 +80,7 @@ def test_what_is_new_can_be_imagined_alone():
     for t in range(1, 30):
         again = mind.decide(t, opened)
         mind.decide(t, opened[:-1])
-        assert mind.decide(t, opened[-1:], IMAGINED) == again
+        assert mind.decide(t, opened[-1:], DECIDE_ON_COPY) == again
         opened.append((t, again))
 
 
@@ -98,7 +98,7 @@ def test_imagining_draws_from_a_stream_of_its_own():
     mind = Mind(ThompsonSampling())
     mind.tell(*[(t, t % 4, 0.5) for t in range(1, 9)])
     stream = mind.words[:2].copy()
-    mind.run(np.array([row(9, 1)[: HEAD + 1]] * 3), 10, 3, DECIDE)
+    mind.run(np.array([row(9, 1)[: ROW_HEADER + 1]] * 3), 10, 3, DECIDE)
     assert mind.words[2] != mind.words[3]  # fractional means are tossed for
     mind.words[:2] = stream
     mind.run(np.zeros(1), 10, 0, DECIDE)
@@ -131,7 +131,7 @@ class Aging(Policy):
 def test_imagining_is_told_round_and_age():
     mind, opened = Mind(Aging()), row(7, 2)
     opened[1] = 0.25
-    mind.run(opened[: HEAD + 1], 10, 1, DECIDE)
+    mind.run(opened[: ROW_HEADER + 1], 10, 1, DECIDE)
     begin = mind.plan[1]
     assert mind.copy[begin : begin + 8].tolist() == [0, 0, 0.25, 0, 0, 0, 7, 0]
 

@@ -165,7 +165,7 @@ def test_what_is_interpreted_for_good_is_never_compiled(uncompiled, monkeypatch)
 
 
 def first_use(run):
-    return FirstUse("Mine", run, Account(), lambda: pytest.fail("compiled"), alone=True)
+    return FirstUse("Mine", run, Account(), lambda: pytest.fail("compiled"), hold_gil=True)
 
 
 def test_no_fork_happens_in_the_midst_of_a_call():

@@ -13,8 +13,8 @@ import pytest
 import keyhole
 from keyhole import Learner, simulate
 from keyhole.distributions.durations import Exponential
+from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.interpreter import memory_views
-from keyhole.kernels.one_step import OneStep
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, uniform
 from keyhole.stochastic import UCB1, Policy, Problem, ThompsonSampling, Uniform
 from keyhole.threshold import KaplanMeierUCB
@@ -145,7 +145,7 @@ def test_learners_are_those_of_compiled_code_and_so_are_copies_and_files(tmp_pat
             if t == 40:
                 python.save(tmp_path / "learner.json")
                 python = Learner.load(tmp_path / "learner.json", interpreted=True)
-            assert isinstance(python._step, OneStep)
+            assert isinstance(python._step, AtomicCall)
 
 
 def test_a_log_is_gone_through_as_by_compiled_code():
@@ -178,7 +178,7 @@ def test_nothing_is_left_of_a_learner_that_is_gone():
 
 def test_a_context_and_the_environment_say_it_too(monkeypatch):
     def is_interpreted(**options):
-        return isinstance(UCB1().learner(arms=2, **options)._step, OneStep)
+        return isinstance(UCB1().learner(arms=2, **options)._step, AtomicCall)
 
     assert not is_interpreted()
     with keyhole.interpreted():

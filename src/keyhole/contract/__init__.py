@@ -1,1 +1,1 @@
-"""What a policy, a world and a setting are, and how compiled code sees them."""
+"""The contract: policies, environments and settings, and the memory that compiled code shares."""

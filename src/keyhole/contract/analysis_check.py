@@ -1,4 +1,4 @@
-"""A trial of the analysis of kernels, for a Numba whose first pass is another one."""
+"""A self-test of the state-access analysis, for releases of Numba with another first pass."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ from keyhole.contract.state_memory import float_array, int_array
 
 
 def check_analysis() -> None:
-    """Analyse kernels of which it is known what they read and write.
+    """Analyse kernels whose reads and writes are known.
 
     Raises
     ------
     RuntimeError
-        If something else is found; or whatever Numba raises.
+        If the analysis finds others; or whatever Numba raises.
     """
     for name, expected in _EXPECTED.items():
         found = find_access(_Trial, name)
         if found != expected:
-            raise RuntimeError(f"a trial analysis of `{name}` found {found}")
+            raise RuntimeError(f"the analysis of `{name}` must find {expected}, got {found}")
 
 
 def _store(into: Any, value: float) -> None:
@@ -29,7 +29,7 @@ def _return_tables(s: Any) -> Any:
 
 
 class _Trial:
-    """Kernels with all that Numba's first pass distinguishes."""
+    """Kernels with every construct that Numba's first pass distinguishes."""
 
     helpers = ()
 

@@ -1,4 +1,4 @@
-"""The arrays of a state that a value in a kernel may be a view of, and what only reads them."""
+"""The state arrays that a value in a kernel may be a view of, and functions that only read them."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
@@ -11,8 +11,8 @@ class View(NamedTuple):
     """An array that a value may be a view of; the name is "" for the state as a whole."""
 
     array: str
-    axes: int  # how many are left: a single number is no view
-    tuples: int = 0  # how many it stands in
+    axes: int  # the number of axes left: a single number is no view
+    tuples: int = 0  # the number of nested tuples around it
 
 
 Views = frozenset[View]
@@ -21,8 +21,9 @@ NOTHING: Final[Views] = frozenset()
 STATE: Final[Views] = frozenset({View("", 0)})
 SLICE: Final[Views] = frozenset({View("a slice", 0)})
 """No view, but an index that takes no axis away."""
+# A loop can nest tuples without end; beyond this depth the analysis gives up, so that it ends.
 DEEPEST: Final = 4
-"""So deep in tuples an array can be seen."""
+"""The depth of tuples to which arrays are followed."""
 
 READING: Final = (
     "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
@@ -30,15 +31,15 @@ READING: Final = (
 )  # fmt: skip
 """Functions of NumPy, and methods of arrays, that return numbers and change nothing."""
 READING_KERNELS: Final = (source_of(argmin),)
-"""Functions of ours that do, made of instructions that cannot be followed."""
+"""Keyhole's own functions that change nothing, made of vector instructions that have no lines."""
 PAIRING: Final = (enumerate, zip)
 
 _READING_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 
 
-def attribute(views: Views, name: str, lengths: Mapping[str, int]) -> Views:
-    """Return what an attribute of a value is a view of; `lengths` has the arrays' axes."""
+def view_attribute(views: Views, name: str, lengths: Mapping[str, int]) -> Views:
+    """Return the views that an attribute of a value may be; `lengths` has the arrays' axes."""
     found: set[View] = set()
     for view in views:
         if view.array == "" and not view.tuples:
@@ -49,10 +50,10 @@ def attribute(views: Views, name: str, lengths: Mapping[str, int]) -> Views:
     return frozenset(found)
 
 
-def entry(views: Views, taken: int, lengths: Mapping[str, int]) -> Views:
-    """Return what the entry of an array or a tuple is a view of, if its index takes so many axes.
+def view_entry(views: Views, taken: int, lengths: Mapping[str, int]) -> Views:
+    """Return the views that an entry of an array or tuple may be, if its index takes `taken` axes.
 
-    Of an array of one axis it is a number: no view.
+    The entry of an array of one axis is a number: no view.
     """
     found: set[View] = set()
     for view in views:
@@ -65,7 +66,7 @@ def entry(views: Views, taken: int, lengths: Mapping[str, int]) -> Views:
     return frozenset(v for v in found if v.axes or v.tuples or v.array not in lengths)
 
 
-def is_reading(called: Any, given: int, named: Collection[str]) -> bool:
+def is_read_only(called: Any, given: int, named: Collection[str]) -> bool:
     """Return whether a function of Python or NumPy changes none of its arguments."""
     if called in _READING_BUILTINS:
         return True

@@ -1,7 +1,8 @@
-"""From the functions in a policy's or a world's class body to compiled ones of a fixed form.
+"""Compilation of the functions in a policy's or an environment's class body.
 
-A kernel names what it needs; the drivers call every kernel in one fixed way. The bridge is a
-one-line function, generated from the kernel's argument names, that the compiler inlines away.
+A kernel names the arguments that it needs; the drivers call every kernel with one fixed argument
+list. In between is an adapter (`bridge`), a one-line function generated from the kernel's argument
+names, which the compiler inlines.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from keyhole.cached import cached_property
-from keyhole.contract.environment import Environment, with_metric_names
+from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.kernel_checks import (
     check_field_access,
     check_names,
@@ -40,8 +41,10 @@ from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy, is_own,
 from keyhole.kernels.jit import is_bounds_checked
 from keyhole.kernels.jit import kernel as compiled
 
-_linked: Final[dict[str, dict[str, Kernel]]] = {}
-_KEPT: Final = 6
+# The bound kernels used last, by digest: typing them takes seconds, and a learner, an engine and a
+# study of one policy use the same ones. Few are kept, since each holds its typed functions.
+_cached_kernels: Final[dict[str, dict[str, Kernel]]] = {}
+_MOST_CACHED: Final = 6
 
 
 def _do_nothing() -> int:
@@ -52,71 +55,74 @@ def bind_kernel(
     owner: str,
     kernel: Kernel,
     call: str,
-    words: Mapping[str, str],
+    expressions: Mapping[str, str],
     given: Mapping[str, Kernel],
     wanted: Mapping[str, Field] | None = None,
 ) -> Kernel:
-    """Return a compiled function of the fixed form `call` that runs `kernel`.
+    """Return a compiled function with the fixed argument list `call` that runs `kernel`.
 
-    `words` says where in `call`, the fixed argument list such as ``"p, s, t, rng"``, that is found
-    which the kernel may name; `given` has compiled functions that it may name, and `wanted` the
-    single values that it must return: by default whatever it returns is handed on.
+    `expressions` maps each name that the kernel may use to an expression in the arguments of `call`
+    (such as ``"p, s, t, rng"``). `given` has compiled functions that it may name too. `wanted` are
+    the single values that it must return; by default its result is passed on unchecked.
     """
-    check_names(owner, kernel, [*words, *given])
+    check_names(owner, kernel, [*expressions, *given])
     names = local_names(kernel)
-    values = ", ".join(words.get(name, name) for name in names)
+    # Source text is the one way to call with arguments chosen by name that the compiler can inline:
+    # it knows neither `**` nor partial functions. All names in it are checked identifiers.
+    values = ", ".join(expressions.get(name, name) for name in names)
     scope = {"kernel": fresh_copy(kernel), **{n: given[n] for n in names if n in given}}
     result = f"kernel({values})"
+    # The interpreter finds the round of an error in functions of this name: see `faults`.
     if wanted is not None:
         scope["returned"], result = check_return(owner, kernel, wanted), f"returned({result})"
     exec(f"def bridge({call}):\n    return {result}\n", scope)
     return compiled(scope["bridge"])
 
 
-def _watched(owner: str, name: str, helper: Kernel) -> Kernel:
-    """Return a helper that refuses to return NaN: what compares with it chooses silently."""
-    words = ", ".join(local_names(helper))
+def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
+    """Return a helper that refuses to return NaN: every comparison with NaN is silently false."""
+    arguments = ", ".join(local_names(helper))
     scope: dict[str, Any] = {
         "helper": helper,
         "text": f"{owner}.{name} must return a number, got nan",
     }
     source = (
-        f"def watched({words}):\n"
-        f"    value = helper({words})\n"
+        f"def refuse_nan({arguments}):\n"
+        f"    value = helper({arguments})\n"
         "    if value != value:\n"
         "        raise ValueError(text)\n"
         "    return value\n"
     )
     exec(source, scope)
-    return cast(Kernel, compiled(scope["watched"]))
+    return cast(Kernel, compiled(scope["refuse_nan"]))
 
 
-def tuple_of(length: int, start: int = 0) -> Kernel:
+def tuple_reader(length: int, start: int = 0) -> Kernel:
     """Return the compiled function that reads entries of a vector into a tuple."""
     entries = ", ".join(f"vector[{start + i}]" for i in range(length)) or "0"
     return compile_shared(f"def read(vector):\n    return ({entries},)\n", "read")
 
 
 class Component:
-    """What policies and worlds have in common: read-only input, state, kernels."""
+    """The compiled side of a policy or environment class: read-only inputs, state, kernels."""
 
     def __init__(
         self,
         owner: type,
-        channels: KernelRecords,
+        records: KernelRecords,
         inputs: Mapping[str, Field],
-        rules: Sequence[KernelSignature],
+        signatures: Sequence[KernelSignature],
         metrics: Mapping[str, Field] = MappingProxyType({}),
     ) -> None:
         self.owner = owner
-        self.channels = channels
-        self.rules = rules
+        self.records = records
+        self.signatures = signatures
         self.dims = integers(inputs)
         self.inputs = Layout(inputs, self.dims)
         self.state = Layout(declared_state(owner), self.dims)
         self.metrics = Layout(metrics, self.dims)
         self.sources: dict[str, Kernel] = {
-            rule.name: getattr(owner, rule.name, _do_nothing) for rule in rules
+            signature.name: getattr(owner, signature.name, _do_nothing) for signature in signatures
         }
         self.helper_sources: dict[str, Kernel] = {
             name: getattr(owner, name)
@@ -126,64 +132,66 @@ class Component:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of everything the compiled kernels depend on."""
-        ways = [layout.fields for layout in self.channels.layouts]
+        """The digest of everything that the compiled kernels depend on."""
+        ways = [layout.fields for layout in self.records.layouts]
         layouts = (self.inputs.fields, self.state.fields, self.metrics.fields, ways)
         prints = [(name, fingerprint(kernel)) for name, kernel in self._all_sources()]
-        # A helper that returns NaN is complained of by the name of its class: see `_watched`.
+        # The error about a helper that returns NaN has the class's name in it: see `_refuse_nan`.
         named = self.owner.__name__ if self.helper_sources else ""
         return hashlib.sha256(repr((layouts, prints, named)).encode()).hexdigest()
 
     @cached_property
     def is_own(self) -> bool:
-        """Whether all kernels are Keyhole's own, of which it is known that they can be compiled."""
+        """Whether all kernels are Keyhole's own, which are known to compile."""
         return all(is_own(kernel) for _, kernel in self._all_sources())
 
     def _all_sources(self) -> list[tuple[str, Kernel]]:
-        """Return all kernels, helpers and those of a base, as they were written."""
+        """Return all kernels, helpers and kernels of a base, as they were written."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
             names = (*_base_calls(self.base), *self.base.helpers)
             kernels += [(f"base {name}", getattr(self.base, name, _do_nothing)) for name in names]
         return kernels
 
-    def kernels(self, *, watched: bool = False) -> dict[str, Kernel]:
-        """Return the kernels in their fixed forms, linked as they are now.
+    def kernels(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
+        """Return the kernels in their fixed forms, linked to their helpers as these are now.
 
-        Those used last are kept: what is typed for one pair serves the next. If `watched`, a helper
-        that returns NaN ends the game (always, where indices are checked). The engine leaves it
-        out: it takes 10 ns a round (measured, LSA, K = 10).
+        Those used last are cached, so that functions typed for one pair serve the next. With
+        `nan_checked`, a helper that returns NaN raises an error (always so where indices are
+        checked). The engine does not check: it takes 10 ns a round (measured, LSA, K = 10).
         """
-        watched = bool(self.helper_sources) and (watched or is_bounds_checked())
-        key = f"{self.digest} {is_bounds_checked()} {watched} {self._places()}"
-        found = _linked.pop(key, None) or self._link(watched)
-        _linked[key] = found
-        while len(_linked) > _KEPT:
-            _linked.pop(next(iter(_linked)), None)
+        nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
+        key = f"{self.digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
+        found = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
+        _cached_kernels[key] = found
+        while len(_cached_kernels) > _MOST_CACHED:
+            _cached_kernels.pop(next(iter(_cached_kernels)), None)
         return found
 
-    def _places(self) -> int:
-        """Return what is another one when the kernels have moved, where it matters."""
+    def _code_locations(self) -> int:
+        """Return a value that changes when the kernels' lines move, where lines matter."""
+        # Compiled code looks lines up when an error comes (`kernels.error_lines`); interpreted
+        # copies have them in their code objects, so that they must be made anew.
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()
         codes = [source_of(source).__code__ for source in sources]
         return hash(tuple((c.co_filename, c.co_firstlineno, c.co_linetable) for c in codes))
 
-    def _link(self, watched: bool) -> dict[str, Kernel]:
+    def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
         helpers = {name: fresh_copy(helper) for name, helper in self.helper_sources.items()}
-        if watched:
+        if nan_checked:
             owner = self.owner.__name__
-            helpers = {name: _watched(owner, name, helper) for name, helper in helpers.items()}
+            helpers = {name: _refuse_nan(owner, name, helper) for name, helper in helpers.items()}
         if self.base is not None:
             helpers |= base_kernels(self.base)
-        return {rule.name: self._bound(rule, helpers) for rule in self.rules}
+        return {signature.name: self._bind(signature, helpers) for signature in self.signatures}
 
-    def _bound(self, rule: KernelSignature, helpers: Mapping[str, Kernel]) -> Kernel:
-        source, channels = self.sources[rule.name], self.channels
-        wanted = None if source is _do_nothing else rule.returns(channels)
-        owner, words = self.owner.__qualname__, rule.words(channels)
-        return bind_kernel(owner, source, rule.call(), words, helpers, wanted)
+    def _bind(self, signature: KernelSignature, helpers: Mapping[str, Kernel]) -> Kernel:
+        source, records = self.sources[signature.name], self.records
+        wanted = None if source is _do_nothing else signature.returns(records)
+        owner, expressions = self.owner.__qualname__, signature.expressions(records)
+        return bind_kernel(owner, source, signature.call(), expressions, helpers, wanted)
 
     def sizes(self, values: Mapping[str, Any]) -> dict[str, int]:
         """Return the integers that shapes refer to."""
@@ -195,7 +203,7 @@ def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
     helpers = {name: fresh_copy(getattr(base, name)) for name in base.helpers}
     return {
         f"base_{name}": bind_kernel(
-            base.__qualname__, getattr(base, name, _do_nothing), call, _words(call), helpers
+            base.__qualname__, getattr(base, name, _do_nothing), call, _identity(call), helpers
         )
         for name, call in _base_calls(base).items()
     }
@@ -203,7 +211,9 @@ def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 
 def _base_calls(base: type[Policy]) -> dict[str, str]:
     """Return the fixed argument lists of a base's kernels."""
-    return {rule.name: rule.spelling(base.setting) for rule in POLICY if rule.lent}
+    return {
+        signature.name: signature.spelling(base.setting) for signature in POLICY if signature.lent
+    }
 
 
 def policy_component(policy: type[Policy]) -> Component:
@@ -213,29 +223,30 @@ def policy_component(policy: type[Policy]) -> Component:
 
 
 def environment_component(environment: type[Environment]) -> Component:
-    """Return the compiled side of a world class."""
+    """Return the compiled side of an environment class."""
     inputs = declared_fields(environment)
-    channels = KernelRecords(environment.setting, integers(inputs))
+    records = KernelRecords(environment.setting, integers(inputs))
     metrics = {
         metric.name: Field("float64", ("arms" if metric.per_arm else 1,))
-        for metric in with_metric_names(environment)
+        for metric in check_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
     check_field_access(environment.__qualname__, score, "metrics", metrics, lambda name: "")
-    return Component(environment, channels, inputs, ENVIRONMENT, metrics)
+    return Component(environment, records, inputs, ENVIRONMENT, metrics)
 
 
-def add_checks(policy: Component, setting: Setting) -> Kernel:
-    """Return the compiled check of a decision, ``(p, context, decision) -> bool``."""
-    channels = policy.channels
-    owner, words = f"Setting({setting.name!r})", GUARD.words(channels)
-    return bind_kernel(owner, setting.allowed, GUARD.call(), words, {}, GUARD.returns(channels))
+def compile_guard(policy: Component, setting: Setting) -> Kernel:
+    """Return the compiled guard of a setting, ``(p, context, decision) -> bool``."""
+    records = policy.records
+    owner, expressions = f"Setting({setting.name!r})", GUARD.expressions(records)
+    returns = GUARD.returns(records)
+    return bind_kernel(owner, setting.allowed, GUARD.call(), expressions, {}, returns)
 
 
 def digest_of(*parts: object) -> str:
-    """Return one digest of several."""
+    """Return one digest of several values."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _words(call: str) -> dict[str, str]:
+def _identity(call: str) -> dict[str, str]:
     return {name: name for name in call.split(", ")}

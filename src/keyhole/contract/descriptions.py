@@ -1,4 +1,4 @@
-"""How policies say what they have counted, and messages what there is."""
+"""Readable text for counts, means and lists of names."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from keyhole.contract.scale import UNIT, Scale
 
 
 def count_text(number: float, noun: str) -> str:
-    """Return a number of things.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def count_text(number: float, noun: str) -> str:
 
 
 def mean_text(number: float, total: float, scale: Scale = UNIT) -> str:
-    """Return the mean of a number of things with a sum, to be added to a line; of none, nothing.
+    """Return the mean of `number` values that sum to `total`, as an addition to a line, or "".
 
     It is shown in the units of a learner's `scale`.
 
@@ -37,7 +37,7 @@ def mean_text(number: float, total: float, scale: Scale = UNIT) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Return some words, one after the other.
+    """Return words as a list in a sentence.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The world's side of the contract: what comes back, and what it was worth."""
+"""Base classes of environments and problems: they give the feedback, and the truth for metrics."""
 
 from abc import ABC, abstractmethod
 from keyword import iskeyword
@@ -11,21 +11,21 @@ from keyhole.metric import Metric
 from keyhole.validate import check_distinct, short_repr
 
 PER_ROUND: Final = ("horizon", "memory")
-"""What a simulation says to policies and worlds under these names: how many rounds a run has.
+"""Names of the number of rounds of a run, which simulations give to policies and environments.
 
-The first is knowledge; the second is how long the arrays are that need one entry a round, which
-is longer with every round where there is no horizon.
+The horizon is a known quantity. The memory is the length of arrays with one entry for each round;
+without a horizon it grows.
 """
 
 
 class Environment:
-    """What answers a policy's decisions, and knows the truth.
+    """The compiled simulator of a problem: it answers decisions, and knows the truth.
 
     The truth is described by class attributes made with `integer`, `number`, `float_array` and
-    `int_array`, the world's own state by those of the nested class `State`. Kernels are written as
-    a policy's are (see `keyhole.contract.policy.Policy`) and name what they need: ``e`` (the
-    truth), ``s`` (the state), ``rng`` (the environment's stream), ``t`` (the round, from 1), and
-    the words of the setting.
+    `int_array`, the environment's own state by those of the nested class `State`. Kernels are
+    written as a policy's are (see `keyhole.contract.policy.Policy`) and name what they need: ``e``
+    (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t`` (the round,
+    from 1), and the words of the setting.
 
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
@@ -33,8 +33,8 @@ class Environment:
     and ``metrics.pulls[arm]`` where there is one for each arm. A metric that grows round by round
     is summed in the state by `respond`. Only `respond`'s return value reaches a policy.
 
-    A world that declares ``horizon = integer()`` is told how many rounds the run has; ``memory``,
-    for the shapes of arrays, is the same number.
+    An environment that declares ``horizon = integer()`` knows how many rounds the run has;
+    ``memory``, for the shapes of arrays, is the same number.
     """
 
     setting: ClassVar[Setting]
@@ -46,60 +46,60 @@ class Environment:
     else:
 
         class State:
-            """What the world remembers: nothing, unless a subclass says otherwise."""
+            """The environment's state: empty, unless a subclass declares arrays."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
-        """Refuse a class that breaks the grammar (see `keyhole.contract.kernel_signatures`)."""
+        """Refuse a class that breaks the contract (see `keyhole.contract.kernel_signatures`)."""
         check_functions(cls, ENVIRONMENT, Environment, abstract=abstract)
         if not abstract:
             check_kernels(cls, ENVIRONMENT, declared_fields(cls), cls.helpers, lambda name: "")
 
 
 class Problem(ABC):
-    """An instance of a setting: what is true, checked.
+    """An instance of a setting, checked: the truth, and the environment that simulates it.
 
-    A setting of your own derives from it, and names its setting and its world::
+    A problem of your own setting derives from it, and names its setting and its environment::
 
         class Problem(keyhole.policy.Problem):
             setting = SLEEPING
-            world = Sleepers
+            environment = Sleepers
 
             def truth(self):
                 return {"arms": 2, "means": [0.2, 0.8]}
 
-    Facts that policies are told are its attributes, unless `fact` says otherwise.
+    Known quantities (facts) are its attributes, unless `fact` says otherwise.
     """
 
     rounds: int | None = None
-    """How many rounds there are at most, where a sequence is replayed; None for any number."""
+    """The most rounds there are, where a sequence is replayed; None for any number."""
 
     @property
     @abstractmethod
     def setting(self) -> Setting:
-        """Its setting."""
+        """The setting of the problem."""
 
     @property
     @abstractmethod
     def environment(self) -> type[Environment]:
-        """The kernels that answer decisions."""
+        """The environment class: the kernels that answer decisions."""
 
     @property
     def arms(self) -> int:
-        """How many arms."""
+        """The number of arms."""
         return int(self.truth()["arms"])
 
     @abstractmethod
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it.
+        """Return the inputs of the environment; no policy sees them.
 
         Returns
         -------
         dict
-            The values of what the world declares, by name (all but those of `PER_ROUND`).
+            Values by name, for all that the environment declares but those of `PER_ROUND`.
         """
 
     def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name (all but those of `PER_ROUND`)."""
+        """Return the known quantity of this name (any but those of `PER_ROUND`)."""
         return getattr(self, name)
 
     def resized(self, arms: int) -> "Problem | None":
@@ -107,15 +107,15 @@ class Problem(ABC):
         return None
 
 
-def with_metric_names(environment: type[Environment]) -> tuple[Metric, ...]:
-    """Return what a world measures, details last.
+def check_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
+    """Return the metrics of an environment, details last.
 
     Raises
     ------
     TypeError
-        If it is not declared as metrics.
+        If one is not made with `Metric`.
     ValueError
-        If a name cannot stand in a kernel, or stands twice.
+        If a name is no identifier, or is used twice.
     """
     for i, metric in enumerate(environment.metrics):
         where = f"{environment.__qualname__}.metrics[{i}]"
@@ -130,14 +130,14 @@ def with_metric_names(environment: type[Environment]) -> tuple[Metric, ...]:
 
 
 def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
-    """Return what is measured in a problem, arm by arm, in the order in which it is kept.
+    """Return the metrics of a problem, one for each arm where so declared, in the order of storage.
 
     Parameters
     ----------
     problem : Problem
         The instance.
     details : bool
-        Whether to take what is kept on request alone.
+        Whether to include the metrics that are kept on request only.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
         Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ...
     """
     found: list[Metric] = []
-    for metric in with_metric_names(problem.environment):
+    for metric in check_metrics(problem.environment):
         if details or not metric.detail:
             arms = range(int(problem.fact("arms"))) if metric.per_arm else ()
             found += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
@@ -153,7 +153,7 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
 
 
 def true_values(problem: Problem, horizon: int | None) -> dict[str, Any]:
-    """Return the values of everything that a problem's world declares, in one run.
+    """Return the values of all inputs that a problem's environment declares, for one run.
 
     Parameters
     ----------
@@ -170,11 +170,11 @@ def true_values(problem: Problem, horizon: int | None) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        If the world wants to be told the horizon, and it is not given.
+        If the environment declares the horizon, and it is not given.
     """
     truth = problem.truth()
     if declared_fields(problem.environment).keys().isdisjoint(PER_ROUND):
         return truth
     if horizon is None:
-        raise TypeError("horizon must be given: what happens in this problem depends on it")
+        raise TypeError("horizon must be given: this problem depends on it")
     return truth | dict.fromkeys(PER_ROUND, horizon)

@@ -1,4 +1,4 @@
-"""A kernel's code as Numba's first pass gives it: one operation a line, every value with a name."""
+"""The intermediate representation of a kernel after Numba's first pass: one operation a line."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,11 +18,11 @@ def read_lines(function: FunctionType) -> list[Any]:
 
 
 def variables_of(line: Any) -> list[Any]:
-    """Return the variables of a line, or of what is computed in it."""
+    """Return the variables in a line or an expression."""
     return list(line.list_vars())
 
 
-def arguments_of(function: FunctionType) -> tuple[str, ...]:
+def argument_names(function: FunctionType) -> tuple[str, ...]:
     """Return the names of a function's arguments."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -34,7 +34,7 @@ def takes_rest(function: FunctionType) -> bool:
 
 
 class Bindings:
-    """What the variables of a function stand for, where that is no number and no array.
+    """The functions, modules, methods and tuples that the variables of a function hold.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Bindings:
     values : dict
         Functions and modules, by the variable that holds them.
     methods : dict of (str, str)
-        Methods: of which variable, and which.
+        Methods: the variable and the name.
     tuples : dict of list
         The variables in a tuple.
     """

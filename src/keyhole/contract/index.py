@@ -11,7 +11,7 @@ from keyhole.kernels.fingerprint import Kernel
 
 
 class IndexPolicy(Policy, abstract=True):
-    """A policy that is its formula.
+    """A policy that is given by its index formula.
 
     A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
     pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled

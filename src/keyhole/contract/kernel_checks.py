@@ -1,4 +1,4 @@
-"""What is wrong with a kernel, said of the line that its writer wrote."""
+"""Static checks of a kernel's source; errors point at the author's own line."""
 
 import dis
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,23 +19,23 @@ _SETS: Final = ("STORE_ATTR", "DELETE_ATTR")
 _RETURNS: Final = ("RETURN_VALUE", "RETURN_CONST")
 
 BOOL: Final = Field("bool")
-"""What the guard of a setting returns."""
+"""The result of a setting's guard."""
 
 
 def source_location(kernel: Kernel, line: int = 0) -> str:
-    """Return file and line of a kernel: of its first line, unless another is given."""
+    """Return file and line of a kernel: its first line, unless another is given."""
     code = source_of(kernel).__code__
     return f"{code.co_filename}, line {line or code.co_firstlineno}"
 
 
 def local_names(kernel: Kernel) -> tuple[str, ...]:
-    """Return what a kernel names: its arguments."""
+    """Return the argument names of a kernel."""
     code = source_of(kernel).__code__
     return code.co_varnames[: code.co_argcount]
 
 
 def check_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
-    """Refuse a kernel that names what it cannot be given."""
+    """Refuse a kernel with an argument that it cannot be given."""
     for name in local_names(kernel):
         if name not in words:
             raise TypeError(
@@ -54,18 +54,19 @@ def check_arguments(owner: str, kernel: Kernel, words: Sequence[str]) -> None:
         )
 
 
-def accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
-    """Yield which attributes of a variable some code uses, where, and whether it writes them.
+def find_accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield the attributes of a variable that code uses: name, line, and whether it is written.
 
-    Nothing is said of a variable that the code gives a value of its own.
+    Nothing is yielded for a variable that the code assigns itself.
 
     Examples
     --------
     >>> def total(p, s):
     ...     return s.totals[0] / p.scale
-    >>> [name for name, line, written in accesses(total.__code__, "s")]
+    >>> [name for name, line, written in find_accesses(total.__code__, "s")]
     ['totals']
     """
+    # Bytecode, not source text: a kernel may be written in a notebook cell or by `exec`.
     steps = [
         step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
     ]
@@ -79,7 +80,7 @@ def accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
                 yield step.argval, line or 0, step.opname in _SETS
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and variable in constant.co_freevars:
-            yield from accesses(constant, variable)
+            yield from find_accesses(constant, variable)
 
 
 def _operands(step: dis.Instruction) -> tuple[Any, ...]:
@@ -90,22 +91,22 @@ def _operands(step: dis.Instruction) -> tuple[Any, ...]:
 def check_field_access(
     owner: str, kernel: Kernel, variable: str, known: Collection[str], remedy: Callable[[str], str]
 ) -> None:
-    """Refuse a kernel that uses what is not there, such as ``p.treshold``.
+    """Refuse a kernel that uses a field that does not exist, such as ``p.treshold``.
 
-    `variable` is ``p``, ``e`` or ``s``; `remedy` takes the name of what it has not, and returns
-    what to do about it, or "". What the kernel passes the variable on to is not followed.
+    `variable` is ``p``, ``e`` or ``s``; `remedy` takes the name of an unknown field and returns
+    what to do about it, or "". Functions to which the kernel passes the variable are not followed.
     """
     if variable not in local_names(kernel):
         return
     function = source_of(kernel)
-    used = list(accesses(function.__code__, variable))
+    used = list(find_accesses(function.__code__, variable))
     unknown = dict.fromkeys(name for name, _, _ in used if name not in known)
     for name, line, written in used:
         where = f"{owner}.{function.__name__} ({source_location(kernel, line)})"
         if written:
             better = f"write to its entries, {variable}.{name}[...]"
             if variable != "s":
-                better = "a kernel changes the state alone"
+                better = "a kernel may change only the state"
             raise TypeError(f"{where} assigns to {variable}.{name}: {better}")
         if name in known:
             continue
@@ -113,7 +114,7 @@ def check_field_access(
             raise ValueError(f"{where} reads {variable}.{name}: {text}")
         if not known:
             names = join_words([f"{variable}.{one}" for one in unknown])
-            raise ValueError(f"{where} reads {names}, but there is nothing in {variable}")
+            raise ValueError(f"{where} reads {names}, but {variable} has no fields")
         if len(unknown) > 1:
             names = join_words([f"{variable}.{one}" for one in unknown])
             raise ValueError(f"{where} reads {names}; {variable} has {', '.join(known)}")
@@ -121,23 +122,24 @@ def check_field_access(
 
 
 def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel:
-    """Return a function for compiled code that hands on what a kernel returned.
+    """Return a function for compiled code that passes on a kernel's result, checked.
 
-    While it is compiled it refuses the wrong kind of thing: else the complaint would be about
-    the line of Keyhole that uses it. It leaves no trace in the machine code.
+    The check is made by the compiler, from the type; without it, the error would point at the line
+    of Keyhole that uses the result. It leaves no trace in the machine code.
     """
     name = f"{owner}.{source_of(kernel).__name__}"
 
     @intrinsic
     def returned(typing, value):  # type: ignore[no-untyped-def]
-        from keyhole.contract.returned_types import describe_type, fits
+        from keyhole.contract.returned_types import describe_type, is_returnable
 
-        if not fits(value, list(wanted.values())):
+        if not is_returnable(value, list(wanted.values())):
             raise TypeError(
                 f"{name} must return {describe_wanted(wanted)}, got {describe_type(value)} "
                 f"({source_location(kernel, _line_of_return(source_of(kernel)))})"
             )
 
+        # The value as it is: the whole check has happened in the types.
         def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
             return args[0]
 

@@ -1,7 +1,7 @@
-"""The grammar of the contract: which kernels there are, what each may name, who calls it.
+"""The signatures of all kernels: their names, arguments and results, and when they are called.
 
-Compiled components, the checks of classes and the table in the documentation are made of the two
-tables `POLICY` and `ENVIRONMENT`.
+Compiled components, the checks of classes and the tables in the documentation are made from the
+two tables `POLICY` and `ENVIRONMENT`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,10 +12,10 @@ from typing import Any, Final
 from keyhole.contract.descriptions import join_words
 from keyhole.contract.kernel_checks import (
     BOOL,
-    accesses,
     check_arguments,
     check_field_access,
     check_names,
+    find_accesses,
     source_location,
 )
 from keyhole.contract.records import RecordLayout
@@ -24,17 +24,17 @@ from keyhole.contract.state_memory import Field, Layout, declared_state
 from keyhole.kernels.fingerprint import Kernel, source_of
 from keyhole.validate import suggestion
 
-Words = dict[str, str]
+Expressions = dict[str, str]
 
 
 @dataclass(frozen=True)
 class KernelSignature:
-    """One kind of kernel."""
+    """The signature of one kind of kernel."""
 
-    name: str  # what it is called
-    description: str  # what it is for
-    called: str  # by whom, and when
-    own: tuple[str, ...]  # the words that it may name in every setting
+    name: str
+    description: str  # what it does, as a verb
+    called: str  # when it is called
+    own: tuple[str, ...]  # the arguments that it may name in every setting
     # the groups of the setting's values that it may name: context, decision, feedback, report
     inputs: tuple[str, ...] = ()
     # the group that it returns, or fills where one of its values is an array; or "metrics",
@@ -44,30 +44,30 @@ class KernelSignature:
     lent: bool = True  # whether a policy that has another as its base may call the base's
 
     def call(self) -> str:
-        """Return the fixed argument list in which the drivers call it."""
+        """Return the fixed argument list with which the drivers call it."""
         return ", ".join((*self.own, *self.inputs, *self._target()))
 
     def _target(self) -> tuple[str, ...]:
         if self.outputs in _GROUPS:
-            return ("slots",)
+            return ("targets",)
         return ("metrics",) if self.outputs == "metrics" else ()
 
-    def words(self, channels: "KernelRecords") -> Words:
-        """Return what it may name, and where each is found in the call."""
-        words = {word: word for word in self.own}
+    def expressions(self, records: "KernelRecords") -> Expressions:
+        """Return the names that it may use, each with its expression in the call's arguments."""
+        found = {name: name for name in self.own}
         for group in self.inputs:
-            words |= channels.of(group).read_returned(group)
+            found |= records.of(group).expressions(group)
         if self.outputs in _GROUPS:
-            words |= channels.of(self.outputs).slots()
-        return words | {word: word for word in self._target() if word != "slots"}
+            found |= records.of(self.outputs).targets()
+        return found | {name: name for name in self._target() if name != "targets"}
 
-    def returns(self, channels: "KernelRecords") -> dict[str, Field]:
-        """Return the single values that it must return; none where it fills them."""
+    def returns(self, records: "KernelRecords") -> dict[str, Field]:
+        """Return the single values that it must return; none where it fills them in."""
         if self.outputs == "allowed":
             return {"": BOOL}
-        if self.outputs not in _GROUPS or channels.of(self.outputs).is_complete:
+        if self.outputs not in _GROUPS or records.of(self.outputs).is_filled:
             return {}
-        return channels.of(self.outputs).layout.fields
+        return records.of(self.outputs).layout.fields
 
     def spelling(self, setting: Setting) -> str:
         """Return the argument list with the setting's single values, for a base's kernel."""
@@ -109,18 +109,19 @@ POLICY: Final = (
 )
 """The kernels of policies."""
 
-IMAGINE: Final = KernelSignature(
+IMPUTE: Final = KernelSignature(
     "impute",
-    "learns what an open decision lets expect, on a copy of the state",
-    "where decisions are open, for each of them before the next `select`",
+    "learns the expected feedback of a pending decision, on a copy of the state",
+    "for each pending decision, before the next `select`",
     (*_P, "age"),
     inputs=("context", "decision"),
     lent=False,
 )
-"""The kernel of policies that only plays with several decisions at a time have a use for.
+"""The kernel of policies that is used only where several decisions are pending at a time.
 
-It may also name ``update``, the policy's own kernel, and call it with all that such a kernel may
-name, in the order of the table: ``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
+It may also name ``update``, the policy's own kernel, and call it with all arguments that such a
+kernel may name, in the order of the table:
+``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
 """
 
 ENVIRONMENT: Final = (
@@ -147,7 +148,7 @@ ENVIRONMENT: Final = (
         required=True,
     ),
 )
-"""The kernels of worlds."""
+"""The kernels of environments."""
 
 GUARD: Final = KernelSignature(
     "allowed",
@@ -167,7 +168,7 @@ def integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
 
 
 class KernelRecords:
-    """The ways of a setting's context, decision, feedback and report."""
+    """The record layouts of a setting's context, decision, feedback and report."""
 
     def __init__(self, setting: Setting, dims: Sequence[str]) -> None:
         self.context = RecordLayout(setting.context, dims)
@@ -176,7 +177,7 @@ class KernelRecords:
         self.report = RecordLayout(setting.report, dims, filled=True)
 
     def of(self, group: str) -> RecordLayout:
-        """Return the way of one group."""
+        """Return the record layout of one group."""
         found: RecordLayout = getattr(self, group)
         return found
 
@@ -186,27 +187,27 @@ class KernelRecords:
         return tuple(self.of(group).layout for group in _GROUPS)
 
 
-def is_needed(rule: KernelSignature, setting: Setting) -> bool:
+def is_needed(signature: KernelSignature, setting: Setting) -> bool:
     """Return whether every class of a setting must have the kernel."""
-    return rule.required or (rule.name == "observe" and bool(setting.context))
+    return signature.required or (signature.name == "observe" and bool(setting.context))
 
 
 def check_functions(
-    cls: Any, rules: Sequence[KernelSignature], root: type, *, abstract: bool
+    cls: Any, signatures: Sequence[KernelSignature], root: type, *, abstract: bool
 ) -> None:
-    """Refuse a class with a function that nobody calls, or without one that is called."""
-    known = [*(rule.name for rule in rules), *cls.helpers]
+    """Refuse a class with a function that is never called, or without one that is called."""
+    known = [*(signature.name for signature in signatures), *cls.helpers]
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
             for name, kernel in _kernels_in(base):
                 _check_is_called(cls, name, kernel, known)
     if abstract:
         return
-    for rule in rules:
-        if is_needed(rule, cls.setting) and not hasattr(cls, rule.name):
+    for signature in signatures:
+        if is_needed(signature, cls.setting) and not hasattr(cls, signature.name):
             raise TypeError(
-                f"{cls.__name__} lacks the kernel {rule.name}: it {rule.description}, "
-                f"{rule.called} (a class that is only a base of others says `abstract=True`)"
+                f"{cls.__name__} lacks the kernel {signature.name}: it {signature.description}, "
+                f"{signature.called} (a class that is only a base of others says `abstract=True`)"
             )
     for name in cls.helpers:
         if not hasattr(cls, name):
@@ -217,13 +218,13 @@ def check_functions(
 
 
 def _check_is_called(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) -> None:
-    """Refuse a function that nobody calls."""
+    """Refuse a function that is never called."""
     if name in known:
         return
-    if name == "imagine" and IMAGINE.name in known:
+    if name == "imagine" and IMPUTE.name in known:
         where = source_location(kernel)
         raise ValueError(f"the kernel imagine of {cls.__name__} ({where}) is called impute now")
-    hint = suggestion(name, known) or ": write what kernels call as a function of the module"
+    hint = suggestion(name, known) or ": a function that kernels call belongs outside the class"
     raise ValueError(
         f"a kernel of {cls.__name__} ({source_location(kernel)}) must be one of "
         f"{', '.join(known)}; got {name!r}{hint}"
@@ -231,7 +232,7 @@ def _check_is_called(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) 
 
 
 def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
-    """Yield the public functions of a class that are no methods."""
+    """Yield the public functions of a class that are not methods."""
     for name, value in vars(cls).items():
         plain = getattr(value, "py_func", value)
         if isinstance(plain, FunctionType) and not name.startswith("_"):
@@ -242,15 +243,15 @@ def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
 
 def check_kernels(
     cls: Any,
-    rules: Sequence[KernelSignature],
+    signatures: Sequence[KernelSignature],
     inputs: Mapping[str, Field],
     given: Sequence[str],
     remedy: Callable[[str], str],
 ) -> None:
-    """Refuse kernels that name or read what is not there."""
-    owner, channels = cls.__qualname__, KernelRecords(cls.setting, integers(inputs))
+    """Refuse kernels that name arguments, or read fields, that do not exist."""
+    owner, records = cls.__qualname__, KernelRecords(cls.setting, integers(inputs))
     state = Layout(declared_state(cls), integers(inputs)).fields
-    kernels = {rule.name: rule.words(channels) for rule in rules}
+    kernels = {signature.name: signature.expressions(records) for signature in signatures}
     for name in (*kernels, *cls.helpers):
         kernel = getattr(cls, name, None)
         if kernel is None:
@@ -258,9 +259,9 @@ def check_kernels(
         if name in (fixed := getattr(cls, "helper_arguments", {})):
             check_arguments(owner, kernel, fixed[name])
         if name in kernels:
-            lent = ("update",) if name == IMAGINE.name else ()
+            lent = ("update",) if name == IMPUTE.name else ()
             check_names(owner, kernel, [*kernels[name], *given, *lent])
-        check_field_access(owner, kernel, rules[0].own[0], inputs, remedy)
+        check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
         check_field_access(owner, kernel, "s", state, _remedy(cls, name))
 
 
@@ -268,7 +269,7 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
     """Return the arrays that a kernel of a class uses and its state lacks."""
     if (kernel := getattr(cls, name, None)) is None:
         return ()
-    used = dict.fromkeys(array for array, _, _ in accesses(source_of(kernel).__code__, "s"))
+    used = dict.fromkeys(array for array, _, _ in find_accesses(source_of(kernel).__code__, "s"))
     return tuple(array for array in used if array not in declared_state(cls))
 
 
@@ -281,18 +282,19 @@ def _remedy(cls: type, name: str) -> Callable[[str], str]:
     return lambda array: f"declare {missing} in {cls.__name__}.State, or write {name}"
 
 
-def signature_table(rules: Sequence[KernelSignature]) -> str:
+def signature_table(signatures: Sequence[KernelSignature]) -> str:
     """Return the kernels as a table in Markdown, for the documentation."""
     lines = ["| kernel | may name | does | is called |", "|---|---|---|---|"]
-    for rule in rules:
-        words = [f"`{word}`" for word in rule.own]
-        words += [f"the {group}" for group in rule.inputs]
-        if rule.outputs in _GROUPS:
-            words.append(f"the arrays of the {rule.outputs}")
-        elif rule.outputs == "metrics":
-            words.append("`metrics`")
-        needed = "" if rule.required else "; may be left out"
+    for signature in signatures:
+        names = [f"`{name}`" for name in signature.own]
+        names += [f"the {group}" for group in signature.inputs]
+        if signature.outputs in _GROUPS:
+            names.append(f"the arrays of the {signature.outputs}")
+        elif signature.outputs == "metrics":
+            names.append("`metrics`")
+        needed = "" if signature.required else "; may be left out"
+        called = f"{signature.called}{needed}"
         lines.append(
-            f"| `{rule.name}` | {', '.join(words)} | {rule.description} | {rule.called}{needed} |"
+            f"| `{signature.name}` | {', '.join(names)} | {signature.description} | {called} |"
         )
     return "\n".join(lines)

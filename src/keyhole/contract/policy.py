@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, overload
 
 from keyhole.contract.descriptions import count_text, mean_text
-from keyhole.contract.facts import make_learner
+from keyhole.contract.fact_arguments import make_learner_method
 from keyhole.contract.kernel_signatures import (
-    IMAGINE,
+    IMPUTE,
     POLICY,
     check_functions,
     check_kernels,
@@ -20,7 +20,7 @@ from keyhole.contract.pending import (
 )
 from keyhole.contract.pending import (
     check_pending,
-    describe_mend,
+    describe_remedy,
     infer_pending,
     list_candidates,
     reason_to_wait,
@@ -65,8 +65,8 @@ def parameter(
     Parameters
     ----------
     default : float or int, optional
-        Its default, given by name for type checkers: they tell by that whether a policy can be
-        made without the parameter. Without a default it must always be given.
+        Its default. It is given by keyword, from which type checkers see whether a policy can be
+        made without the parameter. A parameter without a default must always be given.
     doc : str
         What it is, in a few words; shown by the catalog.
     ge, gt, le, lt : float, optional
@@ -82,7 +82,7 @@ def parameter(
 
 
 def known_fact() -> Any:
-    """Tell a type checker that kernels may read from `p` what is no fact of the class's own.
+    """Declare for type checkers that kernels may read an attribute of `p` that a subclass supplies.
 
     Examples
     --------
@@ -94,20 +94,20 @@ def known_fact() -> Any:
 
 @dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
 class Policy:
-    """A rule that decides, round after round, from what it has been told.
+    """A rule that takes a decision in every round, from the feedback so far.
 
     A policy has three parts. Its *parameters* are annotated class attributes made with
     `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
     whose attributes are made with `float_array`, `int_array`, `argmin_keys` and `scratch_array`; it
     starts as zeros. Its *kernels* are plain functions in the class body, compiled when first used.
-    A kernel receives what it names, out of these words:
+    A kernel receives the arguments that it names, out of these:
 
     ``p``
-        the parameters, and what the setting lets a policy know (`p.arms`, `p.threshold`, ...);
+        the parameters, and the known quantities (`p.arms`, `p.threshold`, ...);
     ``s``
-        the state; the only thing a kernel may change;
+        the state; the only thing that a kernel may change;
     ``rng``
-        the policy's own stream of randomness (see `keyhole.draws.samplers`);
+        the policy's own random stream (see `keyhole.draws.samplers`);
     ``t``
         the round, from 1;
     the words of the setting
@@ -123,39 +123,38 @@ class Policy:
     Attributes
     ----------
     setting : Setting
-        The vocabulary; set by the room's own base class.
+        The setting; set by its base class of policies.
     needs : tuple of str
-        Facts that the policy uses beyond those that every policy of the setting is told.
+        Known quantities that the policy uses beyond those that every policy of the setting knows.
     oracle : bool
-        Whether `needs` contains what nobody could know in practice.
+        Whether `needs` contains quantities that are unknown in practice.
     helpers : tuple of str
         Functions that kernels may name.
     helper_arguments : mapping of str to tuple of str
-        Of those that subclasses write, by name: the arguments they are called with.
+        Of the helpers that subclasses write, by name: the arguments they are called with.
     learner_class : type, optional
-        The room's own kind of `keyhole.Learner`.
+        The setting's subclass of `keyhole.Learner`.
     vocabulary_class : type, optional
-        The words in which studies speak of the setting: a `keyhole.policy.StudyVocabulary`.
+        The words that studies use for the setting: a `keyhole.policy.StudyVocabulary`.
     arms_change : bool
         Whether arms may be added and retired while it is at work: its state is per arm, and an
-        arm that was never pulled comes first whenever it appears, or is taken for one like the
-        others.
+        arm that was never pulled comes first whenever it appears, or is treated like the others.
     abstract : bool
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
     off_policy : bool
         Whether it can learn from decisions that it has not taken itself, such as those of a log:
-        so it is where `update` counts what it is told, and `select` looks at the counts.
+        so it is where `update` counts feedback, and `select` reads the counts.
     requires : str
-        What rounds must be like, in words, for a policy that cannot play just any: in a round
-        that is not so, `select` returns a decision that the setting does not allow (arm -1).
+        A condition on rounds, in words, for a policy that does not work in all of them: in a round
+        that violates it, `select` returns a decision that the setting does not allow (arm -1).
     pending : tuple of str
-        What it can do while decisions are open, whose feedback is yet to come; the best first. Of
-        "impute": open ones are imagined by the kernel of that name, on a copy of the state;
-        "ignore": it decides as if they had not been taken; "wait": it takes no other. A class
-        that does not declare it has what its setting says, but waits if its `select` writes state
-        that matters later (see `explain_waiting`).
+        What it can do while decisions are pending, the best first. "impute": their feedback is
+        imputed by the kernel `impute`, on a copy of the state; "ignore": it decides as if they had
+        not been taken; "wait": it takes no other. A class that does not declare it has the
+        setting's modes, but waits if its `select` writes state that matters later (see
+        `explain_waiting`).
     feedback, randomness, cost_per_round : str
         What it learns from, what it draws at random, and how many steps a round takes; printed
         by catalog and documentation (see `traits`).
@@ -183,7 +182,7 @@ class Policy:
     else:
 
         class State:
-            """What the policy remembers: nothing, unless a subclass says otherwise."""
+            """The policy's state: empty, unless a subclass declares arrays."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
@@ -191,22 +190,22 @@ class Policy:
         cls.abstract = abstract
         for item in fields(cast(Any, cls)):
             _check_parameter(cls, item)
-        if not hasattr(cls, "setting"):  # of no room yet
+        if not hasattr(cls, "setting"):  # a base of no setting
             return
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
-                made = make_learner(cls.setting, cls.learner_class, cls)
+                made = make_learner_method(cls.setting, cls.learner_class, cls)
                 cls.learner = made  # type: ignore[method-assign]
         for name in cls.needs:
             check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
-        check_functions(cls, (*POLICY, IMAGINE), Policy, abstract=abstract)
+        check_functions(cls, (*POLICY, IMPUTE), Policy, abstract=abstract)
         check_pending(cls)
         if not abstract:
             cls.check_kernels()
 
     def learner(self, *unnamed: Any, **facts: Any) -> Any:
-        """Return a learner; in each room its arguments are made from the facts of the setting."""
+        """Return a learner; each setting makes the arguments from its known quantities."""
         raise TypeError(
             f"policies of the setting {self.setting.name!r} have no learner: their base class must "
             "name its kind as learner_class"
@@ -214,44 +213,44 @@ class Policy:
 
     @classmethod
     def traits(cls) -> dict[str, str]:
-        """Return what catalog and documentation print beside the docstring, by heading."""
+        """Return the properties that catalog and documentation print, by heading."""
         secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
-        told = ", ".join(cls.setting.check_told(cls.needs))
-        told += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
+        known = ", ".join(cls.setting.argument_names(cls.needs))
+        known += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
         reason = reason_to_wait(cls)
-        told += f"; in practice nobody knows {' and '.join(secrets)}" if secrets else ""
+        known += f"; unknown in practice: {' and '.join(secrets)}" if secrets else ""
         found = {
-            "told beforehand": told,
+            "known quantities": known,
             "feedback": cls.feedback,
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,
-            "open decisions": ", ".join(cls.pending) + (f" ({reason})" if reason else ""),
+            "pending decisions": ", ".join(cls.pending) + (f" ({reason})" if reason else ""),
         }
         return {heading: words for heading, words in found.items() if words}
 
     @classmethod
     def check_kernels(cls) -> None:
-        """Refuse kernels that name or read what is not there."""
+        """Refuse kernels that name arguments, or read fields, that do not exist."""
 
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
         infer_pending(cls)
-        rules = (*POLICY, IMAGINE) if "impute" in list_candidates(cls) else POLICY
-        check_kernels(cls, rules, cls.input_fields(), cls.borrowed_kernels(), remedy)
+        signatures = (*POLICY, IMPUTE) if "impute" in list_candidates(cls) else POLICY
+        check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)
 
     @classmethod
     def explain_waiting(cls) -> str:
-        """Return why the policy waits though its author has not said so, and the mend; or "".
+        """Return why the policy waits though its author has not said so, and what to do; or "".
 
-        It does where `select` writes state that `update`, `recommend` or a later `select` reads
-        (feedback would be learnt with what another decision has left there), where that cannot be
-        seen, and where neither the class nor its setting declares `pending`.
+        It waits where `select` writes state that `update`, `recommend` or a later `select` reads
+        (feedback would be learnt with another decision's values), where that cannot be analysed,
+        and where neither the class nor its setting declares `pending`.
         """
         reason = reason_to_wait(cls)
         return reason and (
             f"{cls.__name__} waits for the feedback of each decision: {reason}; "
-            f"{describe_mend(cls)}"
+            f"{describe_remedy(cls)}"
         )
 
     @classmethod
@@ -261,7 +260,7 @@ class Policy:
 
     @classmethod
     def _refuse_parameters(cls, args: tuple[Any, ...], values: Mapping[str, Any]) -> None:
-        """Refuse a parameter that there is not, before Python does in other words."""
+        """Refuse unknown and missing parameters, before Python does in other words."""
         names = [item.name for item in fields(cast(Any, cls))]
         for name in values:
             if name not in names:
@@ -280,13 +279,13 @@ class Policy:
             return super().__new__(cls)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: by its parameters, which may have no default."""
+        """Return how to pickle and copy a policy: by its parameters, which may have no default."""
         values = {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
         return partial(self.factory(), **values), ()
 
     @classmethod
     def factory(cls) -> type[Self]:
-        """Return the class that is called to make a policy of this one: itself."""
+        """Return the class that makes policies of this class: itself."""
         return cls
 
     def __post_init__(self) -> None:
@@ -319,19 +318,19 @@ class Policy:
         """Make a policy from parameters by name; those with a default may be missing."""
         return cls(**values)
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the facts, by name, that the policy is told before the first round, checked.
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the known quantities of the policy by name, checked.
 
-        A subclass that cannot work with all values of a fact refuses the others here. None stands
-        for what is not known.
+        A subclass that does not work with all values of one refuses the others here. None stands
+        for an unknown quantity.
         """
-        told = self.setting.check(self.needs, values)
+        facts = self.setting.check(self.needs, values)
         if self.setting.mode:
-            feedback = self.setting.modes[told[self.setting.mode]]
+            feedback = self.setting.modes[facts[self.setting.mode]]
             if feedback not in self.works_with:
                 allowed = " or ".join(map(repr, self.works_with))
                 raise ValueError(f"feedback must be {allowed} for {self}, got {feedback!r}")
-        return told
+        return facts
 
     @classmethod
     def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -341,23 +340,23 @@ class Policy:
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning about facts, or a problem, that the policy is not made for; or "".
 
-        `told` is what `informed` returned; in a simulation also the ``horizon``, told or not. A
-        learner knows no `problem`: it is None.
+        `told` is the result of `check_facts`, in a simulation also with the ``horizon``, known or
+        not. A learner has no `problem`: it is None.
         """
         return ""
 
     def describe(self, learner: Any) -> list[str]:
-        """Return what a learner of this policy has learnt, a line for each thing worth one.
+        """Return what a learner of this policy has learnt, as lines of text.
 
         By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
-        that it keeps. A policy with more to say overrides this: `learner.state` has its arrays by
-        name, `learner.facts` what it was told, both with rewards from 0 to 1, and `learner.scale`
+        arrays that it keeps. A policy may override this: `learner.state` has its arrays by name,
+        `learner.facts` the known quantities, both with rewards from 0 to 1, and `learner.scale`
         the units to show them in.
 
         Parameters
         ----------
         learner : Learner
-            One of this policy's.
+            A learner of this policy.
 
         Returns
         -------
@@ -374,7 +373,7 @@ class Policy:
         ]
 
     def refusal(self, where: str, decision: str = "") -> str:
-        """Return the complaint about a decision that could not be carried out in some round."""
+        """Return the error message about a decision that is not allowed."""
         if self.requires:
             return f"{self} needs {self.requires}: not so in {where}"
         which = f" ({decision})" if decision else ""
@@ -382,7 +381,7 @@ class Policy:
 
     @classmethod
     def input_fields(cls) -> dict[str, Field]:
-        """Return what kernels find in `p`: the parameters, then the known facts."""
+        """Return the fields of `p`: the parameters, then the known quantities."""
         parameters = {
             item.name: Field("int64" if item.type in (int, "int") else "float64")
             for item in fields(cast(Any, cls))

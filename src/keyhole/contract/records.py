@@ -1,9 +1,9 @@
-"""How a group of named values (a decision, say) travels between kernels.
+"""Layout of a group of named values, for example a decision, as kernels return and receive it.
 
 Single values are returned by the kernel that makes them: one as it is, several as a tuple. As
 soon as one of them is an array, nothing is returned: the kernel names the values and fills the
-arrays it is handed (a single value is then an array of length 1). The kernels that receive the
-group name its values either way.
+arrays that it receives (a single value is then an array of length 1). Kernels that receive the
+group name its values in both cases.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from keyhole.kernels.fingerprint import Kernel
 
 
 class RecordLayout:
-    """The way of one group of values.
+    """The layout of one group of values, and the compiled functions that read and write it.
 
     `dims` names the integers that shapes may refer to. Values are filled in, by default, if one of
     them is an array.
@@ -25,24 +25,24 @@ class RecordLayout:
     ) -> None:
         self.layout = Layout(fields, dims)
         has_array = any(field.shape for field in fields.values())
-        self.is_complete = has_array if filled is None else filled
+        self.is_filled = has_array if filled is None else filled
 
-    def read_returned(self, value: str) -> dict[str, str]:
-        """Return where a receiving kernel finds each name in an expression `value`."""
+    def expressions(self, value: str) -> dict[str, str]:
+        """Return for each name the expression that a receiving kernel reads, given the group's."""
         names = list(self.layout.fields)
-        if self.is_complete:
+        if self.is_filled:
             return {name: f"{value}.{name}" for name in names}
         if len(names) == 1:
             return {names[0]: value}
         return {name: f"{value}[{i}]" for i, name in enumerate(names)}
 
-    def slots(self) -> dict[str, str]:
-        """Return where the kernel that makes the values finds what it has to fill."""
-        return {name: f"slots.{name}" for name in self.layout.fields} if self.is_complete else {}
+    def targets(self) -> dict[str, str]:
+        """Return the expressions of the arrays to fill, by name; empty if values are returned."""
+        return {name: f"targets.{name}" for name in self.layout.fields} if self.is_filled else {}
 
     def reader(self) -> Kernel:
         """Return the compiled function (buffer, start, dims) -> the values, as received."""
-        if self.is_complete:
+        if self.is_filled:
             return self.layout.reader("Values")
         parts = list(self.layout.parts().values())
         value = parts[0] if len(parts) == 1 else f"({', '.join(parts)},)" if parts else "0"
@@ -54,14 +54,14 @@ class RecordLayout:
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
 
-        Values that are filled in lie where they belong already.
+        Values that are filled in are in their place already.
         """
-        where = self.read_returned("value")
+        sources = self.expressions("value")
         body = ""
-        if not self.is_complete:
+        if not self.is_filled:
             parts = self.layout.parts()
             lines = [
-                f"    {part} = {self._converted(name, where[name])}\n"
+                f"    {part} = {self._convert(name, sources[name])}\n"
                 for name, part in parts.items()
             ]
             body = self.layout.places() + "".join(lines)
@@ -69,28 +69,28 @@ class RecordLayout:
             f"def write(buffer, start, dims, value):\n{body}    return\n", "write"
         )
 
-    def _converted(self, name: str, value: str) -> str:
-        """Return the expression of a value as its field holds it: a number told is a float."""
+    def _convert(self, name: str, value: str) -> str:
+        """Return the expression of a value in its field's type; a number in a call is a float."""
         return f"int({value})" if self.layout.fields[name].dtype == "int64" else value
 
     @property
     def single(self) -> bool:
-        """Whether all there is to say is one number."""
-        return len(self.layout.fields) == 1 and not self.is_complete
+        """Whether the group is a single number."""
+        return len(self.layout.fields) == 1 and not self.is_filled
 
     def number_writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, number) that stores a single number.
 
-        Where more or less than that is said, it does nothing.
+        It does nothing for any other group.
         """
         if self.single:
             return self.writer()
         return compile_shared("def write(buffer, start, dims, number):\n    return\n", "write")
 
-    def coder(self) -> Kernel:
+    def make_coder(self) -> Kernel:
         """Return the compiled function (values) -> the values as one number from 0.
 
-        That is the value itself, where it is a single whole number and not negative; else 0.
+        It is the value itself for a group of one integer from 0, else 0.
         """
         whole = self.single and all(f.dtype == "int64" for f in self.layout.fields.values())
         code = "max(int(values), 0)" if whole else "0"
@@ -99,14 +99,16 @@ class RecordLayout:
     def producer(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.
 
-        It runs the bridge `kernel`, which takes `call`, a fixed argument list, and its slots; what
-        it fills lies in `buffer` at `start`.
+        It runs `kernel`, bound to the argument list `call` and its targets; values that are filled
+        in lie in `buffer` at `start`.
         """
+        # Kernels cannot return arrays, since compiled code allocates no memory: they fill cells of
+        # the buffer, which are then read as any receiver reads them.
         scope: dict[str, Any] = {"kernel": kernel}
-        if self.is_complete:
-            scope |= {"slots": self.layout.reader("Slots", slots=True), "read": self.reader()}
+        if self.is_filled:
+            scope |= {"targets": self.layout.reader("Targets", targets=True), "read": self.reader()}
             body = (
-                f"    kernel({call}, slots(buffer, start, dims))\n"
+                f"    kernel({call}, targets(buffer, start, dims))\n"
                 "    return read(buffer, start, dims)\n"
             )
         else:

@@ -1,4 +1,4 @@
-"""What a kernel returns, in the types that the compiler has found, and in words.
+"""Check of a kernel's return type, as the compiler infers it, and its description in words.
 
 Imported while something is compiled, since it imports Numba.
 """
@@ -11,20 +11,20 @@ from numba import types
 from keyhole.contract.state_memory import Field
 
 
-def fits(value: types.Type, wanted: Sequence[Field]) -> bool:
-    """Tell whether a type is what a kernel may return."""
+def is_returnable(value: types.Type, wanted: Sequence[Field]) -> bool:
+    """Return whether a type is one that a kernel may return."""
     if not wanted:
         return isinstance(value, types.NoneType)
     if len(wanted) == 1:
         return isinstance(value, _allowed(wanted[0]))
-    parts = _parts(value)
+    parts = _tuple_types(value)
     if len(parts) != len(wanted):
         return False
     return all(isinstance(v, _allowed(w)) for v, w in zip(parts, wanted, strict=True))
 
 
-def _parts(value: types.Type) -> tuple[types.Type, ...]:
-    """Return the types of what stands in a tuple."""
+def _tuple_types(value: types.Type) -> tuple[types.Type, ...]:
+    """Return the types of a tuple's entries."""
     return tuple(cast(Any, value)) if isinstance(value, types.BaseTuple) else ()
 
 
@@ -34,13 +34,13 @@ def _allowed(field: Field) -> tuple[type[types.Type], ...]:
 
 
 def describe_type(value: types.Type) -> str:
-    """Return a type of Numba's in words."""
+    """Return the description of a Numba type in words."""
     if isinstance(value, types.NoneType):
         return "nothing"
     if isinstance(value, types.Optional):
         return f"{describe_type(value.type)} or nothing"
     if isinstance(value, types.BaseTuple):
-        return f"({'; '.join(map(describe_type, _parts(value)))})"
+        return f"({'; '.join(map(describe_type, _tuple_types(value)))})"
     if isinstance(value, types.Array):
         return "an array"
     for kind, words in (

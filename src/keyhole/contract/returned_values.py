@@ -1,4 +1,4 @@
-"""What a kernel returns, as Python has it, and in words."""
+"""Check of the value that an interpreted kernel returns, and its description in words."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -9,7 +9,7 @@ _KINDS: Final = {"int64": "a whole number", "float64": "a number", "bool": "True
 
 
 def describe_wanted(wanted: Mapping[str, Field]) -> str:
-    """Return in words what a kernel must return."""
+    """Return the description of what a kernel must return."""
     if not wanted:
         return "nothing"
     words = [
@@ -20,7 +20,7 @@ def describe_wanted(wanted: Mapping[str, Field]) -> str:
 
 
 def return_check(wanted: Mapping[str, Field]) -> Callable[[Any], bool]:
-    """Return the function that tells whether an interpreted kernel may return a value."""
+    """Return the function that checks whether an interpreted kernel may return a value."""
     kinds = [
         int if field.dtype != "float64" else (int, float) for field in wanted.values()
     ]  # a bool is an int
@@ -41,7 +41,7 @@ def return_check(wanted: Mapping[str, Field]) -> Callable[[Any], bool]:
 
 
 def describe_value(value: Any) -> str:
-    """Return in words what kind of value it is: those of `describe_type`, for compiled code."""
+    """Return the description of a value in words, as `describe_type` does for compiled code."""
     if isinstance(value, tuple):
         return f"({'; '.join(map(describe_value, value))})"
     for kind, words in _VALUES:

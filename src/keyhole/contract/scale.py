@@ -1,4 +1,4 @@
-"""The units in which a user has rewards, where policies have numbers from 0 to 1."""
+"""Conversion of rewards between the user's units and the [0, 1] that policies use."""
 
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -7,11 +7,11 @@ import numpy as np
 from keyhole.validate import Range, check_number, check_unit_interval, short_repr
 
 REWARD: Final = "reward"
-"""Of what is itself a reward, such as a threshold of means."""
+"""The unit of rewards and of their means and thresholds."""
 DIFFERENCE: Final = "difference"
-"""Of differences of rewards, such as gaps."""
+"""The unit of differences of rewards, such as gaps."""
 HARDNESS: Final = "difference**-2"
-"""Of sums of 1 / difference**2."""
+"""The unit of sums of 1 / difference**2."""
 
 _OTHER_UNITS: Final = "for rewards in other units, make the learner or study with scale=(low, high)"
 
@@ -23,7 +23,7 @@ V = TypeVar("V", bound=Any)
 
 
 class Scale(NamedTuple):
-    """The least and the largest reward there can be: for policies 0 and 1.
+    """The least and the largest reward, in the user's units: 0 and 1 for policies.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, ends: Any) -> Self:
-        """Return what a user gave, checked."""
+        """Return the scale for a pair (low, high), checked."""
         if not isinstance(ends, tuple | list) or len(ends) != 2:
             raise TypeError(f"scale must be a pair (low, high), got {short_repr(ends)}")
         low, high = (check_number(f"scale[{i}]", end) for i, end in enumerate(ends))
@@ -47,23 +47,23 @@ class Scale(NamedTuple):
 
     @property
     def span(self) -> float:
-        """The distance of the ends."""
+        """The distance from low to high."""
         return self.high - self.low
 
     def to_unit(self, value: V, unit: str = REWARD) -> V:
-        """Return, as policies have it, what a user has."""
+        """Convert a value from the user's units to those of policies."""
         low = self.low if unit == REWARD else 0.0
         found: V = (value - low) / self.span ** _POWERS[unit]
         return found
 
     def from_unit(self, value: V, unit: str = REWARD) -> V:
-        """Return, as a user has it, what policies have."""
+        """Convert a value from the units of policies to the user's."""
         low = self.low if unit == REWARD else 0.0
         found: V = low + value * self.span ** _POWERS[unit]
         return found
 
-    def check_told(self, name: str, reward: Any) -> float:
-        """Return a reward that a user told as policies have it; refuse what is none."""
+    def check_reward(self, name: str, reward: Any) -> float:
+        """Return a reward in the units of policies; refuse one that is out of range."""
         if self == UNIT:
             try:
                 return check_unit_interval(name, reward)
@@ -72,10 +72,10 @@ class Scale(NamedTuple):
         return self.to_unit(check_number(name, reward, self.range(_UNIT_RANGE)))
 
     def range(self, allowed: Range, unit: str = REWARD) -> Range:
-        """Return, as a user has it, what policies allow."""
+        """Convert a range from the units of policies to the user's."""
         ends = {"ge": allowed.ge, "gt": allowed.gt, "le": allowed.le, "lt": allowed.lt}
         return Range(**{n: None if e is None else self.from_unit(e, unit) for n, e in ends.items()})
 
 
 UNIT: Final = Scale()
-"""Rewards from 0 to 1, as policies have them."""
+"""The scale of policies: rewards from 0 to 1."""

@@ -1,4 +1,4 @@
-"""A setting: who tells whom what, and when."""
+"""Setting: the interaction protocol of one kind of bandit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,42 +16,42 @@ from keyhole.validate import Range, check_integer
 
 @dataclass(frozen=True)
 class Setting:
-    """The vocabulary of one kind of bandit: the same for its policies, worlds and learners.
+    """The interaction protocol shared by the policies, environments and learners of one setting.
 
-    In every round the world may show a *context*, the policy takes a *decision*, and the world
-    gives *feedback*. At any time the policy can be asked for its *report* (a recommendation).
-    Each of these is a list of named values; kernels ask for what they need by name. A single
+    In every round the environment may show a *context*, the policy takes a *decision*, and the
+    environment gives *feedback*. At any time the policy can be asked for its *report* (a
+    recommendation). Each of these is a list of named values; kernels ask for them by name. A single
     value is passed as it is; several are returned as a tuple in the order given here.
 
     Parameters
     ----------
     name : str
-        The name of the room.
+        The name of the setting.
     declarations : type
-        What policies may be told beforehand: a class whose attributes are made with `fact`.
+        The known quantities: a class whose attributes are made with `fact`.
     decision, feedback, context, report : mapping of str to Field
         Named values; shape () for single ones.
     allowed : kernel
-        Returns whether a decision can be carried out; it may name ``p`` (of which it reads what
-        every policy knows), the context and the decision. It guards the memory of the world, so
-        it must refuse positions out of range.
+        The guard: it returns whether a decision can be carried out. It may name ``p`` (with the
+        quantities that every policy knows), the context and the decision. It protects the memory of
+        the environment, so it must refuse positions out of range.
     modes : tuple of str
         The kinds of feedback, where there are several.
     mode : str
-        The fact that tells which kind it is: its position among them. A learner is given the kind
+        The fact that tells which kind it is: its position among them. A learner takes the kind
         itself, as ``feedback``.
     budgeted : bool
         Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
         once for each checkpoint with that checkpoint as its horizon.
     rewards : bool
-        Whether feedback is of rewards in [0, 1], so that a learner may be told them in other units:
+        Whether feedback is of rewards in [0, 1], so that a learner may take them in other units:
         its ``scale``.
     by_round : bool
         Whether feedback belongs to the round in which it arrives, and not to a decision: rounds
         are then time, and no decision waits for a worker.
     version : int, default 1
-        Counts what its values have meant. Databases of studies hold values, not their meaning, and
-        are opened by the version that wrote them alone: raise it when the same names and types
+        The version of the values' meaning. Databases of studies hold values, not their meaning, and
+        are opened only by the version that wrote them: raise it when the same names and types
         come to mean something else. Other names, types or orders are noticed without it.
     """
 
@@ -79,19 +79,19 @@ class Setting:
         check_field_access(owner, self.allowed, "p", self.known_quantities(()), lambda name: "")
 
     def known_quantities(self, needs: tuple[str, ...]) -> dict[str, Fact]:
-        """Return the facts that a policy with these needs is told."""
+        """Return the facts that a policy with these needs knows."""
         return {n: f for n, f in self.facts.items() if f.always or n in needs}
 
     def to_unit(self, values: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
-        """Return facts that a user has told in his own units as policies have them."""
+        """Return facts in units of policies, given in those of the user."""
         found = dict(values)
         for name, fact in self.facts.items():
             if scale != UNIT and fact.unit and values.get(name) is not None:
-                found[name] = fact.inward(name, values[name], scale)
+                found[name] = fact.to_unit(name, values[name], scale)
         return found
 
     def check(self, needs: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the facts that a policy with these needs is told, each checked."""
+        """Return the facts that a policy with these needs knows, each checked."""
         facts = self.known_quantities(needs)
         for name in facts:
             if values.get(name) is None:
@@ -110,7 +110,7 @@ class Setting:
             )
         return checked
 
-    def check_told(self, needs: tuple[str, ...]) -> list[str]:
-        """Return the arguments of `Policy.learner` by which one with these needs is told them."""
+    def argument_names(self, needs: tuple[str, ...]) -> list[str]:
+        """Return the arguments of `Policy.learner` for the facts of a policy with these needs."""
         facts = {n: f for n, f in self.known_quantities(needs).items() if f.argument is not None}
         return ["feedback" if name == self.mode else name for name in facts]

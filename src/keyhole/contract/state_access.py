@@ -1,9 +1,9 @@
-"""Which arrays of a policy's state its kernels read and write, as seen from their code.
+"""Static analysis of the state arrays that a policy's kernels read and write.
 
-The code is followed in the form that Numba's first pass gives it: one operation a line, every
-intermediate value with a name. Through helpers, other names, views, tuples and loops a value is
-known by the arrays that it may be a view of. The order of lines is not looked at. What cannot be
-seen counts as read and written.
+It works on the code after Numba's first pass: one operation a line, every intermediate value with a
+name. A value is known by the arrays that it may be a view of, through helpers, other names, views,
+tuples and loops. The order of lines is ignored. Whatever cannot be followed counts as read and
+written.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,13 +20,13 @@ from keyhole.contract.array_views import (
     SLICE,
     STATE,
     Views,
-    attribute,
-    entry,
-    is_reading,
+    is_read_only,
+    view_attribute,
+    view_entry,
 )
 from keyhole.contract.first_pass import (
     Bindings,
-    arguments_of,
+    argument_names,
     read_lines,
     takes_rest,
     variables_of,
@@ -39,7 +39,7 @@ _BASE_KERNELS: Final = ("init", "select", "update")
 
 
 class _BaseKernel(NamedTuple):
-    """A kernel of the policy that another one has as its base: see `WrapperPolicy`."""
+    """A kernel of the base of a policy: see `WrapperPolicy`."""
 
     policy: Any
     name: str
@@ -47,9 +47,9 @@ class _BaseKernel(NamedTuple):
 
 @dataclass
 class StateAccess:
-    """The names of arrays that are read, of those that are written, and of unread functions.
+    """The arrays that are read and written, and the functions that cannot be analysed.
 
-    What an unread function is given counts as read and written.
+    The arguments of those functions count as read and written.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -58,7 +58,7 @@ class StateAccess:
 
 
 def find_access(policy: Any, name: str) -> StateAccess:
-    """Return what a policy class's kernel does with the state; nothing if there is no such kernel.
+    """Return what a policy class's kernel reads and writes; nothing if there is no such kernel.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def find_access(policy: Any, name: str) -> StateAccess:
 
 
 class _Tracer:
-    """Follows kernels, and what they call, once for each way in which state is passed to it."""
+    """Follows kernels and the functions they call, once for each set of views they receive."""
 
     def __init__(self, lengths: Mapping[str, int]) -> None:
         self.lengths = lengths
@@ -82,7 +82,7 @@ class _Tracer:
         self._returned: dict[Any, Views | None] = {}
 
     def follow_kernel(self, policy: Any, name: str) -> None:
-        """Follow a kernel of a class, which finds the whole state in `s`."""
+        """Follow a kernel of a class, which receives the whole state in `s`."""
         if (kernel := getattr(policy, name, None)) is None:
             return
         function = source_of(kernel)
@@ -91,13 +91,13 @@ class _Tracer:
         if base is not None:
             lent |= {f"base_{name}": _BaseKernel(base, name) for name in _BASE_KERNELS}
         self.follow(
-            function, [STATE if n == "s" else NOTHING for n in arguments_of(function)], lent
+            function, [STATE if n == "s" else NOTHING for n in argument_names(function)], lent
         )
 
     def follow(
         self, function: FunctionType, given: list[Views], lent: Mapping[str, Any] | None = None
     ) -> Views:
-        """Return what a function returns of the state, which it is given in its arguments.
+        """Return the views of the state that a function returns, given those in its arguments.
 
         `lent` are the arguments that are functions.
         """
@@ -105,13 +105,14 @@ class _Tracer:
         if key in self._returned:
             known = self._returned[key]  # None: it calls itself
             return self.give_up(given) if known is None else known
+        # Entered before it is followed: a recursive call finds None, and the analysis gives up.
         self._returned[key] = None
         try:
             lines = read_lines(function)
         except Exception:  # whatever Numba's first pass cannot read
             self.access.unread.add(function.__qualname__)
             return self.give_up(given)
-        arguments = dict(zip(arguments_of(function), given, strict=True))
+        arguments = dict(zip(argument_names(function), given, strict=True))
         result = _Function(self, lines, arguments, lent or {}).follow()
         self._returned[key] = result
         return result
@@ -123,15 +124,15 @@ class _Tracer:
         return {view.array for view in views if view.array in self.lengths}
 
     def read(self, views: Views) -> None:
-        """Note that entries are looked at."""
+        """Mark arrays as read."""
         self.access.reads |= self.arrays(views)
 
     def write(self, views: Views) -> None:
-        """Note that entries are changed."""
+        """Mark arrays as written."""
         self.access.writes |= self.arrays(views)
 
     def give_up(self, given: Iterable[Views]) -> Views:
-        """Return views of all that is given, which counts as read and written."""
+        """Mark all given arrays as read and written, and return views of them."""
         views = NOTHING.union(*given)
         self.read(views)
         self.write(views)
@@ -139,7 +140,7 @@ class _Tracer:
 
 
 class _Function:
-    """One function, given its arguments: what its variables may be views of."""
+    """One function with its arguments: the views that its variables may be."""
 
     def __init__(
         self, tracer: _Tracer, lines: list[Any], given: Mapping[str, Views], lent: Mapping[str, Any]
@@ -149,7 +150,9 @@ class _Function:
         self.views: dict[str, Views] = {}
 
     def follow(self) -> Views:
-        """Go through all lines until nothing new is found; return what is returned."""
+        """Go through all lines until nothing new is found; return the views that are returned."""
+        # To a fixed point: in a loop, a variable may get its view from a later line. It ends, since
+        # views are only added, and there are finitely many (see `DEEPEST`).
         before: Any = None
         while before != self.views:
             before = dict(self.views)
@@ -160,7 +163,7 @@ class _Function:
         )
 
     def of(self, variable: Any) -> Views:
-        """Return what a variable may be a view of."""
+        """Return the views that a variable may be."""
         return self.views.get(variable.name, NOTHING)
 
     def _line(self, line: Any) -> None:
@@ -189,7 +192,8 @@ class _Function:
             return NOTHING
         return found
 
-    # One method for each operation of Numba's first pass, called as it calls them.
+    # One method for each operation of Numba's first pass, named as Numba names it. An operation
+    # without a method is unknown: its variables count as read and written (see `_value`).
 
     def _cast(self, value: Any) -> Views:
         return self.of(value.value)
@@ -228,10 +232,10 @@ class _Function:
         return self.of(value.lhs)
 
     def _getattr(self, value: Any) -> Views:
-        return attribute(self.of(value.value), value.attr, self.tracer.lengths)
+        return view_attribute(self.of(value.value), value.attr, self.tracer.lengths)
 
     def _getitem(self, value: Any) -> Views:
-        return self._entry(self.of(value.value), self._taken(value.index))
+        return self._entry(self.of(value.value), self._count_axes(value.index))
 
     def _static_getitem(self, value: Any) -> Views:
         index = value.index if isinstance(value.index, tuple) else (value.index,)
@@ -239,16 +243,16 @@ class _Function:
 
     _typed_getitem = _getitem
 
-    def _taken(self, index: Any) -> int:
+    def _count_axes(self, index: Any) -> int:
         """Return how many axes an index takes away, at most."""
         if index.name in self.names.tuples:
-            return sum(self._taken(item) for item in self.names.tuples[index.name])
+            return sum(self._count_axes(item) for item in self.names.tuples[index.name])
         return 0 if self.of(index) else 1
 
     def _entry(self, views: Views, taken: int) -> Views:
-        """Return what the entry of an array, or of a tuple, is a view of."""
+        """Return the views that an entry of an array or tuple may be."""
         self.tracer.read(frozenset(v for v in views if not v.tuples and v.array))
-        return entry(views, taken, self.tracer.lengths)
+        return view_entry(views, taken, self.tracer.lengths)
 
     def _call(self, value: Any) -> Views:
         given = [self.of(argument) for argument in value.args]
@@ -258,7 +262,9 @@ class _Function:
         if called is slice:
             return SLICE
         if value.func.name in self.names.methods and self.of(value.func):
-            return self._method(self.of(value.func), self.names.methods[value.func.name][1], views)
+            return self._follow_method(
+                self.of(value.func), self.names.methods[value.func.name][1], views
+            )
         if value.vararg is not None or value.varkwarg is not None:
             rest = (self.of(one) for one in variables_of(value))
             return self.tracer.give_up(rest)
@@ -268,29 +274,29 @@ class _Function:
         if not views:
             return NOTHING
         if is_function(called):
-            return self._function(source_of(cast(Kernel, called)), value, given, named)
+            return self._follow_function(source_of(cast(Kernel, called)), value, given, named)
         if called in PAIRING:
             entries = self._entry(views, 1)  # in a pair, one pair after the other
             return frozenset(v._replace(tuples=v.tuples + 2) for v in entries)
-        if called is not len and is_reading(called, len(given), named):
+        if called is not len and is_read_only(called, len(given), named):
             self.tracer.read(views)
         elif called is not len:
             return self.tracer.give_up([views])
         return NOTHING
 
-    def _method(self, views: Views, method: str, given: Views) -> Views:
+    def _follow_method(self, views: Views, method: str, given: Views) -> Views:
         if method in (*READING, "copy", "item") and not given:
             self.tracer.read(views)
             return NOTHING
         return self.tracer.give_up([views, given])
 
-    def _function(
+    def _follow_function(
         self, function: FunctionType, value: Any, given: list[Views], named: Mapping[str, Views]
     ) -> Views:
         if function in READING_KERNELS:
             self.tracer.read(NOTHING.union(*given, *named.values()))
             return NOTHING
-        names = arguments_of(function)
+        names = argument_names(function)
         if len(given) > len(names) or not named.keys() <= set(names) or takes_rest(function):
             return self.tracer.give_up([*given, *named.values()])
         arguments = dict(zip(names, given, strict=False)) | dict(named)

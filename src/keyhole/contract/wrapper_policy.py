@@ -1,4 +1,4 @@
-"""Policies that leave the decisions to another one, their base, which is a parameter of theirs."""
+"""Wrapper policies, which leave the decisions to another policy: their base, a parameter."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,11 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import Field, declared_state
 from keyhole.validate import check_choice
 
-_MADE: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
+_SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
 
 class WrapperPolicy(Policy, abstract=True):
-    """Base of the policies that have a parameter `base`: a policy of some other setting.
+    """Base class of policies with a parameter `base`: a policy of some other setting.
 
     A subclass annotates it with the kind of policy that it takes::
 
@@ -29,12 +29,12 @@ class WrapperPolicy(Policy, abstract=True):
     ``base_select(p, s, t, rng, <context>)``
         returns its decision;
     ``base_update(p, s, t, rng, <context>, <decision>, <feedback>)``
-        tells it what came of one.
+        learns from the feedback.
 
     Context, decision and feedback are the single values of the base's setting, in its order, and
-    ``t`` is the round as the base counts it. What the base needs to know, the policy needs to
-    know, and is told. While decisions are open it waits; a subclass
-    that says more in `pending` can do of it what its base can do too.
+    ``t`` is the round as the base counts it. The policy needs to know whatever its base needs to
+    know. While decisions are pending it waits; a subclass that declares more in `pending` has the
+    modes that its base has too.
 
     Attributes
     ----------
@@ -55,16 +55,16 @@ class WrapperPolicy(Policy, abstract=True):
             cls._refuse_parameters(args, values)
             given = inspect.signature(cls.__init__).bind(None, *args, **values)
             given.apply_defaults()
-            base, wanted = given.arguments["base"], _wanted(cls)
+            base, wanted = given.arguments["base"], _base_type(cls)
             if not isinstance(base, wanted):
                 raise TypeError(
                     f"base must be a policy of the setting {wanted.setting.name!r}, got {base!r}"
                 )
-            return object.__new__(_over(cls, type(base)))
+            return object.__new__(_subclass_for(cls, type(base)))
 
     @classmethod
     def factory(cls) -> type[Self]:
-        """Return the class as it was written: that for a base has no name of its own."""
+        """Return the class as it was written; subclasses for bases have no name of their own."""
         return cast(type[Self], getattr(cls, "_plain", cls))
 
     def parameters(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class WrapperPolicy(Policy, abstract=True):
         return Policy.numbers(self) | {"base": table}
 
     def numbers(self) -> dict[str, Any]:
-        """Return what kernels read: the numbers among the parameters, then those of the base."""
+        """Return the numbers that kernels read: the parameters, then those of the base."""
         own = super().numbers()
         return own | cast(Policy, own.pop("base")).numbers()
 
@@ -85,13 +85,13 @@ class WrapperPolicy(Policy, abstract=True):
         The base is a policy, its name, or a mapping of its name and its parameters.
         """
         plain = cls.factory()
-        if plain is not cls:  # made for bases of one class; here may come any
+        if plain is not cls:  # a subclass for bases of one class; a table may name any other
             return plain.from_parameters(values)
         base = values.get("base")
         if isinstance(base, str):
             base = {"name": base}
         if isinstance(base, Mapping):
-            known = {kind.__name__: kind for kind in _complete(_wanted(cls))}
+            known = {kind.__name__: kind for kind in _concrete_subclasses(_base_type(cls))}
             name = check_choice("base.name", base.get("name"), known)
             rest = {key: value for key, value in base.items() if key != "name"}
             values = {**values, "base": known[name].from_parameters(rest)}
@@ -99,25 +99,25 @@ class WrapperPolicy(Policy, abstract=True):
 
     @classmethod
     def input_fields(cls) -> dict[str, Field]:
-        """Return what kernels find in `p`: the parameters, those of the base, the known facts."""
+        """Return the fields of `p`: the parameters, those of the base, the known quantities."""
         own = super().input_fields()
         del own["base"]
         return cls.base_class.input_fields() | own
 
     @classmethod
     def traits(cls) -> dict[str, str]:
-        """Return what catalog and documentation print beside the docstring, by heading."""
-        told = [*cls.setting.check_told(cls.needs), "what its base needs"]
-        found = super().traits() | {"told beforehand": ", ".join(told)}
+        """Return the properties that catalog and documentation print, by heading."""
+        known = [*cls.setting.argument_names(cls.needs), "those that its base needs"]
+        found = super().traits() | {"known quantities": ", ".join(known)}
         if list_candidates(cls) != ("wait",):
-            found["open decisions"] = f"what its base does of {', '.join(cls.pending)}"
+            found["pending decisions"] = f"those of {', '.join(cls.pending)} that its base has"
         return found
 
     @classmethod
     def check_kernels(cls) -> None:
-        """Refuse kernels that name or read what is not there, with the base's beside them.
+        """Refuse kernels that name or read what does not exist, with the base's beside them.
 
-        Without a default base that has to wait for a base.
+        Without a default base, this waits until there is a base.
         """
         if hasattr(cls, "base_class"):
             super().check_kernels()
@@ -130,12 +130,12 @@ class WrapperPolicy(Policy, abstract=True):
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
         """Return the functions that kernels may name: `helpers`, and the base's kernels."""
-        return (*cls.helpers, *(f"base_{rule.name}" for rule in POLICY if rule.lent))
+        return (*cls.helpers, *(f"base_{signature.name}" for signature in POLICY if signature.lent))
 
 
 def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
-    """Return the subclass of a policy class for bases of the class of its default base."""
-    return _over(cls, type(cast(Policy, _default_base(cls))))
+    """Return the subclass of a policy class for its default base."""
+    return _subclass_for(cls, type(cast(Policy, _default_base(cls))))
 
 
 def _default_base(cls: type[WrapperPolicy]) -> Any:
@@ -143,20 +143,20 @@ def _default_base(cls: type[WrapperPolicy]) -> Any:
     return defaults["base"]
 
 
-def _wanted(cls: type[WrapperPolicy]) -> type[Policy]:
+def _base_type(cls: type[WrapperPolicy]) -> type[Policy]:
     """Return the kind of policy that a class takes as its base."""
     kinds = {item.name: item.type for item in fields(cast(Any, cls))}
     return cast(type[Policy], kinds["base"])
 
 
-def _over(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
+def _subclass_for(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
     """Return the subclass of a policy class for bases of a class, always the same."""
-    if (cls, kind) not in _MADE:
-        _MADE[cls, kind] = _made(cls, kind)
-    return _MADE[cls, kind]
+    if (cls, kind) not in _SUBCLASSES:
+        _SUBCLASSES[cls, kind] = _make_subclass(cls, kind)
+    return _SUBCLASSES[cls, kind]
 
 
-def _made(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
+def _make_subclass(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
     own, others = ({f.name for f in fields(cast(Any, c))} for c in (cls, kind))
     twice = (own & others) | (set(declared_state(cls)) & set(declared_state(kind)))
     if twice:
@@ -176,9 +176,9 @@ def _made(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
     return type(cls.__name__, (cls,), content)
 
 
-def _complete(kind: type[Policy]) -> Iterator[type[Policy]]:
-    """Yield the classes of a kind that can play: neither abstract nor made by `_over`."""
+def _concrete_subclasses(kind: type[Policy]) -> Iterator[type[Policy]]:
+    """Yield the subclasses that can play: neither abstract nor made by `_subclass_for`."""
     for cls in kind.__subclasses__():
         if not cls.abstract and "_plain" not in vars(cls):
             yield cls
-        yield from _complete(cls)
+        yield from _concrete_subclasses(cls)

@@ -18,8 +18,8 @@ from keyhole.draws.streams import FIRST, SECOND, WALK, Stream
 from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import from_internals, intrinsic, kernel
 
-_AT_ONCE: Final = 4
-_WORTH_IT: Final = 3  # fewer are drawn faster one by one
+_LANES: Final = 4
+_FEWEST: Final = 3  # fewer are drawn faster one by one
 _WORDS: Final = 4  # of a variate that is the usual case: place and test of either gamma
 
 
@@ -50,7 +50,7 @@ def none_of_four(
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
     """Draw nothing, and return in bits that none of four variates is drawn."""
-    return np.uint64(2**_AT_ONCE - 1)
+    return np.uint64(2**_LANES - 1)
 
 
 _four: Final[Callable[..., Any]] = from_internals(
@@ -83,21 +83,21 @@ def betas(
     """
     first, count = 0, _checked(a, b, out, count)
     while first < count:
-        if count - first < _WORTH_IT:
+        if count - first < _FEWEST:
             out[first] = beta(rng, a[first], b[first])
             first += 1
             continue
         begun = rng[0]
         unusual = _four(begun, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
-        lanes = min(_AT_ONCE, count - first)
+        lanes = min(_LANES, count - first)
         rng[0] = begun + np.uint64(_WORDS * lanes) * np.uint64(WALK)
         if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):
-            lanes = _mend(rng, begun, unusual, a, b, first, lanes, out)
+            lanes = _redraw(rng, begun, unusual, a, b, first, lanes, out)
         first += lanes
 
 
 @kernel
-def _mend(
+def _redraw(
     rng: Stream, begun: np.uint64, unusual: np.uint64,
     a: NDArray[np.float64], b: NDArray[np.float64], first: int, lanes: int,
     out: NDArray[np.float64],

@@ -67,16 +67,16 @@ def _fraction(x: float, a: float, b: float) -> float:
     """Return the continued fraction of I_x(a, b), by Lentz's method; x below about a/(a + b)."""
     n = a + b
     c = 1.0
-    d = 1.0 / _away(1.0 - n * x / (a + 1.0))
+    d = 1.0 / _away_from_zero(1.0 - n * x / (a + 1.0))
     value = d
     for m in range(1, _MAX_TERMS):
         step = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
-        d = 1.0 / _away(1.0 + step * d)
-        c = _away(1.0 + step / c)
+        d = 1.0 / _away_from_zero(1.0 + step * d)
+        c = _away_from_zero(1.0 + step / c)
         value *= d * c
         step = -(a + m) * (n + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0))
-        d = 1.0 / _away(1.0 + step * d)
-        c = _away(1.0 + step / c)
+        d = 1.0 / _away_from_zero(1.0 + step * d)
+        c = _away_from_zero(1.0 + step / c)
         value *= d * c
         if abs(d * c - 1.0) <= _EPSILON:
             break
@@ -84,7 +84,7 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 @kernel
-def _away(value: float) -> float:
+def _away_from_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
 
 

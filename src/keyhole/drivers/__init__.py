@@ -1,1 +1,1 @@
-"""The compiled loops: what machine code is made for."""
+"""The compiled loops that run policies and environments."""

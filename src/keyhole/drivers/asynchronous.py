@@ -1,42 +1,46 @@
-"""The compiled loop with several workers: each asks, is busy for a while, tells, and asks again.
+"""The compiled loop of simulated workers: each asks, is busy for a while, tells, and asks again.
 
-Decisions are taken one after the other; what they are worth is drawn when they are taken, and told
-when their worker is done, so that feedback comes late and in another order. What a policy knows of
-open decisions is as in `keyhole.drivers.pending_step`. At a checkpoint everything comes to an end
-on a copy: all that is open is told, in the order in which it comes back, and the policy recommends.
-
-A decision is a row of numbers: its round, when it was taken, when it comes back, its context, the
-decision itself and its feedback. Rows of open ones are listed in the order in which they were
-taken.
+Decisions are taken one after the other. A decision's feedback and duration are drawn when it is
+taken, and the feedback is told when its worker is done: late, and in another order. How a policy
+takes pending decisions into account is described in `keyhole.drivers.pending_step`. At a
+checkpoint, all pending feedback is told on a copy of the state, in the order of its arrival, and
+the policy recommends from that copy.
 """
 
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import Component, add_checks, bind_kernel, digest_of, tuple_of
+from keyhole.contract.compiled_class import (
+    Component,
+    bind_kernel,
+    compile_guard,
+    digest_of,
+    tuple_reader,
+)
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import FloatArray, IntArray, borrow_word
+from keyhole.contract.state_memory import borrow_word
 from keyhole.draws import streams
 from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP
 from keyhole.drivers.pending import (
     AGED,
-    BACK,
+    ASKED,
     CONTEXT,
     COPY,
     DECISION,
     ENVIRONMENT,
     FEEDBACK,
-    IMAGINE,
+    IMPUTES,
     LENGTH,
     METRICS,
+    PURPOSES,
     REPORT,
+    RETURNS,
     ROUND,
     ROWS,
     STATE,
-    TAKEN,
+    STREAMS,
     WIDTH,
     WORKERS,
     copy_state,
@@ -47,22 +51,17 @@ from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.jit import kernel, signature
 
-# Rounds between two looks at the stop flag: as in the engine.
+# Rounds between two checks of the stop flag: as in the engine.
 _SEGMENT: Final = 1024
-
-# Streams of two words each: the policy's, the world's, the one that imagining draws from, which is
-# set before every use, that of durations.
-_PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
-_STREAMS: Final = len(_PURPOSES)
 
 SIGNATURE: Final = signature(
     "void",
-    "float64[::1]",  # what the policy reads
-    "int64[::1]",  # the integers its shapes refer to
-    "float64[::1]",  # what the world reads
-    "int64[::1]",  # the integers its shapes refer to
-    "int64[::1]",  # where everything lies: see `memory_plan`
-    "float64[::1]",  # what the law of durations reads
+    "float64[::1]",  # the policy's inputs
+    "int64[::1]",  # the integers that its shapes refer to
+    "float64[::1]",  # the environment's inputs
+    "int64[::1]",  # the integers that its shapes refer to
+    "int64[::1]",  # the memory plan: see `memory_plan`
+    "float64[::1]",  # the numbers of the durations' distribution
     "uint64",  # seed
     "int64",  # first replication
     "int64",  # one past the last
@@ -71,71 +70,64 @@ SIGNATURE: Final = signature(
     "int64[::1]",  # control, as of the engine
     "float64[::1]",  # scratch
     "uint64[::1]",  # streams
-    "int64[::1]",  # rows in order
+    "int64[::1]",  # the rows in order, then room for a second order at checkpoints
 )
-
-
-def working_memory(plan: IntArray) -> tuple[FloatArray, NDArray[np.uint64], IntArray]:
-    """Return the memory that a block works in: cells, streams, and the order of rows."""
-    workers = int(plan[WORKERS])
-    cells = int(plan[ROWS]) + workers * int(plan[WIDTH])
-    return np.empty(cells), np.empty(2 * _STREAMS, np.uint64), np.empty(2 * workers, np.int64)
 
 
 def compiled_asynchronous_loop(
     setting: Setting, policy: Component, environment: Component, duration: Kernel
 ) -> Kernel:
-    """Return the machine code that plays a policy with workers; it takes what `SIGNATURE` lists.
+    """Return the machine code of the loop for one pair; it takes the arguments in `SIGNATURE`.
 
-    `duration` is a kernel that draws for how long a decision is open. It may name ``rng``,
+    `duration` is a kernel that draws how long a decision is pending. It may name ``rng``,
     ``numbers``, and the setting's context, decision and feedback.
     """
     prints = [fingerprint(setting.allowed), fingerprint(duration)]
     if has_imputation(policy):
         prints.append(fingerprint(policy.owner.impute))  # type: ignore[attr-defined]
-    digest = digest_of("parallel", policy.digest, environment.digest, *prints)
+    digest = digest_of("asynchronous", policy.digest, environment.digest, *prints)
     owner = f"{policy.owner.__name__} with workers in {environment.owner.__name__}"
     return compile_cached(
         owner, digest, lambda: _build(setting, policy, environment, duration), SIGNATURE
     )
 
 
-def duration_sampler(channels: KernelRecords, duration: Kernel) -> Kernel:
-    """Return the compiled ``(rng, numbers, context, decision, feedback)`` of a duration."""
-    words = {"rng": "rng", "numbers": "numbers"}
+def compile_duration(records: KernelRecords, duration: Kernel) -> Kernel:
+    """Return the compiled ``(rng, numbers, context, decision, feedback)`` that draws a duration."""
+    found = {"rng": "rng", "numbers": "numbers"}
     for group in ("context", "decision", "feedback"):
-        words |= channels.of(group).read_returned(group)
-    return bind_kernel("duration", duration, "rng, numbers, context, decision, feedback", words, {})
+        found |= records.of(group).expressions(group)
+    return bind_kernel("duration", duration, "rng, numbers, context, decision, feedback", found, {})
 
 
 def _build(setting: Setting, policy: Component, environment: Component, duration: Kernel) -> Kernel:
-    for_policy, for_world = policy.kernels(), environment.kernels()
-    init, begin = for_policy["init"], for_world["init"]
-    play = _play(setting, policy, environment, duration)
+    policy_kernels, environment_kernels = policy.kernels(), environment.kernels()
+    init, init_environment = policy_kernels["init"], environment_kernels["init"]
+    play = _compile_replication(setting, policy, environment, duration)
     read_p, read_e = policy.inputs.reader("P"), environment.inputs.reader("E")
-    read_s, read_w = policy.state.reader("S"), environment.state.reader("W")
-    p_sizes, e_sizes = tuple_of(len(policy.dims)), tuple_of(len(environment.dims))
-    read_plan = tuple_of(LENGTH)
+    read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
+    read_p_dims, read_e_dims = tuple_reader(len(policy.dims)), tuple_reader(len(environment.dims))
+    read_plan = tuple_reader(LENGTH)
 
     def block(  # type: ignore[no-untyped-def]
         p_cells, p_dims, e_cells, e_dims, plan, numbers, seed, first, last, checkpoints, out,
         control, cells, words, order,
     ):  # fmt: skip
-        shapes = (p_sizes(p_dims), e_sizes(e_dims))
+        shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p, e = read_p(p_cells, 0, shapes[0]), read_e(e_cells, 0, shapes[1])
+        # The plan as a tuple: at[STATE] is the cell at which the state begins, and so on. As a
+        # tuple, its entries are values in registers, not loads that a store might change.
         at = read_plan(plan)
-        s, w = read_s(cells, at[STATE], shapes[0]), read_w(cells, at[ENVIRONMENT], shapes[1])
+        s, es = read_s(cells, at[STATE], shapes[0]), read_es(cells, at[ENVIRONMENT], shapes[1])
         for replication in range(first, last):
-            for cell in range(len(cells)):
-                cells[cell] = 0.0
+            # One memory for all replications: whatever the previous one left must go.
+            cells[:] = 0.0
             for row in range(at[WORKERS]):
                 order[row] = row
-            for stream in range(_STREAMS):
-                purpose = _PURPOSES[stream]
-                words[2 * stream] = words[2 * stream + 1] = streams.stream_key(
-                    seed, replication, purpose
-                )
-            begin(e, w, 0, borrow_word(words, 2, (2,)))
+            for stream in range(STREAMS):
+                key = streams.stream_key(seed, replication, PURPOSES[stream])
+                words[2 * stream] = words[2 * stream + 1] = key
+            init_environment(e, es, 0, borrow_word(words, 2, (2,)))
             init(p, s, 0, borrow_word(words, 0, (2,)))
             column = replication - first
             refused = play(
@@ -152,11 +144,13 @@ def _build(setting: Setting, policy: Component, environment: Component, duration
     return block
 
 
-def _play(setting: Setting, policy: Component, environment: Component, duration: Kernel) -> Kernel:
-    """Return the compiled replication."""
-    decide, answer = _decide(setting, policy, environment), _answer(policy, environment, duration)
-    tell, measure = _tell(policy), _measure(policy, environment)
-    read_s = policy.state.reader("S")
+def _compile_replication(
+    setting: Setting, policy: Component, environment: Component, duration: Kernel
+) -> Kernel:
+    """Return the compiled function that plays one replication."""
+    decide, read_s = _compile_decide(setting, policy, environment), policy.state.reader("S")
+    draw_feedback = _compile_feedback(policy, environment, duration)
+    tell, measure = _compile_tell(policy), _compile_measure(policy, environment)
 
     @kernel
     def play(
@@ -165,28 +159,32 @@ def _play(setting: Setting, policy: Component, environment: Component, duration:
     ) -> int:  # fmt: skip
         """Play one replication; return 0, or the round in which a decision was refused."""
         s, rng = read_s(cells, at[STATE], shapes[0]), borrow_word(words, 0, (2,))
-        opened, imagined, now, c = 0, -1, 0.0, 0
+        pending, imputed, now, c = 0, -1, 0.0, 0
         for t in range(1, checkpoints[len(checkpoints) - 1] + 1):
             if t % _SEGMENT == 0:
                 control[ROUNDS_DONE] += _SEGMENT
                 if control[STOP] != 0:
                     return 0
-            if opened == at[WORKERS]:
-                row = at[ROWS] + resolve_oldest(cells, order, opened, at) * at[WIDTH]
-                now = cells[row + BACK]
+            # Time moves only here: a worker is free at the moment at which its feedback arrives.
+            # The feedback changes the settled state, so the copy is stale from now on (-1).
+            if pending == at[WORKERS]:
+                row = at[ROWS] + resolve_oldest(cells, order, pending, at) * at[WIDTH]
+                now = cells[row + RETURNS]
                 tell(p, s, rng, cells, row, at, shapes[0])
-                opened, imagined = opened - 1, -1
-            row = at[ROWS] + order[opened] * at[WIDTH]
-            cells[row + ROUND], cells[row + TAKEN] = t, now
-            if not decide(p, e, cells, words, order, at, shapes, t, opened, imagined):
+                pending, imputed = pending - 1, -1
+            row = at[ROWS] + order[pending] * at[WIDTH]
+            cells[row + ROUND], cells[row + ASKED] = t, now
+            if not decide(p, e, cells, words, order, at, shapes, t, pending, imputed):
                 return t
-            cells[row + BACK] = now + answer(e, cells, words, numbers, row, at, shapes, t)
-            imagined = opened
-            opened += 1
+            cells[row + RETURNS] = now + draw_feedback(e, cells, words, numbers, row, at, shapes, t)
+            # The new decision is not on the copy yet; the next `decide` imputes it alone.
+            imputed = pending
+            pending += 1
             if t == checkpoints[c]:
-                end = measure(p, e, cells, words, order, at, shapes, t, opened, out, c, column)
+                # It overwrites the copy, which is then stale.
+                end = measure(p, e, cells, words, order, at, shapes, t, pending, out, c, column)
                 out[c, out.shape[1] - 1, column] = max(now, end)
-                imagined = -1
+                imputed = -1
                 c += 1
         control[ROUNDS_DONE] += checkpoints[len(checkpoints) - 1] % _SEGMENT
         return 0
@@ -194,48 +192,52 @@ def _play(setting: Setting, policy: Component, environment: Component, duration:
     return play
 
 
-def _decide(setting: Setting, policy: Component, environment: Component) -> Kernel:
-    """Return the compiled way from what is open to a decision."""
-    ways = policy.channels
-    observe = ways.context.producer(environment.kernels()["observe"], "e, w, t, rng")
-    select = ways.decision.producer(policy.kernels()["select"], "p, s, t, rng, context")
-    allowed, impute = add_checks(policy, setting), compile_imputation(policy)
-    read_s, read_w = policy.state.reader("S"), environment.state.reader("W")
-    read_context, write_context = ways.context.reader(), ways.context.writer()
-    read_decision, write_decision = ways.decision.reader(), ways.decision.writer()
+def _compile_decide(setting: Setting, policy: Component, environment: Component) -> Kernel:
+    """Return the compiled function that takes the next decision, given the pending ones."""
+    records = policy.records
+    observe = records.context.producer(environment.kernels()["observe"], "e, es, t, rng")
+    select = records.decision.producer(policy.kernels()["select"], "p, s, t, rng, context")
+    allowed, impute = compile_guard(policy, setting), compile_imputation(policy)
+    read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
+    read_context, write_context = records.context.reader(), records.context.writer()
+    read_decision, write_decision = records.decision.reader(), records.decision.writer()
 
     @kernel
-    def expect(p: Any, cells: Any, words: Any, row: int, now: float, at: Any, dims: Any) -> None:
-        """Imagine an open decision on the copy."""
-        seen, other = read_s(cells, at[COPY], dims), borrow_word(words, 4, (2,))
-        age = (now - cells[row + TAKEN]) * at[AGED]
+    def impute_at(p: Any, cells: Any, words: Any, row: int, now: float, at: Any, dims: Any) -> None:
+        """Learn the imputed feedback of one pending decision, on the copy."""
+        copy, copy_rng = read_s(cells, at[COPY], dims), borrow_word(words, 4, (2,))
+        age = (now - cells[row + ASKED]) * at[AGED]
         context = read_context(cells, row + at[CONTEXT], dims)
-        taken = read_decision(cells, row + at[DECISION], dims)
-        impute(p, seen, int(cells[row + ROUND]), other, age, context, taken)
+        decision = read_decision(cells, row + at[DECISION], dims)
+        impute(p, copy, int(cells[row + ROUND]), copy_rng, age, context, decision)
 
     @kernel
     def decide(
         p: Any, e: Any, cells: Any, words: Any, order: Any, at: Any, shapes: Any,
-        t: int, opened: int, imagined: int,
+        t: int, pending: int, imputed: int,
     ) -> bool:  # fmt: skip
-        """Decide in the row after those that are open; return whether that is allowed.
+        """Take a decision in the row after the pending ones; return whether it is allowed.
 
-        So many of these are imagined on the copy; -1 is none, on a copy that is out of date.
+        The first `imputed` pending decisions are on the copy already; -1 means that the copy is
+        stale.
         """
         dims = shapes[0]
-        w, rng = read_w(cells, at[ENVIRONMENT], shapes[1]), borrow_word(words, 2, (2,))
-        row = at[ROWS] + order[opened] * at[WIDTH]
-        shown = observe(e, w, t, rng, cells, row + at[CONTEXT], dims)
-        write_context(cells, row + at[CONTEXT], dims, shown)
+        es, rng = read_es(cells, at[ENVIRONMENT], shapes[1]), borrow_word(words, 2, (2,))
+        row = at[ROWS] + order[pending] * at[WIDTH]
+        observed = observe(e, es, t, rng, cells, row + at[CONTEXT], dims)
+        write_context(cells, row + at[CONTEXT], dims, observed)
         context = read_context(cells, row + at[CONTEXT], dims)
-        s, rng = read_s(cells, at[COPY] * at[IMAGINE], dims), borrow_word(words, 0, (2,))
-        if at[IMAGINE] == 1:
-            if imagined < 0:
+        # The settled state begins at cell 0: without imputation, the product chooses it.
+        s, rng = read_s(cells, at[COPY] * at[IMPUTES], dims), borrow_word(words, 0, (2,))
+        if at[IMPUTES] == 1:
+            if imputed < 0:
                 copy_state(cells, at)
+                # A stream of its own, derived from the policy's: imputation must not move the
+                # policy's stream, whose draws would then depend on how many decisions are pending.
                 words[4] = words[5] = streams.stream_key(rng[0], rng[1], streams.POLICY)
-            for i in range(max(imagined, 0), opened):
-                known = at[ROWS] + order[i] * at[WIDTH]
-                expect(p, cells, words, known, cells[row + TAKEN], at, dims)
+            for i in range(max(imputed, 0), pending):
+                row_of_pending = at[ROWS] + order[i] * at[WIDTH]
+                impute_at(p, cells, words, row_of_pending, cells[row + ASKED], at, dims)
         decision = select(p, s, t, rng, context, cells, row + at[DECISION], dims)
         write_decision(cells, row + at[DECISION], dims, decision)
         return bool(allowed(p, context, decision))
@@ -243,77 +245,78 @@ def _decide(setting: Setting, policy: Component, environment: Component) -> Kern
     return decide
 
 
-def _answer(policy: Component, environment: Component, duration: Kernel) -> Kernel:
-    """Return the compiled drawing of what comes of a decision, and when."""
-    ways = policy.channels
-    respond = ways.feedback.producer(
-        environment.kernels()["respond"], "e, w, t, rng, context, decision"
+def _compile_feedback(policy: Component, environment: Component, duration: Kernel) -> Kernel:
+    """Return the compiled function that draws a decision's feedback and duration."""
+    records = policy.records
+    respond = records.feedback.producer(
+        environment.kernels()["respond"], "e, es, t, rng, context, decision"
     )
-    last_for, read_w = duration_sampler(ways, duration), environment.state.reader("W")
-    read_context, read_decision = ways.context.reader(), ways.decision.reader()
-    read_feedback, write_feedback = ways.feedback.reader(), ways.feedback.writer()
+    draw_duration, read_es = compile_duration(records, duration), environment.state.reader("ES")
+    read_context, read_decision = records.context.reader(), records.decision.reader()
+    read_feedback, write_feedback = records.feedback.reader(), records.feedback.writer()
 
     @kernel
-    def answer(
+    def draw_feedback(
         e: Any, cells: Any, words: Any, numbers: Any, row: int, at: Any, shapes: Any, t: int
     ) -> float:
-        """Write the feedback into the row; return for how long it is open."""
+        """Write the feedback into the row; return for how long the decision is pending."""
         dims = shapes[0]
-        w, rng = read_w(cells, at[ENVIRONMENT], shapes[1]), borrow_word(words, 2, (2,))
+        es, rng = read_es(cells, at[ENVIRONMENT], shapes[1]), borrow_word(words, 2, (2,))
         context = read_context(cells, row + at[CONTEXT], dims)
-        taken = read_decision(cells, row + at[DECISION], dims)
-        given = respond(e, w, t, rng, context, taken, cells, row + at[FEEDBACK], dims)
-        write_feedback(cells, row + at[FEEDBACK], dims, given)
-        told = read_feedback(cells, row + at[FEEDBACK], dims)
-        return float(last_for(borrow_word(words, 6, (2,)), numbers, context, taken, told))
+        decision = read_decision(cells, row + at[DECISION], dims)
+        returned = respond(e, es, t, rng, context, decision, cells, row + at[FEEDBACK], dims)
+        write_feedback(cells, row + at[FEEDBACK], dims, returned)
+        feedback, rng = read_feedback(cells, row + at[FEEDBACK], dims), borrow_word(words, 6, (2,))
+        return float(draw_duration(rng, numbers, context, decision, feedback))
 
-    return answer
+    return draw_feedback
 
 
-def _tell(policy: Component) -> Kernel:
-    """Return the compiled telling of one row."""
-    ways, update = policy.channels, policy.kernels()["update"]
-    read_context, read_decision = ways.context.reader(), ways.decision.reader()
-    read_feedback = ways.feedback.reader()
+def _compile_tell(policy: Component) -> Kernel:
+    """Return the compiled function that tells the policy the feedback in one row."""
+    records, update = policy.records, policy.kernels()["update"]
+    read_context, read_decision = records.context.reader(), records.decision.reader()
+    read_feedback = records.feedback.reader()
 
     @kernel
     def tell(p: Any, s: Any, rng: Any, cells: Any, row: int, at: Any, dims: Any) -> None:
         context = read_context(cells, row + at[CONTEXT], dims)
-        taken = read_decision(cells, row + at[DECISION], dims)
-        told = read_feedback(cells, row + at[FEEDBACK], dims)
-        update(p, s, int(cells[row + ROUND]), rng, context, taken, told)
+        decision = read_decision(cells, row + at[DECISION], dims)
+        feedback = read_feedback(cells, row + at[FEEDBACK], dims)
+        update(p, s, int(cells[row + ROUND]), rng, context, decision, feedback)
 
     return tell
 
 
-def _measure(policy: Component, environment: Component) -> Kernel:
-    """Return the compiled taking of the metrics, once all that is open has come back on a copy."""
-    tell, score = _tell(policy), environment.kernels()["score"]
-    recommend = policy.channels.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
-    read_s, read_w = policy.state.reader("S"), environment.state.reader("W")
+def _compile_measure(policy: Component, environment: Component) -> Kernel:
+    """Return the compiled function that computes the metrics at a checkpoint."""
+    tell, score = _compile_tell(policy), environment.kernels()["score"]
+    recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
+    read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
     read_metrics = environment.metrics.reader("Metrics")
 
     @kernel
     def measure(
         p: Any, e: Any, cells: Any, words: Any, order: Any, at: Any, shapes: Any, t: int,
-        opened: int, out: Any, c: int, column: int,
+        pending: int, out: Any, c: int, column: int,
     ) -> float:  # fmt: skip
-        """Write the metrics; return when the last decision comes back."""
-        s, w = read_s(cells, at[COPY], shapes[0]), read_w(cells, at[ENVIRONMENT], shapes[1])
+        """Write the metrics; return when the feedback of the last pending decision arrives."""
+        # On copies of state, stream and order: the play goes on as if nobody had looked.
+        s, es = read_s(cells, at[COPY], shapes[0]), read_es(cells, at[ENVIRONMENT], shapes[1])
         rng, listed, end = borrow_word(words, 4, (2,)), order[at[WORKERS] :], 0.0
         copy_state(cells, at)
         rng[0], rng[1] = words[0], words[1]
-        for i in range(opened):
+        for i in range(pending):
             listed[i] = order[i]
-        for left in range(opened, 0, -1):
+        for left in range(pending, 0, -1):
             row = at[ROWS] + resolve_oldest(cells, listed, left, at) * at[WIDTH]
-            end = cells[row + BACK]
+            end = cells[row + RETURNS]
             tell(p, s, rng, cells, row, at, shapes[0])
         report = recommend(p, s, t, rng, cells, at[REPORT], shapes[0])
-        for cell in range(at[METRICS], at[ROWS]):  # what `score` leaves out is no number
+        for cell in range(at[METRICS], at[ROWS]):  # a metric that `score` leaves out is NaN
             cells[cell] = np.nan
-        w_rng = borrow_word(words, 2, (2,))
-        score(e, w, t, w_rng, report, read_metrics(cells, at[METRICS], shapes[1]))
+        metrics, e_rng = read_metrics(cells, at[METRICS], shapes[1]), borrow_word(words, 2, (2,))
+        score(e, es, t, e_rng, report, metrics)
         for m in range(out.shape[1] - 1):
             out[c, m, column] = cells[at[METRICS] + m]
         return end

@@ -1,11 +1,11 @@
-"""The compiled loop: many replications of one policy in one world.
+"""The engine: the compiled loop that plays many replications of one policy in one environment.
 
-Several replications are played in turn, round by round (*lanes*): one alone is bound by latency,
-since every decision waits for the update before it. Each round is played in two passes, first the
-decisions of all lanes, then what follows from them. A whole round is more than a processor looks
-ahead, so that it would hardly begin the next lane's while it waits; a decision is short enough to
-be overlapped with those of its neighbours. See docs/performance.md for what that brings. Neither
-lanes nor passes can change a result: each replication has its own streams and its own memory.
+Eight replications are played in turn, round by round (*lanes*): one by itself is bound by latency,
+since every decision waits for the update before it. Each round has two passes: the decisions of
+all lanes, then their feedback and updates. A whole round has more instructions than a processor
+looks ahead, so it could hardly begin the next lane's meanwhile; a decision is short enough to
+overlap with those of its neighbours (measured: docs/performance.md). Lanes and passes cannot change
+a result: each replication has its own random streams and its own memory.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import Component, add_checks, digest_of, tuple_of
+from keyhole.contract.compiled_class import Component, compile_guard, digest_of, tuple_reader
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import FloatArray, IntArray, Layout, borrow_word
@@ -27,25 +27,27 @@ Kernels = Mapping[str, Kernel]
 Sizes = Mapping[str, int]
 
 LANES: Final = 8
-# Rounds between two looks at the stop flag: well under a second for any policy, and far too many
-# for the look to cost anything.
+# Rounds between two checks of the stop flag: well under a second for any policy, and far too many
+# for the check to cost anything.
 _SEGMENT: Final = 1024
-# States of different lanes lie on different cache lines (8 cells of 8 bytes).
+# Cells of a cache line (8 bytes each). Lanes begin on lines of their own, so that a store to one
+# state does not delay loads from another; blocks of other threads have other buffers.
 _LINE: Final = 8
 
 # Cells of the control vector that a running block shares with its caller.
 STOP, ROUNDS_DONE, REFUSED_ROUND, REFUSED_REPLICATION = range(4)
 
-# Entries of the memory plan.
-_STATE, _WORLD, _WORLDS, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(8)
+# Entries of the memory plan. `_STATE` and `_ENVIRONMENT` are lengths (a lane's cells on either
+# side), the others offsets; `_CONTEXT` and `_DECISION` count from the start of a lane.
+_STATE, _ENVIRONMENT, _ENVIRONMENTS, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(8)
 
 SIGNATURE: Final = signature(
     "void",
-    "float64[::1]",  # what the policy reads
-    "int64[::1]",  # the integers its shapes refer to
-    "float64[::1]",  # what the world reads
-    "int64[::1]",  # the integers its shapes refer to
-    "int64[::1]",  # where everything lies: see `memory_plan`
+    "float64[::1]",  # the policy's inputs
+    "int64[::1]",  # the integers that its shapes refer to
+    "float64[::1]",  # the environment's inputs
+    "int64[::1]",  # the integers that its shapes refer to
+    "int64[::1]",  # the memory plan: see `memory_plan`
     "uint64",  # seed
     "int64",  # first replication
     "int64",  # one past the last
@@ -58,57 +60,64 @@ SIGNATURE: Final = signature(
 
 
 def memory_plan(
-    policy: Component, environment: Component, sizes: Sizes, w_sizes: Sizes
+    policy: Component, environment: Component, sizes: Sizes, e_sizes: Sizes
 ) -> IntArray:
-    """Return where everything lies that a block works on.
+    """Return the offsets, in cells, of everything that a block works on.
 
-    In order: how many cells a lane takes on the policy's side and on the world's, in whole cache
-    lines; where the worlds' sides begin, after those of all policies; where context and decision
-    begin on the policy's side, after its state; where the feedback, the report and the metrics
-    begin, which lanes share, since they are used at once.
+    In order: the cells of a lane on the policy's side and on the environment's, in whole cache
+    lines; the start of the environments' sides, after those of all policies; the starts of context
+    and decision on the policy's side, after its state; the starts of feedback, report and metrics,
+    which lanes share, since they are used at once.
     """
-    channels = policy.channels
+    records = policy.records
     context = policy.state.size(sizes)
-    decision = context + channels.context.layout.size(sizes)
-    ends = (decision + channels.decision.layout.size(sizes), environment.state.size(w_sizes))
+    decision = context + records.context.layout.size(sizes)
+    ends = (decision + records.decision.layout.size(sizes), environment.state.size(e_sizes))
     lanes = [cells // _LINE * _LINE + _LINE for cells in ends]
     plan = [*lanes, LANES * lanes[0], context, decision, LANES * sum(lanes)]
-    for channel in (channels.feedback, channels.report):
+    for channel in (records.feedback, records.report):
         plan.append(plan[-1] + channel.layout.size(sizes))
     return np.array(plan, np.int64)
 
 
 def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
-    """Return the memory that a block works in: compiled code allocates nothing.
+    """Return the memory of one block: cells and random streams; compiled code allocates none.
 
-    That is the cells, and the streams of all lanes; `metrics` are the numbers that the world writes
-    at a checkpoint, whether they are kept or not.
+    `metrics` is how many numbers the environment writes at a checkpoint, kept or not.
     """
     return np.empty(int(plan[_METRICS]) + metrics), np.empty(4 * LANES, np.uint64)
 
 
 def compiled_engine(setting: Setting, policy: Component, environment: Component) -> Kernel:
-    """Return the machine code that plays a policy in a world, and takes what `SIGNATURE` lists."""
+    """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments."""
     digest = digest_of("engine", policy.digest, environment.digest, fingerprint(setting.allowed))
     owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
     return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
 
 
 def _build(setting: Setting, policy: Component, environment: Component) -> Kernel:
-    for_policy, for_world = policy.kernels(), environment.kernels()
-    lane_of = _lane_reader(policy, environment)
-    start = _start(for_policy, for_world, lane_of)
-    advance = _advance(for_policy, for_world, lane_of, policy.channels, add_checks(policy, setting))
-    measure = _measure(for_policy, for_world, lane_of, policy.channels, environment.metrics)
+    policy_kernels, environment_kernels = policy.kernels(), environment.kernels()
+    read_lane = _compile_lane_reader(policy, environment)
+    start = _compile_start(policy_kernels, environment_kernels, read_lane)
+    advance = _compile_advance(
+        policy_kernels,
+        environment_kernels,
+        read_lane,
+        policy.records,
+        compile_guard(policy, setting),
+    )
+    measure = _compile_measure(
+        policy_kernels, environment_kernels, read_lane, policy.records, environment.metrics
+    )
     read_p, read_e = policy.inputs.reader("P"), environment.inputs.reader("E")
-    p_sizes, e_sizes = tuple_of(len(policy.dims)), tuple_of(len(environment.dims))
-    read_plan = tuple_of(_METRICS + 1)
+    read_p_dims, read_e_dims = tuple_reader(len(policy.dims)), tuple_reader(len(environment.dims))
+    read_plan = tuple_reader(_METRICS + 1)
 
     def block(  # type: ignore[no-untyped-def]
         p_cells, p_dims, e_cells, e_dims, plan, seed, first, last, checkpoints, out, control,
         cells, words,
     ):  # fmt: skip
-        shapes = (p_sizes(p_dims), e_sizes(e_dims))
+        shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p, e = read_p(p_cells, 0, shapes[0]), read_e(e_cells, 0, shapes[1])
         at = read_plan(plan)
         for group in range(first, last, LANES):
@@ -118,6 +127,8 @@ def _build(setting: Setting, policy: Component, environment: Component) -> Kerne
             for c in range(len(checkpoints)):
                 while t < checkpoints[c]:
                     stop = min(t + _SEGMENT, checkpoints[c])
+                    # Another thread may set the flag at any time. Nothing is locked: a block that
+                    # stops a segment later is only thrown away later.
                     if control[STOP] != 0:
                         return
                     refused = advance(p, e, cells, words, at, shapes, t, stop, lanes)
@@ -134,99 +145,114 @@ def _build(setting: Setting, policy: Component, environment: Component) -> Kerne
     return block
 
 
-def _lane_reader(policy: Component, environment: Component) -> Kernel:
-    """Return the compiled access to one lane: both states, both streams."""
-    read_s, read_w = policy.state.reader("S"), environment.state.reader("W")
+def _compile_lane_reader(policy: Component, environment: Component) -> Kernel:
+    """Return the compiled function that gives one lane's two states and two random streams."""
+    read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
 
+    # The views are made anew in every round. That costs nothing: they count no references
+    # (decision 002), and the compiler keeps their addresses in registers.
     @kernel
-    def lane_of(cells: Any, words: Any, at: Any, shapes: Any, lane: int) -> Any:
+    def read_lane(cells: Any, words: Any, at: Any, shapes: Any, lane: int) -> Any:
         return (
             read_s(cells, lane * at[_STATE], shapes[0]),
-            read_w(cells, at[_WORLDS] + lane * at[_WORLD], shapes[1]),
+            read_es(cells, at[_ENVIRONMENTS] + lane * at[_ENVIRONMENT], shapes[1]),
             borrow_word(words, 4 * lane, (2,)),
             borrow_word(words, 4 * lane + 2, (2,)),
         )
 
-    return lane_of
+    return read_lane
 
 
-def _start(for_policy: Kernels, for_world: Kernels, lane_of: Kernel) -> Kernel:
-    """Return the compiled beginning of some replications."""
-    init, begin = for_policy["init"], for_world["init"]
+def _compile_start(
+    policy_kernels: Kernels, environment_kernels: Kernels, read_lane: Kernel
+) -> Kernel:
+    """Return the compiled function that initialises the lanes."""
+    init, begin = policy_kernels["init"], environment_kernels["init"]
 
     @kernel
     def start(
         p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
         seed: int, group: int, lanes: int,
     ) -> None:  # fmt: skip
+        # States start as zeros. Feedback, report and metrics are written before they are read.
         for cell in range(at[_FEEDBACK]):
             cells[cell] = 0.0
         for lane in range(lanes):
-            s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
+            s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
             p_rng[0] = p_rng[1] = stream_key(seed, group + lane, POLICY)
-            w_rng[0] = w_rng[1] = stream_key(seed, group + lane, ENVIRONMENT)
-            begin(e, w, 0, w_rng)
+            e_rng[0] = e_rng[1] = stream_key(seed, group + lane, ENVIRONMENT)
+            begin(e, es, 0, e_rng)
             init(p, s, 0, p_rng)
 
     return start
 
 
-def _advance(
-    for_policy: Kernels,
-    for_world: Kernels,
-    lane_of: Kernel,
-    channels: KernelRecords,
+def _compile_advance(
+    policy_kernels: Kernels,
+    environment_kernels: Kernels,
+    read_lane: Kernel,
+    records: KernelRecords,
     allowed: Kernel,
 ) -> Kernel:
-    """Return the compiled rounds, the only part where speed matters."""
-    observe = channels.context.producer(for_world["observe"], "e, w, t, rng")
-    select = channels.decision.producer(for_policy["select"], "p, s, t, rng, context")
-    respond = channels.feedback.producer(for_world["respond"], "e, w, t, rng, context, decision")
-    update = for_policy["update"]
-    read_context, write_context = channels.context.reader(), channels.context.writer()
-    read_decision, write_decision = channels.decision.reader(), channels.decision.writer()
+    """Return the compiled function that plays rounds, the only part where speed matters."""
+    observe = records.context.producer(environment_kernels["observe"], "e, es, t, rng")
+    select = records.decision.producer(policy_kernels["select"], "p, s, t, rng, context")
+    respond = records.feedback.producer(
+        environment_kernels["respond"], "e, es, t, rng, context, decision"
+    )
+    update = policy_kernels["update"]
+    read_context, write_context = records.context.reader(), records.context.writer()
+    read_decision, write_decision = records.decision.reader(), records.decision.writer()
 
     @kernel
     def advance(
         p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
-        begun: int, stop: int, lanes: int,
+        played: int, stop: int, lanes: int,
     ) -> int:  # fmt: skip
-        """Play rounds begun + 1 .. stop; return -1, or where a decision was refused."""
+        """Play rounds played + 1 .. stop; return -1, or the place of a refused decision."""
         dims = shapes[0]
-        for t in range(begun + 1, stop + 1):
+        for t in range(played + 1, stop + 1):
+            # First pass: decisions. They are short and do not depend on one another, so that the
+            # processor overlaps those of several lanes (UCB1: 0.78 of the time; eight lanes without
+            # passes, or passes over four lanes, gain nothing).
             for lane in range(lanes):
-                s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
-                side = lane * at[_STATE]
-                seen, taken = side + at[_CONTEXT], side + at[_DECISION]
-                context = observe(e, w, t, w_rng, cells, seen, dims)
-                decision = select(p, s, t, p_rng, context, cells, taken, dims)
+                s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+                lane_start = lane * at[_STATE]
+                context_at, decision_at = lane_start + at[_CONTEXT], lane_start + at[_DECISION]
+                context = observe(e, es, t, e_rng, cells, context_at, dims)
+                decision = select(p, s, t, p_rng, context, cells, decision_at, dims)
+                # The guard protects memory: an arm out of range would let the environment, which
+                # checks no indices, write beyond its arrays.
                 if not allowed(p, context, decision):
-                    return (t - begun - 1) * LANES + lane
-                write_context(cells, seen, dims, context)
-                write_decision(cells, taken, dims, decision)
+                    return (t - played - 1) * LANES + lane
+                # Single values are returned in registers, and written down for the second pass.
+                write_context(cells, context_at, dims, context)
+                write_decision(cells, decision_at, dims, decision)
+            # Second pass: feedback and updates. All lanes share the cells of the feedback, which
+            # are read before the next lane writes them.
             for lane in range(lanes):
-                s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
-                side = lane * at[_STATE]
-                seen, taken = side + at[_CONTEXT], side + at[_DECISION]
-                context = read_context(cells, seen, dims)
-                decision = read_decision(cells, taken, dims)
-                feedback = respond(e, w, t, w_rng, context, decision, cells, at[_FEEDBACK], dims)
+                s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+                lane_start = lane * at[_STATE]
+                context_at, decision_at = lane_start + at[_CONTEXT], lane_start + at[_DECISION]
+                context = read_context(cells, context_at, dims)
+                decision = read_decision(cells, decision_at, dims)
+                feedback = respond(e, es, t, e_rng, context, decision, cells, at[_FEEDBACK], dims)
                 update(p, s, t, p_rng, context, decision, feedback)
         return -1
 
     return advance
 
 
-def _measure(
-    for_policy: Kernels,
-    for_world: Kernels,
-    lane_of: Kernel,
-    channels: KernelRecords,
+def _compile_measure(
+    policy_kernels: Kernels,
+    environment_kernels: Kernels,
+    read_lane: Kernel,
+    records: KernelRecords,
     layout: Layout,
 ) -> Kernel:
-    """Return the compiled taking of the metrics at a checkpoint."""
-    recommend = channels.report.producer(for_policy["recommend"], "p, s, t, rng")
-    score, read_metrics = for_world["score"], layout.reader("Metrics")
+    """Return the compiled function that computes the metrics at a checkpoint."""
+    recommend = records.report.producer(policy_kernels["recommend"], "p, s, t, rng")
+    score, read_metrics = environment_kernels["score"], layout.reader("Metrics")
 
     @kernel
     def measure(
@@ -236,11 +262,11 @@ def _measure(
         begin = at[_METRICS]
         metrics = read_metrics(cells, begin, shapes[1])
         for lane in range(lanes):
-            s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
+            s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
             report = recommend(p, s, t, p_rng, cells, at[_REPORT], shapes[0])
-            for cell in range(begin, len(cells)):  # what `score` leaves out is no number
+            for cell in range(begin, len(cells)):  # a metric that `score` leaves out is NaN
                 cells[cell] = np.nan
-            score(e, w, t, w_rng, report, metrics)
+            score(e, es, t, e_rng, report, metrics)
             for m in range(out.shape[1]):
                 out[place[0], m, place[1] + lane] = cells[begin + m]
 

@@ -1,10 +1,10 @@
-"""One round of a world, for referees."""
+"""The compiled step of an environment, for interactive play."""
 
 from typing import Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import Component, digest_of, tuple_of
+from keyhole.contract.compiled_class import Component, digest_of, tuple_reader
 from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
@@ -14,30 +14,30 @@ INIT, OBSERVE, RESPOND, SCORE = range(4)
 
 SIGNATURE: Final = signature(
     "void",
-    "float64[::1]",  # all memory: truth, state, context, decision, feedback, report, metrics
-    "int64[::1]",  # where each of the seven begins, the integers shapes refer to
-    "uint64[::1]",  # the environment's stream
+    "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
+    "int64[::1]",  # the plan: where each of the seven begins, the integers that shapes refer to
+    "uint64[::1]",  # the environment's random stream
     "int64",  # round
-    "int64",  # what to do
+    "int64",  # the operation
 )
 
 
-def compiled_environment_step(side: Component) -> Kernel:
-    """Return the machine code of a world, one answer at a time; it takes what `SIGNATURE` lists."""
-    digest = digest_of("referee", side.digest)
-    return compile_cached(side.owner.__name__, digest, lambda: _build(side), SIGNATURE)
+def compiled_environment_step(component: Component) -> Kernel:
+    """Return the machine code of an environment; it takes the arguments in `SIGNATURE`."""
+    digest = digest_of("environment step", component.digest)
+    return compile_cached(component.owner.__name__, digest, lambda: _build(component), SIGNATURE)
 
 
-def _build(side: Component) -> Kernel:
-    kernels, channels = side.kernels(), side.channels
+def _build(component: Component) -> Kernel:
+    kernels, records = component.kernels(), component.records
     init, score = kernels["init"], kernels["score"]
-    observe = channels.context.producer(kernels["observe"], "e, s, t, rng")
-    respond = channels.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
-    sizes = tuple_of(len(side.dims), start=7)
-    read_e, read_s = side.inputs.reader("E"), side.state.reader("W")
-    read_context, write_context = channels.context.reader(), channels.context.writer()
-    read_decision, write_feedback = channels.decision.reader(), channels.feedback.writer()
-    read_report, read_metrics = channels.report.reader(), side.metrics.reader("Metrics")
+    observe = records.context.producer(kernels["observe"], "e, s, t, rng")
+    respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
+    sizes = tuple_reader(len(component.dims), start=7)
+    read_e, read_s = component.inputs.reader("E"), component.state.reader("ES")
+    read_context, write_context = records.context.reader(), records.context.writer()
+    read_decision, write_feedback = records.decision.reader(), records.feedback.writer()
+    read_report, read_metrics = records.report.reader(), component.metrics.reader("Metrics")
 
     def step(cells, plan, rng, t, what):  # type: ignore[no-untyped-def]
         dims = sizes(plan)
@@ -46,15 +46,16 @@ def _build(side: Component) -> Kernel:
             rng[0] = rng[1] = stream_key(rng[0], rng[1], ENVIRONMENT)
             init(e, s, t, rng)
         elif what == OBSERVE:
-            seen = observe(e, s, t, rng, cells, plan[2], dims)
-            write_context(cells, plan[2], dims, seen)
+            context = observe(e, s, t, rng, cells, plan[2], dims)
+            write_context(cells, plan[2], dims, context)
         elif what == RESPOND:
             context = read_context(cells, plan[2], dims)
             decision = read_decision(cells, plan[3], dims)
-            answer = respond(e, s, t, rng, context, decision, cells, plan[4], dims)
-            write_feedback(cells, plan[4], dims, answer)
+            feedback = respond(e, s, t, rng, context, decision, cells, plan[4], dims)
+            write_feedback(cells, plan[4], dims, feedback)
         else:
-            for cell in range(plan[6], len(cells)):  # the metrics lie last
+            # The metrics lie last. One that `score` leaves out stays NaN.
+            for cell in range(plan[6], len(cells)):
                 cells[cell] = np.nan
             report = read_report(cells, plan[5], dims)
             score(e, s, t, rng, report, read_metrics(cells, plan[6], dims))

@@ -1,59 +1,84 @@
-"""Rows of open decisions in one memory, and what lies beside them, for the loop with workers."""
+"""The memory of pending decisions in the loop of simulated workers: one row of cells for each."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import Component
 from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.draws import streams
 from keyhole.drivers.engine import Sizes
 from keyhole.kernels.jit import kernel
 
-# Cells of a row before its context.
-ROUND, TAKEN, BACK, HEAD = range(4)
-# Entries of the memory plan: where state, copy, the world's state, report, metrics and rows begin;
-# where in a row context, decision and feedback do; how long it is; how many workers there are,
-# whether open decisions are imagined, and whether ages are consumption.
+# The cells of a row: its round, when it was asked for, when its feedback arrives; then its context,
+# its decision and its feedback. A row holds the feedback from the start: the environment answers
+# when a decision is taken, and only telling is delayed.
+ROUND, ASKED, RETURNS, HEADER = range(4)
+# Entries of the memory plan: where state, copy, the environment's state, report, metrics and rows
+# begin; where in a row context, decision and feedback do; how long a row is; how many workers there
+# are, whether pending feedback is imputed, and whether ages are consumption.
 (
     STATE, COPY, ENVIRONMENT, REPORT, METRICS, ROWS, CONTEXT, DECISION, FEEDBACK, WIDTH,
-    WORKERS, IMAGINE, AGED, LENGTH,
+    WORKERS, IMPUTES, AGED, LENGTH,
 ) = range(14)  # fmt: skip
 
 
+# Random streams of two words each: the policy's, the environment's, that of imputed feedback, which
+# is set before every use, and that of durations. Durations have their own, so that the n-th
+# decision takes equally long under all policies (common random numbers).
+PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
+STREAMS: Final = len(PURPOSES)
+
+
 def memory_plan(
-    policy: Component, environment: Component, sizes: Sizes, w_sizes: Sizes,
+    policy: Component, environment: Component, sizes: Sizes, e_sizes: Sizes,
     *, workers: int, impute: bool, aged: bool,
 ) -> IntArray:  # fmt: skip
-    """Return where everything lies that a block works on, and how it plays."""
-    ways = policy.channels
+    """Return the offsets of everything that a block works on, and the switches of the loop."""
+    records = policy.records
     state = policy.state.size(sizes)
+    # The settled state is first, and its copy has the same layout right behind it: `copy_state`
+    # and the choice between the two (`at[COPY] * at[IMPUTES]`) rely on both.
     starts = [0, state, 2 * state]
-    starts.append(starts[-1] + environment.state.size(w_sizes))
-    starts.append(starts[-1] + ways.report.layout.size(sizes))
-    starts.append(starts[-1] + environment.metrics.size(w_sizes))
-    row = [HEAD]
-    for channel in (ways.context, ways.decision, ways.feedback):
+    starts.append(starts[-1] + environment.state.size(e_sizes))
+    starts.append(starts[-1] + records.report.layout.size(sizes))
+    starts.append(starts[-1] + environment.metrics.size(e_sizes))
+    row = [HEADER]
+    for channel in (records.context, records.decision, records.feedback):
         row.append(row[-1] + channel.layout.size(sizes))
     return np.array([*starts, *row, workers, impute, aged], np.int64)
 
 
+def working_memory(plan: IntArray) -> tuple[FloatArray, NDArray[np.uint64], IntArray]:
+    """Return the memory of one block: cells, random streams, and the order of rows."""
+    workers = int(plan[WORKERS])
+    cells = int(plan[ROWS]) + workers * int(plan[WIDTH])
+    return np.empty(cells), np.empty(2 * STREAMS, np.uint64), np.empty(2 * workers, np.int64)
+
+
 @kernel
 def copy_state(cells: FloatArray, at: Any) -> None:
-    """Begin the copy anew from what is settled."""
+    """Overwrite the copy with the settled state."""
     for cell in range(at[STATE], at[COPY]):
         cells[at[COPY] + cell] = cells[cell]
 
 
 @kernel
-def resolve_oldest(cells: FloatArray, order: IntArray, opened: int, at: Any) -> int:
-    """Return the row that comes back first, of equals the one taken first, and list it last."""
+def resolve_oldest(cells: FloatArray, order: IntArray, pending: int, at: Any) -> int:
+    """Return the row whose feedback arrives first, and move it to the end of the list.
+
+    Of equal times, the decision that was taken first comes first.
+    """
+    # Rows do not move: `order` has their numbers, the pending ones first, in the order in which
+    # they were taken, then the free ones. The search is linear: there are few workers.
     first = 0
-    for i in range(1, opened):
-        back = cells[at[ROWS] + order[i] * at[WIDTH] + BACK]
-        if back < cells[at[ROWS] + order[first] * at[WIDTH] + BACK]:
+    for i in range(1, pending):
+        back = cells[at[ROWS] + order[i] * at[WIDTH] + RETURNS]
+        if back < cells[at[ROWS] + order[first] * at[WIDTH] + RETURNS]:
             first = i
     row = order[first]
-    for i in range(first, opened - 1):
+    for i in range(first, pending - 1):
         order[i] = order[i + 1]
-    order[opened - 1] = row
+    order[pending - 1] = row
     return int(row)

@@ -1,9 +1,9 @@
-"""One round of a policy, for learners: all that a learner is, in one vector of words.
+"""The compiled step of a policy, for learners: the whole learner is one vector of 64-bit words.
 
-The vector begins with a head of fixed places: the policy's stream, the rounds begun, whether a
-decision is waiting for its feedback, and which thread may ask and tell. A plan follows (where each
-layout begins, then the integers that shapes refer to), and then the cells: inputs, state, context,
-decision, feedback, report.
+The vector begins with a header: the policy's random stream, the rounds begun, whether a decision
+is pending, and the thread that may call. A plan follows (where each layout begins, then the
+integers that shapes refer to), and then the cells: inputs, state, context, decision, feedback,
+report.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import Component, add_checks, digest_of, tuple_of
+from keyhole.contract.compiled_class import Component, compile_guard, digest_of, tuple_reader
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import (
@@ -34,45 +34,53 @@ from keyhole.kernels.jit import from_internals, has_internals, kernel, signature
 
 Words = NDArray[np.uint64]
 
-# Where in the vector the stream begins (two words), and the other parts of the head and the plan.
-STREAM, ROUNDS, PENDING, HOLDER, PLAN = 0, 2, 3, 4, 5
+# The words of the header: the random stream (two), the rounds begun, whether a decision is pending,
+# the thread that asked last (0 for none); the plan begins after them. `keyhole.play.learner` reads
+# and writes these words from Python, so that a learner is saved and copied as one vector.
+STREAM, ROUNDS, PENDING, OWNER_THREAD, PLAN = 0, 2, 3, 4, 5
 _LAYOUTS: Final = 6
 
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM = range(6)
-# The context of this decision, or the feedback to it, is the number that comes with the call.
-ASK_WITH, TELL_WITH = 6, 7
+# The same with the context, or the feedback, as the number that comes with the call. Writing it
+# into the vector from Python first would take longer than the call.
+ASK_WITH_NUMBER, TELL_WITH_NUMBER = 6, 7
 
-# What a call may return, in place of a number from 0.
-REFUSED, ANOTHER_THREADS, NOT_ASKED = -1, -2, -3
+# Results of a call that are no decision; a decision is a number from 0.
+REFUSED, WRONG_THREAD, NOT_ASKED = -1, -2, -3
 
 SIGNATURE: Final = signature(
     "int64",
     "uint64[::1]",  # the learner
-    "int64",  # what to do
+    "int64",  # the operation
     "float64",  # a context or feedback that is one number
 )
-# A call keeps the interpreter's lock: to give it away and take it back would make 0.12 us of 0.085
-# (measured). So a call is one step to all other threads. To look which thread it is takes 0.003.
+# A call holds the GIL: releasing and taking it would make 0.12 us of 0.085 (measured). So a call is
+# atomic to all other threads, and the header needs no lock. To look which thread calls takes 0.003.
 
 
 def _ident() -> int:
     return get_ident()
 
 
-def _thread_function() -> Kernel:
-    """Return the function of compiled code that tells which thread calls."""
+def _make_current_thread() -> Kernel:
+    """Return the function by which compiled code gets the identifier of the calling thread."""
     if has_internals():
         return from_internals(_ident, lambda internals: internals.thread_ident)
+    # Public Numba can call a function of C through a pointer alone. The identifier is the same.
     return ctypes.CFUNCTYPE(ctypes.c_ulong)(("PyThread_get_thread_ident", ctypes.pythonapi))
 
 
-_thread: Final[Kernel] = _thread_function()
-set_twin(_thread, get_ident)
+_current_thread: Final[Kernel] = _make_current_thread()
+set_twin(_current_thread, get_ident)
 
 
-def memory_layout(side: Component, sizes: Mapping[str, int]) -> tuple[Words, list[dict[str, Any]]]:
+def memory_layout(
+    component: Component, sizes: Mapping[str, int]
+) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
-    buffer, plan, parts = allocate(_layouts(side), side.dims, sizes, ahead=_first(side))
+    buffer, plan, parts = allocate(
+        _layouts(component), component.dims, sizes, reserved=_cells_start(component)
+    )
     words = buffer.view(np.uint64)
     words[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
     return words, parts
@@ -83,27 +91,29 @@ def state_view(words: Words) -> FloatArray:
     return words.view(np.float64)[int(words[PLAN + 1]) :]
 
 
-def _layouts(side: Component) -> tuple[Layout, ...]:
-    return (side.inputs, side.state, *side.channels.layouts)
+def _layouts(component: Component) -> tuple[Layout, ...]:
+    return (component.inputs, component.state, *component.records.layouts)
 
 
-def _first(side: Component) -> int:
-    """Return where the cells begin."""
-    return PLAN + _LAYOUTS + len(side.dims) + 1
+def _cells_start(component: Component) -> int:
+    """Return the index of the first cell."""
+    return PLAN + _LAYOUTS + len(component.dims) + 1
 
 
-def compiled_step(side: Component, setting: Setting) -> Kernel:
-    """Return the machine code of a policy, one round at a time; it takes what `SIGNATURE` lists."""
-    digest = digest_of("step", side.digest, fingerprint(setting.allowed))
-    owner = side.owner.__name__
-    return compile_cached(owner, digest, lambda: _build(side, setting), SIGNATURE, alone=True)
+def compiled_step(component: Component, setting: Setting) -> Kernel:
+    """Return the machine code of a policy, a call at a time; `SIGNATURE` has its arguments."""
+    digest = digest_of("step", component.digest, fingerprint(setting.allowed))
+    owner = component.owner.__name__
+    return compile_cached(
+        owner, digest, lambda: _build(component, setting), SIGNATURE, hold_gil=True
+    )
 
 
 @dataclass(frozen=True)
-class Kernels:
-    """What the compiled loops over a learner's rounds are made of."""
+class LearnerKernels:
+    """The compiled functions from which the learner's loops are built."""
 
-    seen: Kernel
+    unpack: Kernel
     init: Kernel
     select: Kernel
     allowed: Kernel
@@ -115,110 +125,120 @@ class Kernels:
     write_decision: Kernel
 
 
-def learner_kernels(side: Component, setting: Setting) -> Kernels:
-    """Return what the compiled loops over a learner's rounds are made of."""
-    kernels, channels = side.kernels(watched=True), side.channels
-    return Kernels(
-        _viewer(side),
+def learner_kernels(component: Component, setting: Setting) -> LearnerKernels:
+    """Return the compiled functions from which the learner's loops are built."""
+    kernels, records = component.kernels(nan_checked=True), component.records
+    return LearnerKernels(
+        _compile_unpack(component),
         kernels["init"],
-        channels.decision.producer(kernels["select"], "p, s, t, rng, context"),
-        add_checks(side, setting),
+        records.decision.producer(kernels["select"], "p, s, t, rng, context"),
+        compile_guard(component, setting),
         kernels["update"],
-        channels.report.producer(kernels["recommend"], "p, s, t, rng"),
-        channels.context.reader(),
-        channels.decision.reader(),
-        channels.feedback.reader(),
-        channels.decision.writer(),
+        records.report.producer(kernels["recommend"], "p, s, t, rng"),
+        records.context.reader(),
+        records.decision.reader(),
+        records.feedback.reader(),
+        records.decision.writer(),
     )
 
 
-def _viewer(side: Component) -> Kernel:
-    """Return the compiled function that looks at a learner's vector as what it holds."""
-    planned, sizes = _LAYOUTS + len(side.dims), tuple_of(len(side.dims), start=_LAYOUTS)
-    read_p, read_s = side.inputs.reader("P"), side.state.reader("S")
+def _compile_unpack(component: Component) -> Kernel:
+    """Return the compiled function that gives a learner's vector as named parts."""
+    planned, sizes = (
+        _LAYOUTS + len(component.dims),
+        tuple_reader(len(component.dims), start=_LAYOUTS),
+    )
+    read_p, read_s = component.inputs.reader("P"), component.state.reader("S")
 
-    def seen(words):  # type: ignore[no-untyped-def]
+    def unpack(words):  # type: ignore[no-untyped-def]
+        # One memory, seen as integers (the plan), floats (the cells) and unsigned words (the
+        # stream). Starts in the plan count from the beginning of the vector, header included.
         plan = borrow_int(words, PLAN, (planned,))
         cells, dims = borrow_float(words, 0, (len(words),)), sizes(plan)
         p, s = read_p(cells, plan[0], dims), read_s(cells, plan[1], dims)
         return p, s, borrow_word(words, STREAM, (2,)), plan, cells, dims
 
-    return kernel(seen)
+    return kernel(unpack)
 
 
-def _build(side: Component, setting: Setting) -> Kernel:
-    parts = learner_kernels(side, setting)
-    ask, tell = _asking(parts, side.channels), _telling(parts, side.channels)
-    rest = _not_of_a_round(parts)
+def _build(component: Component, setting: Setting) -> Kernel:
+    parts = learner_kernels(component, setting)
+    ask, tell = _compile_ask(parts, component.records), _compile_tell(parts, component.records)
+    rest = _compile_other_calls(parts)
 
     def step(words, what, number):  # type: ignore[no-untyped-def]
         if what in (INIT, RECOMMEND, CHECK):
             return rest(words, what)
-        head, thread = borrow_int(words, 0, (PLAN,)), np.int64(_thread())
-        if head[HOLDER] != 0 and head[HOLDER] != thread:
-            return ANOTHER_THREADS
+        header, thread = borrow_int(words, 0, (PLAN,)), np.int64(_current_thread())
+        # A thread owns the learner from its `ask` to its `tell`: feedback that another thread tells
+        # in between would be learnt for the wrong decision.
+        if header[OWNER_THREAD] != 0 and header[OWNER_THREAD] != thread:
+            return WRONG_THREAD
         code = 0
-        if what in (TELL, TELL_WITH):
-            return tell(words, head, what, number)
-        if what in (ASK, ASK_WITH):
-            code = ask(words, head, what, number)
-        head[HOLDER] = thread if code >= 0 else 0
+        if what in (TELL, TELL_WITH_NUMBER):
+            return tell(words, header, what, number)
+        if what in (ASK, ASK_WITH_NUMBER):
+            code = ask(words, header, what, number)
+        # CLAIM does nothing but this: Python then writes a context or feedback into the vector.
+        header[OWNER_THREAD] = thread if code >= 0 else 0
         return code
 
     return step
 
 
-def _asking(parts: Kernels, channels: KernelRecords) -> Kernel:
-    """Return the compiled function that has the policy decide, unless a decision waits."""
-    seen, select, allowed = parts.seen, parts.select, parts.allowed
-    read_context, set_context = parts.read_context, channels.context.number_writer()
+def _compile_ask(parts: LearnerKernels, records: KernelRecords) -> Kernel:
+    """Return the compiled function that takes a decision, or repeats the pending one."""
+    unpack, select, allowed = parts.unpack, parts.select, parts.allowed
+    read_context, set_context = parts.read_context, records.context.number_writer()
     read_decision, write_decision = parts.read_decision, parts.write_decision
-    code = channels.decision.coder()
+    code = records.decision.make_coder()
 
-    def ask(words, head, what, number):  # type: ignore[no-untyped-def]
-        p, s, rng, plan, cells, dims = seen(words)
-        if head[PENDING] == 0:
-            if what == ASK_WITH:
+    def ask(words, header, what, number):  # type: ignore[no-untyped-def]
+        p, s, rng, plan, cells, dims = unpack(words)
+        # Idempotent: while a decision is pending, `ask` returns the same one again.
+        if header[PENDING] == 0:
+            if what == ASK_WITH_NUMBER:
                 set_context(cells, plan[2], dims, number)
-            context, t = read_context(cells, plan[2], dims), head[ROUNDS] + 1
+            context, t = read_context(cells, plan[2], dims), header[ROUNDS] + 1
             decision = select(p, s, t, rng, context, cells, plan[3], dims)
             write_decision(cells, plan[3], dims, decision)
+            # After the guard: a refused decision counts as no round.
             if not allowed(p, context, decision):
                 return REFUSED
-            head[ROUNDS], head[PENDING] = t, 1
+            header[ROUNDS], header[PENDING] = t, 1
         return code(read_decision(cells, plan[3], dims))
 
     return kernel(ask)
 
 
-def _telling(parts: Kernels, channels: KernelRecords) -> Kernel:
-    """Return the compiled function that has the policy learn, if a decision waits."""
-    seen, update, read_context = parts.seen, parts.update, parts.read_context
+def _compile_tell(parts: LearnerKernels, records: KernelRecords) -> Kernel:
+    """Return the compiled function that learns from the feedback of the pending decision."""
+    unpack, update, read_context = parts.unpack, parts.update, parts.read_context
     read_decision, read_feedback = parts.read_decision, parts.read_feedback
-    set_feedback = channels.feedback.number_writer()
+    set_feedback = records.feedback.number_writer()
 
-    def tell(words, head, what, number):  # type: ignore[no-untyped-def]
-        if head[PENDING] == 0:
+    def tell(words, header, what, number):  # type: ignore[no-untyped-def]
+        if header[PENDING] == 0:
             return NOT_ASKED
-        p, s, rng, plan, cells, dims = seen(words)
-        if what == TELL_WITH:
+        p, s, rng, plan, cells, dims = unpack(words)
+        if what == TELL_WITH_NUMBER:
             set_feedback(cells, plan[4], dims, number)
-        context, taken = read_context(cells, plan[2], dims), read_decision(cells, plan[3], dims)
+        context, decision = read_context(cells, plan[2], dims), read_decision(cells, plan[3], dims)
         feedback = read_feedback(cells, plan[4], dims)
-        update(p, s, head[ROUNDS], rng, context, taken, feedback)
-        head[PENDING] = head[HOLDER] = 0
+        update(p, s, header[ROUNDS], rng, context, decision, feedback)
+        header[PENDING] = header[OWNER_THREAD] = 0
         return 0
 
     return kernel(tell)
 
 
-def _not_of_a_round(parts: Kernels) -> Kernel:
-    """Return the compiled function for what happens before, between and after rounds."""
-    seen, init, recommend, allowed = parts.seen, parts.init, parts.recommend, parts.allowed
+def _compile_other_calls(parts: LearnerKernels) -> Kernel:
+    """Return the compiled function for the calls that are not a part of a round."""
+    unpack, init, recommend, allowed = parts.unpack, parts.init, parts.recommend, parts.allowed
     read_context, read_decision = parts.read_context, parts.read_decision
 
     def rest(words, what):  # type: ignore[no-untyped-def]
-        p, s, rng, plan, cells, dims = seen(words)
+        p, s, rng, plan, cells, dims = unpack(words)
         t = borrow_int(words, 0, (PLAN,))[ROUNDS]
         if what == INIT:
             rng[0] = rng[1] = stream_key(rng[0], rng[1], POLICY)
@@ -226,8 +246,10 @@ def _not_of_a_round(parts: Kernels) -> Kernel:
         elif what == RECOMMEND:
             recommend(p, s, t, rng, cells, plan[5], dims)
         else:
-            context, taken = read_context(cells, plan[2], dims), read_decision(cells, plan[3], dims)
-            return 1 if allowed(p, context, taken) else 0
+            # Of a learner's file: its pending decision is checked before anything relies on it.
+            context = read_context(cells, plan[2], dims)
+            decision = read_decision(cells, plan[3], dims)
+            return 1 if allowed(p, context, decision) else 0
         return 0
 
     return kernel(rest)

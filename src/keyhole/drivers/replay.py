@@ -1,4 +1,4 @@
-"""Many rounds of a policy in one call, for learners: what was decided is in a log."""
+"""The compiled loop that replays a log of decisions and feedback on a learner."""
 
 from typing import Final
 
@@ -10,76 +10,92 @@ from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.jit import kernel, signature
 
-# What a call may return, in place of how many decisions were the policy's own.
-NOT_ITS_OWN, IMPOSSIBLE = -4, -5
+# Results that are no count of decisions equal to the policy's own.
+DIFFERENT_DECISION, NOT_ALLOWED = -4, -5
 
 SIGNATURE: Final = signature(
     "int64",
     "uint64[::1]",  # the learner
-    "uint64[:, ::1]",  # a row a round: the cells of context and decision, and the first ones of
-    # the feedback, which are all that is told
+    # a row a round: the cells of context, decision and feedback, as in the learner; the last ones
+    # of the feedback may be left out, if the policy's kernels do not read them
+    "uint64[:, ::1]",
     "int64",  # whether decisions must be the policy's own
 )
 
 
-def compiled_replay(side: Component, setting: Setting) -> Kernel:
-    """Return the machine code of a policy that goes through a log; see `SIGNATURE`.
+def compiled_replay(component: Component, setting: Setting) -> Kernel:
+    """Return the machine code that replays a log on a learner; `SIGNATURE` has its arguments.
 
-    It stops at the first row that cannot be gone through: the round of the learner tells which.
+    It stops at the first row that cannot be replayed; the learner's round says which one.
     """
-    digest = digest_of("replay", side.digest, fingerprint(setting.allowed))
-    owner = side.owner.__name__
-    return compile_cached(owner, digest, lambda: _build(side, setting), SIGNATURE, alone=True)
+    digest = digest_of("replay", component.digest, fingerprint(setting.allowed))
+    owner = component.owner.__name__
+    return compile_cached(
+        owner, digest, lambda: _build(component, setting), SIGNATURE, hold_gil=True
+    )
 
 
 @kernel
-def store_decision(words: Words, log: Words, row: int, begin: int, first: int, last: int) -> None:
-    """Copy cells of a row, whose first one belongs at `begin`, to where they belong."""
+def store_decision(
+    words: Words, log: Words, row: int, context_at: int, first: int, last: int
+) -> None:
+    """Copy cells `first` to `last` of a row, which begins with cell `context_at`."""
     for cell in range(first, last):
-        words[cell] = log[row, cell - begin]
+        words[cell] = log[row, cell - context_at]
 
 
 @kernel
 def are_decisions_equal(
-    words: Words, log: Words, row: int, begin: int, first: int, last: int
+    words: Words, log: Words, row: int, context_at: int, first: int, last: int
 ) -> bool:
-    """Return whether cells of a row are what lies where they belong."""
+    """Return whether cells `first` to `last` are equal in a row and in the learner."""
+    # As words, not as floats: NaN equals itself, and 0.0 differs from -0.0.
     equal = True
     for cell in range(first, last):
-        equal &= words[cell] == log[row, cell - begin]
+        equal &= words[cell] == log[row, cell - context_at]
     return equal
 
 
-def _build(side: Component, setting: Setting) -> Kernel:
-    parts = learner_kernels(side, setting)
-    seen, select, allowed, update = parts.seen, parts.select, parts.allowed, parts.update
-    read_context, read_decision = parts.read_context, parts.read_decision
-    read_feedback, write_decision = parts.read_feedback, parts.write_decision
+def _build(component: Component, setting: Setting) -> Kernel:
+    kernels = learner_kernels(component, setting)
+    unpack, select, allowed, update = (
+        kernels.unpack,
+        kernels.select,
+        kernels.allowed,
+        kernels.update,
+    )
+    read_context, read_decision = kernels.read_context, kernels.read_decision
+    read_feedback, write_decision = kernels.read_feedback, kernels.write_decision
 
     def replay(words, log, strict):  # type: ignore[no-untyped-def]
-        p, s, rng, plan, cells, dims = seen(words)
-        head, own = borrow_int(words, 0, (PLAN,)), 0
-        begin, decided, told = plan[2], plan[3], plan[4]
+        p, s, rng, plan, cells, dims = unpack(words)
+        header, same = borrow_int(words, 0, (PLAN,)), 0
+        context_at, decision_at, feedback_at = plan[2], plan[3], plan[4]
         for row in range(log.shape[0]):
-            t = head[ROUNDS] + 1
-            store_decision(words, log, row, begin, begin, decided)
-            context = read_context(cells, begin, dims)
-            decision = select(p, s, t, rng, context, cells, decided, dims)
-            write_decision(cells, decided, dims, decision)
+            t = header[ROUNDS] + 1
+            store_decision(words, log, row, context_at, context_at, decision_at)
+            context = read_context(cells, context_at, dims)
+            # The policy decides even where the log has another decision: `select` may draw from the
+            # stream or change the state, and the learner must end as if it had been asked.
+            decision = select(p, s, t, rng, context, cells, decision_at, dims)
+            write_decision(cells, decision_at, dims, decision)
             if not allowed(p, context, decision):
                 return REFUSED
-            if are_decisions_equal(words, log, row, begin, decided, told):
-                own += 1
+            if are_decisions_equal(words, log, row, context_at, decision_at, feedback_at):
+                same += 1
             elif strict:
-                return NOT_ITS_OWN
+                return DIFFERENT_DECISION
             else:
-                store_decision(words, log, row, begin, decided, told)
-                if not allowed(p, context, read_decision(cells, decided, dims)):
-                    return IMPOSSIBLE
-            store_decision(words, log, row, begin, told, begin + log.shape[1])
-            taken, feedback = read_decision(cells, decided, dims), read_feedback(cells, told, dims)
-            update(p, s, t, rng, context, taken, feedback)
-            head[ROUNDS] = t
-        return own
+                store_decision(words, log, row, context_at, decision_at, feedback_at)
+                if not allowed(p, context, read_decision(cells, decision_at, dims)):
+                    return NOT_ALLOWED
+            store_decision(words, log, row, context_at, feedback_at, context_at + log.shape[1])
+            logged, feedback = (
+                read_decision(cells, decision_at, dims),
+                read_feedback(cells, feedback_at, dims),
+            )
+            update(p, s, t, rng, context, logged, feedback)
+            header[ROUNDS] = t
+        return same
 
     return replay

@@ -16,7 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Final
 
-from keyhole.contract.environment import Environment, with_metric_names
+from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
 from keyhole.metric import Metric
@@ -77,7 +77,7 @@ class SettingEntry:
         A metric of each arm is there once.
         """
         lists = [
-            with_metric_names(environment)
+            check_metrics(environment)
             for environment in self.environments
             if hasattr(environment, "metrics")
         ]

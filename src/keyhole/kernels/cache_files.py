@@ -85,7 +85,7 @@ def clear_cache() -> int:
     return len(files)
 
 
-def _trusted(found: os.stat_result) -> bool:
+def _is_trusted(found: os.stat_result) -> bool:
     """Tell whether a file or folder is the user's own, and nobody else may write to it."""
     if sys.platform == "win32":
         return True
@@ -97,7 +97,7 @@ def is_usable(folder: Path) -> bool:
     """Tell whether a folder may hold code that this process runs; warn if not."""
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _trusted(folder.stat()):
+        if not _is_trusted(folder.stat()):
             warnings.warn(
                 f"{folder} is not used for compiled code: it must belong to you, and nobody else "
                 f"may write to it; set {_FOLDER} to such a folder",
@@ -116,7 +116,7 @@ def read_file(path: Path) -> bytes | None:
     with contextlib.suppress(OSError):
         with open(path, "rb", opener=_open_at_once) as file:
             found = os.fstat(file.fileno())
-            if not (stat.S_ISREG(found.st_mode) and _trusted(found)):
+            if not (stat.S_ISREG(found.st_mode) and _is_trusted(found)):
                 return None
             data = file.read()
         if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.cache_files import (
     CODE,
     cache_folder,
@@ -44,7 +45,6 @@ from keyhole.kernels.jit import (
     options,
 )
 from keyhole.kernels.numba_settings import changed_settings
-from keyhole.kernels.one_step import OneStep
 from keyhole.kernels.source_digest import COMPILED_PACKAGES, code_digest
 
 # An operation of a kernel that the compiler could not turn into code.
@@ -58,7 +58,7 @@ _recent: dict[str, Kernel] = {}
 _RECENT: Final = 32
 # What Python has spent on code before it was compiled.
 _accounts: Final[dict[str, Account]] = {}
-_SAY_AFTER_SECONDS: Final = 1.0
+_ANNOUNCE_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: some compile on machines full of workers
 
@@ -94,7 +94,7 @@ def _load(path: Path) -> Kernel | None:
     return None
 
 
-def _reason(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the compiler's complaint on one line, with the place if it names one."""
     complaint = _STYLES.sub("", str(error))
     lines = [line for line in complaint.splitlines() if not line.startswith("Failed in")]
@@ -117,7 +117,7 @@ def _reason(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _file_lock(path: Path) -> Iterator[None]:
     """Let one process at a time compile a piece: the others wait, and then find it on file."""
     lock = path.with_suffix(".lock")
     handle = -1
@@ -141,7 +141,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _said(owner: str, path: Path | None) -> Iterator[None]:
+def _announce(owner: str, path: Path | None) -> Iterator[None]:
     """Say on standard error what is being compiled, if that takes long."""
     how = " with every index checked" if is_bounds_checked() else ""
     kept = "in every process"
@@ -153,7 +153,7 @@ def _said(owner: str, path: Path | None) -> Iterator[None]:
     def say() -> None:
         print(f"keyhole: compiling {owner}{how} (once, {kept})", file=sys.stderr)  # noqa: T201
 
-    timer = threading.Timer(_SAY_AFTER_SECONDS, say)
+    timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, say)
     timer.daemon = True
     timer.start()
     try:
@@ -163,10 +163,10 @@ def _said(owner: str, path: Path | None) -> Iterator[None]:
 
 
 def _compile(
-    owner: str, path: Path | None, build: Callable[[], Any], signature: str, alone: bool
+    owner: str, path: Path | None, build: Callable[[], Any], signature: str, hold_gil: bool
 ) -> Kernel:
-    chosen = options() | {"nogil": not alone}
-    with _said(owner, path):
+    chosen = options() | {"nogil": not hold_gil}
+    with _announce(owner, path):
         numba = import_numba()
         try:
             if not has_internals():
@@ -174,43 +174,43 @@ def _compile(
                 return usual
             machine = import_internals().compile_entry(build(), signature, chosen)
         except numba.NumbaError as error:
-            raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
+            raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if path is not None and machine.lasting:
         write_file(path, machine.to_bytes())
     loaded: Kernel = import_loader().load(machine)
     return loaded
 
 
-def _loaded_or_compiled(
-    owner: str, path: Path | None, build: Callable[[], Any], signature: str, alone: bool
+def _load_or_compile(
+    owner: str, path: Path | None, build: Callable[[], Any], signature: str, hold_gil: bool
 ) -> Kernel:
     if path is None:
-        return _compile(owner, None, build, signature, alone)
+        return _compile(owner, None, build, signature, hold_gil)
     if (found := _load(path)) is not None:
         return found
     cache_limit()  # refused before the work, not after it
-    with _alone(path):
-        return _load(path) or _compile(owner, path, build, signature, alone)
+    with _file_lock(path):
+        return _load(path) or _compile(owner, path, build, signature, hold_gil)
 
 
 def compile_cached(
-    owner: str, digest: str, build: Callable[[], Any], signature: str, *, alone: bool = False
+    owner: str, digest: str, build: Callable[[], Any], signature: str, *, hold_gil: bool = False
 ) -> Kernel:
     """Return the machine code filed under a digest, compiling it if nobody has yet.
 
     `digest` stands for everything that goes into the function: equal digest, equal code. `build`
     makes the function, not yet compiled; it is called only when the code is not on file, and only
-    then Numba is imported. `signature` is text, such as ``"int64(float64[::1], int64)"``. What is
-    returned does not check the types of its arguments, and lets other threads run meanwhile, unless
-    it is to run `alone`: nothing else of Python happens during a call then. The code is let go when
-    nobody holds it any more (the ones used last are held here).
+    then Numba is imported. `signature` is text, such as ``"int64(float64[::1], int64)"``. The
+    result does not check the types of its arguments. It releases the GIL during a call, unless
+    `hold_gil` is set. Its code is freed with the last reference to it (those used last are
+    referenced here).
 
     Within `interpreted_at_first`, what is not on file is not compiled: a `FirstUse` is returned.
     """
     if is_interpreted():
         run = interpret(owner, build())
-        return OneStep(owner, run) if alone else run
-    name = f"{digest} {options()} {signature} {alone}"
+        return AtomicCall(owner, run) if hold_gil else run
+    name = f"{digest} {options()} {signature} {hold_gil}"
     with compiler_lock():
         function = _alive.get(name)
         if function is None:
@@ -220,12 +220,14 @@ def compile_cached(
                 # An empty folder is not asked for a name, which takes 0.2 s to find.
                 function = _load(_path(name)) if kept and has_code() else None
                 if function is None:
-                    again = partial(compile_cached, owner, digest, build, signature, alone=alone)
+                    again = partial(
+                        compile_cached, owner, digest, build, signature, hold_gil=hold_gil
+                    )
                     with contextlib.suppress(TypeError):  # what cannot be interpreted is compiled
-                        return _first_use(owner, build, account, again, alone)
+                        return _first_use(owner, build, account, again, hold_gil)
             if function is None:
                 path = _path(name) if kept else None
-                function = _loaded_or_compiled(owner, path, build, signature, alone)
+                function = _load_or_compile(owner, path, build, signature, hold_gil)
             _alive[name] = function
         _recent.pop(name, None)
         _recent[name] = function
@@ -235,7 +237,11 @@ def compile_cached(
 
 
 def _first_use(
-    owner: str, build: Callable[[], Any], account: Account, again: Callable[[], Kernel], alone: bool
+    owner: str,
+    build: Callable[[], Any],
+    account: Account,
+    again: Callable[[], Kernel],
+    hold_gil: bool,
 ) -> FirstUse:
     """Return what Python runs; `again` is asked for the machine code, as it would be here."""
     with account.charged():
@@ -246,4 +252,4 @@ def _first_use(
         with interpreted_at_first(False):
             return again()
 
-    return FirstUse(owner, run, account, lambda: context.copy().run(compiled), alone)
+    return FirstUse(owner, run, account, lambda: context.copy().run(compiled), hold_gil)

@@ -41,7 +41,7 @@ def import_numba() -> ModuleType:
         return import_module("numba")
 
 
-def _make_anew() -> None:
+def _reset_locks() -> None:
     """In a child, make the locks anew: another thread that held one is not here.
 
     What the forking thread itself holds, beside what the fork does, it goes on to release.
@@ -64,4 +64,4 @@ if hasattr(os, "register_at_fork"):
     # that of the compiler may be taken.
     os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
     os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
-    os.register_at_fork(after_in_child=_make_anew)
+    os.register_at_fork(after_in_child=_reset_locks)

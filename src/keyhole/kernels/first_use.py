@@ -14,8 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
+from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.one_step import OneStep
 
 BUDGET: Final = 0.5
 """Processor seconds that Python may spend in a process on one piece of code before it is compiled:
@@ -77,7 +77,7 @@ class FirstUse:
         Of all that run the same code.
     compiled : callable
         Returns the machine code.
-    alone : bool
+    hold_gil : bool
         Whether a call must be one step to all other threads, and to Ctrl-C, as it is when compiled.
     """
 
@@ -87,20 +87,20 @@ class FirstUse:
         run: Kernel,
         account: Account,
         compiled: Callable[[], Kernel],
-        alone: bool,
+        hold_gil: bool,
     ) -> None:
         def charged(*args: Any) -> Any:
             with account.charged():
                 return run(*args)
 
-        self._run: Kernel = OneStep(owner, charged) if alone else charged
-        self._alone = alone
+        self._run: Kernel = AtomicCall(owner, charged) if hold_gil else charged
+        self._holds_gil = hold_gil
         self.account, self.compiled = account, compiled
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def __call__(self, *args: Any) -> Any:
         """Call the function, compiled if Python has spent its budget."""
-        if self._alone and self.account.is_spent:
+        if self._holds_gil and self.account.is_spent:
             code = self.compiled()
             self.when_compiled(code)
             return code(*args)

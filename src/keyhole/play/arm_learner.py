@@ -4,7 +4,7 @@ from typing import Any, Never
 
 from numpy.typing import ArrayLike
 
-from keyhole.drivers.policy_step import ASK, NOT_ASKED, TELL_WITH
+from keyhole.drivers.policy_step import ASK, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
 from keyhole.play.log_columns import int_column
 from keyhole.validate import Range, short_repr
@@ -40,11 +40,11 @@ class ArmLearner(Learner):
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
             reward = self._unusual(reward)
         try:
-            code = self._step(self._words, TELL_WITH, reward)
+            code = self._step(self._words, TELL_WITH_NUMBER, reward)
         except IndexError as error:
             self.raise_kernel_error(error)
         if code < 0:
-            self._handle_code(code, TELL_WITH, reward)
+            self._handle_code(code, TELL_WITH_NUMBER, reward)
 
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Go through a log: as asking and telling round by round, and much faster.

@@ -36,7 +36,7 @@ class InteractiveEnvironment:
         self.metrics = tuple(metric.name for metric in metrics_for(problem, details=True))
         self.rounds = 0
         self._cells, self._plan, parts = allocate(
-            (side.inputs, side.state, *side.channels.layouts, side.metrics),
+            (side.inputs, side.state, *side.records.layouts, side.metrics),
             side.dims,
             side.sizes(truth),
         )

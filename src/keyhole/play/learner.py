@@ -17,21 +17,21 @@ from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.drivers.policy_step import (
-    ANOTHER_THREADS,
     ASK,
-    ASK_WITH,
+    ASK_WITH_NUMBER,
     CHECK,
     CLAIM,
-    HOLDER,
     INIT,
     NOT_ASKED,
+    OWNER_THREAD,
     PENDING,
     PLAN,
     RECOMMEND,
     ROUNDS,
     STREAM,
     TELL,
-    TELL_WITH,
+    TELL_WITH_NUMBER,
+    WRONG_THREAD,
     memory_layout,
     state_view,
 )
@@ -102,7 +102,7 @@ class Learner:
     ) -> None:
         self._interpreted = wanted_execution() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
-        told = policy.informed(policy.setting.to_unit(facts, self.scale))
+        told = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
         if text := policy.caution(told, None):
             warnings.warn(text, stacklevel=3)
@@ -148,8 +148,8 @@ class Learner:
 
     def _handle_code(self, code: int, what: int, number: float) -> int:
         """Go on where the thread that keeps others out has ended; else say why not."""
-        if code == ANOTHER_THREADS and self._head[HOLDER] not in sys._current_frames():
-            self._head[HOLDER] = 0
+        if code == WRONG_THREAD and self._head[OWNER_THREAD] not in sys._current_frames():
+            self._head[OWNER_THREAD] = 0
             return self._do(what, number)
         self._refuse(code)
 
@@ -171,7 +171,7 @@ class Learner:
         """Say why the compiled step has refused to do something."""
         if code == NOT_ASKED:
             raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
-        if code == ANOTHER_THREADS:
+        if code == WRONG_THREAD:
             raise RuntimeError(
                 "a learner is not shared between threads: the thread that asks must tell, before "
                 "another may ask, tell or save (a copy is for any thread)"
@@ -185,7 +185,7 @@ class Learner:
         A context that is one number is given here; another is written by whoever has called
         `_claim`. What is returned is the decision if it is one number from 0, and else 0.
         """
-        return self._do(ASK) if context is None else self._do(ASK_WITH, context)
+        return self._do(ASK) if context is None else self._do(ASK_WITH_NUMBER, context)
 
     def _claim(self) -> None:
         """Keep other threads out until the next decision has been told, or is refused."""
@@ -204,7 +204,7 @@ class Learner:
 
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn from feedback: one number, or what has been written."""
-        self._do(TELL) if feedback is None else self._do(TELL_WITH, feedback)
+        self._do(TELL) if feedback is None else self._do(TELL_WITH_NUMBER, feedback)
 
     def _replay(self, **columns: NDArray[Any]) -> int:
         """Go through a log, in columns of its context, decision and feedback; see `ArmLearner`.
@@ -231,7 +231,7 @@ class Learner:
 
     def _check_reward(self, name: str, reward: Any) -> float:
         """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
-        return self.scale.check_told(name, reward)
+        return self.scale.check_reward(name, reward)
 
     def _check_rewards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
         """Return a column of rewards as the policy has them; refuse what is none."""
@@ -280,12 +280,12 @@ class Learner:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep other threads out for a while."""
-        before = self._head[HOLDER]
+        before = self._head[OWNER_THREAD]
         self._claim()
         try:
             yield
         finally:
-            self._head[HOLDER] = before
+            self._head[OWNER_THREAD] = before
 
     def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return all that a saved learner holds of the memory."""
@@ -302,7 +302,7 @@ class Learner:
     def _restore(self, policy: Policy, saved: SavedLearner, *, loaded: bool) -> Self:
         """Become a learner that was saved; refuse what no learner can have been."""
         self.scale = saved.scale
-        told = policy.informed(saved.facts)
+        told = policy.check_facts(saved.facts)
         side = policy_component(type(policy))
         sizes = side.sizes(policy.numbers() | told)
         saved = saved.keys_alone(side.state, sizes)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import policy_component
-from keyhole.drivers.replay import IMPOSSIBLE, NOT_ITS_OWN, compiled_replay
+from keyhole.drivers.replay import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
 from keyhole.validate import short_repr
@@ -58,11 +58,11 @@ def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn
     policy, where = learner.policy, f"row {row} of the log"
     logged = ", ".join(f"{n} {short_repr(columns[n][row].tolist())}" for n in learner._decision)
     taken = ", ".join(f"{n} {short_repr(v.tolist())}" for n, v in learner._decision.items())
-    if code == NOT_ITS_OWN:
+    if code == DIFFERENT_DECISION:
         raise ValueError(
             f"{where} must be what {policy} decides there ({taken}), got {logged}: it cannot learn "
             "from decisions of others"
         )
-    if code == IMPOSSIBLE:
+    if code == NOT_ALLOWED:
         raise ValueError(f"{where} must be a decision that the setting allows, got {logged}")
     raise ValueError(policy.refusal(where, taken))

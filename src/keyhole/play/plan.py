@@ -181,7 +181,7 @@ class Plan:
         """Return what a policy is told, checked by the setting."""
         names = policy.setting.known_quantities(policy.needs)
         told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
-        return policy.informed(told)
+        return policy.check_facts(told)
 
     def simulators(self, label: str) -> list[EngineSimulator | AsynchronousSimulator]:
         """Return what plays each run of a policy; their code is compiled, or taken from a file."""

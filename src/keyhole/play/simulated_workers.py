@@ -12,8 +12,8 @@ from keyhole.contract.kernel_checks import local_names
 from keyhole.contract.pending import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.state_memory import FloatArray
-from keyhole.drivers.asynchronous import compiled_asynchronous_loop, working_memory
-from keyhole.drivers.pending import memory_plan
+from keyhole.drivers.asynchronous import compiled_asynchronous_loop
+from keyhole.drivers.pending import memory_plan, working_memory
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.jit import bounds_checked

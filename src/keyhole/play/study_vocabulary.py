@@ -150,7 +150,7 @@ class StudyVocabulary:
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
         """Return the feedback that `Study.tell` was given, as values; by default a reward."""
-        return {"reward": self.scale.check_told("reward", reward)}
+        return {"reward": self.scale.check_reward("reward", reward)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return feedback in words: keywords with which `parse_feedback` returns the same."""

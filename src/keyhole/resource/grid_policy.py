@@ -76,13 +76,13 @@ class GridPolicy(Policy, abstract=True):
         """Return what kernels find in `p`; among it the most points that a grid can have."""
         return super().input_fields() | {"grid_size": Field("int64")}
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         r"""Return what the policy is told, checked, and how large grids can become.
 
         No interval is cut that is shorter than :math:`c / L` with the smallest length c, so that
         none is shorter than that over n.
         """
-        facts = super().informed(values)
+        facts = super().check_facts(values)
         if facts["continuous"] != 1:
             raise ValueError(
                 f"continuous must be True for {type(self).__name__}, which chooses among all limits"

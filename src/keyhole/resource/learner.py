@@ -143,7 +143,7 @@ def has_exceeded_limit(
         raise TypeError(
             "tell needs reward and consumption, or exceeded=True for a run above its limit"
         )
-    earned = scale.check_told("reward", reward)
+    earned = scale.check_reward("reward", reward)
     used = check_number("consumption", consumption, _FROM_0)
     if used > limit:
         raise ValueError(

@@ -173,9 +173,9 @@ class Policy(Facts, CorePolicy, abstract=True):
         names = ("arms", "limits", "cost", "penalty", "continuous", "scale")
         return facts_of(*(arguments[name] for name in names)) | {"horizon": arguments["horizon"]}
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked."""
-        facts = super().informed(values)
+        facts = super().check_facts(values)
         check_increasing("limits", facts["limits"])
         return facts
 

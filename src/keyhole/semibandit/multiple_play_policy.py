@@ -28,9 +28,9 @@ class MultiplePlayPolicy(Policy, abstract=True):
     class State(AllocationState):
         """Of each arm what it takes, whether it is funded, and its losses."""
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told; refuse fewer arms than it leaves alone."""
-        told = super().informed(values)
+        told = super().check_facts(values)
         check_integer("m", self.m, Range(ge=0, le=told["arms"]))
         return told
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from keyhole.contract.facts import resolve_facts
+from keyhole.contract.fact_arguments import resolve_facts
 from keyhole.contract.pending import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.scale import UNIT, Scale
@@ -115,7 +115,7 @@ class Definition:
                 "a fact", name, [name for name in self.policy.setting.facts if name != "arms"]
             )
         self.check_change(policy, facts)
-        told = policy.informed({**self.facts, **policy.setting.to_unit(facts, self.scale)})
+        told = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
         chosen = self.pending if self.pending != pending_mode(self.policy, None) else None
         return replace(self, policy=policy, facts=told, pending=pending_mode(policy, chosen))
 
@@ -240,7 +240,7 @@ class Definition:
         policy = kind.from_parameters(content["parameters"])
         found = cls(
             policy,
-            policy.informed(content["facts"]),
+            policy.check_facts(content["facts"]),
             tuple(content["arms"]),
             content["pending"],
             TimeoutRule(**content["rule"]),
@@ -332,8 +332,8 @@ def _resolve_facts(
 ) -> tuple[dict[str, Any], Scale]:
     """Return the policy's facts, checked, and the units of rewards."""
     said = f"a study of {policy}"
-    given, scale = resolve_facts(policy.setting, type(policy), {**facts, "arms": arms}, told=said)
-    told = policy.informed(policy.setting.to_unit(given, scale))
+    given, scale = resolve_facts(policy.setting, type(policy), {**facts, "arms": arms}, caller=said)
+    told = policy.check_facts(policy.setting.to_unit(given, scale))
     if text := policy.caution(told, None):
         warnings.warn(text, stacklevel=5)
     return told, scale

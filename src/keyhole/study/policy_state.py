@@ -11,10 +11,10 @@ from keyhole.contract.state_memory import FloatArray, IntArray, allocate
 from keyhole.drivers.pending_step import (
     CHECK,
     DECIDE,
-    HEAD,
-    IMAGINED,
+    DECIDE_ON_COPY,
     INIT,
     RECOMMEND,
+    ROW_HEADER,
     TELL,
     compiled_pending_step,
 )
@@ -35,7 +35,7 @@ class PolicyState:
         self._component = component = policy_component(type(policy))
         known = policy.numbers() | self.facts
         self.sizes = component.sizes(known)
-        layouts = (component.inputs, component.state, *component.channels.layouts)
+        layouts = (component.inputs, component.state, *component.records.layouts)
         with check_memory(f"{policy} with {self.facts['arms']} arms"):
             self._settled, self._plan, parts = allocate(layouts, component.dims, self.sizes)
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
@@ -78,7 +78,7 @@ class PolicyState:
         self._context_bytes[:] = context
         count = len(rows)
         cells = rows.reshape(-1) if count else _NO_ROWS
-        if not self._run(DECIDE if anew and self._imputes else IMAGINED, t, cells, count):
+        if not self._run(DECIDE if anew and self._imputes else DECIDE_ON_COPY, t, cells, count):
             raise ValueError(self.definition.policy.refusal(f"round {t}"))
         return bytes(self._decision_bytes)
 
@@ -139,14 +139,14 @@ class PolicyState:
         self, t: int, context: Values, decision: Values, feedback: Mapping[str, Sequence[Any]]
     ) -> None:
         """Learn the feedback of a round; sequences may be shorter than their arrays."""
-        plan, channels = self._plan, self._component.channels
-        row = np.zeros(HEAD + plan[5] - plan[2])
+        plan, channels = self._plan, self._component.records
+        row = np.zeros(ROW_HEADER + plan[5] - plan[2])
         row[0] = t
         groups = (channels.context, channels.decision, channels.feedback)
         for i, (channel, values) in enumerate(
             zip(groups, (context, decision, feedback), strict=True)
         ):
-            begin, end = HEAD + plan[2 + i] - plan[2], HEAD + plan[3 + i] - plan[2]
+            begin, end = ROW_HEADER + plan[2 + i] - plan[2], ROW_HEADER + plan[3 + i] - plan[2]
             for name, view in channel.layout.views(row[begin:end], self.sizes).items():
                 if view.shape:
                     view[: len(values[name])] = values[name]

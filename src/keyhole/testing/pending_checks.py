@@ -9,7 +9,7 @@ import numpy as np
 from keyhole.contract.compiled_class import policy_component
 from keyhole.contract.pending import describe_doubts
 from keyhole.contract.state_memory import FloatArray, allocate
-from keyhole.drivers.pending_step import DECIDE, HEAD, INIT, TELL, compiled_pending_step
+from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.testing.check_context import CheckContext
@@ -25,7 +25,7 @@ class PendingPolicy:
         self._policy = policy = subject.policy
         side = policy_component(type(policy))
         known = policy.numbers() | subject.learner().facts
-        layouts = (side.inputs, side.state, *side.channels.layouts)
+        layouts = (side.inputs, side.state, *side.records.layouts)
         self.cells, self._plan, parts = allocate(layouts, side.dims, side.sizes(known))
         inputs, self.views, self._seen, self.taken, self._feedback, _ = parts
         for name, view in inputs.items():
@@ -52,7 +52,7 @@ class PendingPolicy:
             self._seen[name][...] = value
         self.copy[self._context] = self.cells[self._context]
         opened = opened if self._imagines else ()
-        width = HEAD + self._asked.stop - self._asked.start
+        width = ROW_HEADER + self._asked.stop - self._asked.start
         rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
         if not self._run(self.copy, rows, environment.rounds, len(opened), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))

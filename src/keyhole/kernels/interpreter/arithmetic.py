@@ -154,8 +154,8 @@ def to_integer(value: Any = 0) -> Any:
     return value if type(value) is Word else to_int64(value)
 
 
-def rounded(value: Any, digits: Any = None) -> Any:
-    """Return a number rounded, half to even; to some digits as Numba does, by scaling."""
+def round_number(value: Any, digits: Any = None) -> Any:
+    """Return a number round_number, half to even; to some digits as Numba does, by scaling."""
     if digits is None:
         return to_int64(float(round(float(value))))
     if not math.isfinite(value):

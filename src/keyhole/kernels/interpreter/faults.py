@@ -38,19 +38,19 @@ def explain(error: Exception, owner: str) -> Exception | None:
     steps = _steps(error.__traceback__)
     if not steps:
         return None
-    meant = _raised_on_purpose(steps[-1]) and not isinstance(error, KernelFault)
-    kind, text = (None, "") if meant else _described(error)
+    meant = _is_raised_on_purpose(steps[-1]) and not isinstance(error, KernelFault)
+    kind, text = (None, "") if meant else _describe(error)
     if kind is None:
-        error.add_note(f"in a kernel of {owner}{_where(steps)}")
+        error.add_note(f"in a kernel of {owner}{_describe_place(steps)}")
         return None
     expression = _expression(steps[-1])
     shown = f": {expression}" if expression else ""
     steps[-1].tb_next = None  # the frames below are of this package
-    found = kind(f"a kernel of {owner} {text}{shown}{_where(steps)}")
+    found = kind(f"a kernel of {owner} {text}{shown}{_describe_place(steps)}")
     return found.with_traceback(error.__traceback__)
 
 
-def _described(error: Exception) -> tuple[type[Exception] | None, str]:
+def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
     """Return the kind of error and the verb for it; no kind for what speaks for itself."""
     text = str(error)
     if isinstance(error, IndexError):
@@ -83,7 +83,7 @@ def _steps(trace: TracebackType | None) -> list[TracebackType]:
     return found
 
 
-def _raised_on_purpose(step: TracebackType) -> bool:
+def _is_raised_on_purpose(step: TracebackType) -> bool:
     return step.tb_frame.f_code.co_code[step.tb_lasti] == _RAISE
 
 
@@ -93,17 +93,17 @@ def _is_own(frame: FrameType) -> bool:
     return bool(name) and not name.startswith("keyhole.") and name != "builtins"
 
 
-def _where(steps: list[TracebackType]) -> str:
+def _describe_place(steps: list[TracebackType]) -> str:
     """Return file, line and function of the user's last line, the round, and the arm."""
     place = next((step for step in reversed(steps) if _is_own(step.tb_frame)), steps[-1])
     code = place.tb_frame.f_code
     words = [f"{code.co_filename}, line {place.tb_lineno}", f"in {code.co_name}"]
-    words += [f"round {t}" for t in _found(steps, _BRIDGE, "t")]
-    words += [f"arm {arm}" for arm in _found(steps, "", _ARM)]
+    words += [f"round {t}" for t in _find_local(steps, _BRIDGE, "t")]
+    words += [f"arm {arm}" for arm in _find_local(steps, "", _ARM)]
     return f" ({', '.join(words)})"
 
 
-def _found(steps: list[TracebackType], function: str, name: str) -> Iterator[int]:
+def _find_local(steps: list[TracebackType], function: str, name: str) -> Iterator[int]:
     """Yield the innermost integer that a variable of that name holds, if there is one."""
     for step in reversed(steps):
         frame = step.tb_frame

@@ -25,7 +25,9 @@ from keyhole.kernels.interpreter.words import CASTS, LARGEST, Word
 Kernel = Callable[..., Any]
 
 _OURS: Final = "keyhole."
-_NUMPY: Final = NUMPY | REDUCTIONS | {"searchsorted": search_sorted, "round": arithmetic.rounded}
+_NUMPY: Final = (
+    NUMPY | REDUCTIONS | {"searchsorted": search_sorted, "round": arithmetic.round_number}
+)
 _PLAIN: Final = (bool, float, complex, str, bytes, type(None))
 _FOLLOWED: Final = ("operator", "builtins")
 
@@ -36,7 +38,7 @@ def _print(*values: Any, **options: Any) -> None:
     print(*shown, **options)  # noqa: T201 (it is the user's)
 
 
-_BUILTINS: Final[dict[str, Any]] = {"round": arithmetic.rounded, "print": _print}
+_BUILTINS: Final[dict[str, Any]] = {"round": arithmetic.round_number, "print": _print}
 # Keyhole's own kernels need none of these: their integers are below 2**63.
 _BUILTINS_OF_USERS: Final[dict[str, Any]] = {
     **_BUILTINS,
@@ -65,18 +67,18 @@ def twin_of(kernel: Kernel) -> Kernel:
         return found
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
-        raise NotInterpretedError(f"{_named(kernel)} is not written in Python")
+        raise NotInterpretedError(f"{_describe(kernel)} is not written in Python")
     with compiler_lock():  # a fork waits for it: in the child nobody would let go of another
         if plain not in _twins:
             try:
-                _twins[plain] = _copied(plain)
+                _twins[plain] = _make_twin(plain)
             except BaseException:
                 _twins.pop(plain, None)
                 raise
         return _twins[plain]
 
 
-def _copied(plain: FunctionType) -> Kernel:
+def _make_twin(plain: FunctionType) -> Kernel:
     home = str(plain.__globals__.get("__name__", ""))
     ours = home.startswith(_OURS) or not home  # what is generated has no home
     scope: dict[str, Any] = {
@@ -106,7 +108,7 @@ def _copied(plain: FunctionType) -> Kernel:
 def _value(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -> Any:
     """Return what a kernel finds under a name; `chains` are the attributes that it reads of it."""
     try:
-        return _converted(value, chains)
+        return _convert(value, chains)
     except _UnknownError as error:
         code = user.__code__
         raise NotInterpretedError(
@@ -119,7 +121,7 @@ class _UnknownError(Exception):
     """Something that a kernel uses has no equal in Python; the text goes after its name."""
 
 
-def _converted(value: Any, chains: Iterable[Chain] = ()) -> Any:
+def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
     if (twin := find_twin(value)) is not None:
         return twin
     if isinstance(value, FunctionType) or isinstance(getattr(value, "py_func", None), FunctionType):
@@ -127,7 +129,7 @@ def _converted(value: Any, chains: Iterable[Chain] = ()) -> Any:
     if isinstance(value, ModuleType):
         return _module(value, chains)
     if isinstance(value, tuple):
-        items = [_converted(item) for item in value]
+        items = [_convert(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
         return _constant_array(value)
@@ -153,10 +155,10 @@ def _function(value: Any) -> Any:
         return _NUMPY[name]
     elif isinstance(value, type) or home in _FOLLOWED:
         return _BUILTINS_OF_USERS.get(name, value) if home == "builtins" else value
-    raise _UnknownError(f", {_named(value)}, which has no equal in Python")
+    raise _UnknownError(f", {_describe(value)}, which has no equal in Python")
 
 
-def _named(value: Any) -> str:
+def _describe(value: Any) -> str:
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     return f"{type(value).__module__}.{type(value).__qualname__} {name or repr(value)}"
 
@@ -185,7 +187,7 @@ def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
             setattr(result, name, known[name])
         elif hasattr(module, name):
             try:
-                setattr(result, name, _converted(getattr(module, name), rest))
+                setattr(result, name, _convert(getattr(module, name), rest))
             except _UnknownError as error:
                 raise _UnknownError(f".{name}{error}") from None
     return result

@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 _LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
-def _c(name: str, arguments: int = 1) -> Function:
+def _c_function(name: str, arguments: int = 1) -> Function:
     """Return a function of the C library that takes and returns doubles."""
     function = getattr(_LIBRARY, name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arguments
@@ -36,7 +36,7 @@ def _c(name: str, arguments: int = 1) -> Function:
 
 def _without_errors(name: str, arguments: int = 1) -> Function:
     """Return Python's function, or the C library's where Python raises an error."""
-    quick, slow = getattr(math, name), _c(name, arguments)
+    quick, slow = getattr(math, name), _c_function(name, arguments)
 
     if arguments == 1:
 
@@ -170,9 +170,9 @@ MATH: Final[dict[str, Any]] = {
     "pow": _power,
     "atan2": _without_errors("atan2", 2),
     # Python computes these in its own way.
-    **{name: _c(name) for name in ("erf", "erfc", "lgamma")},
-    "hypot": _c("hypot", 2),
-    "gamma": _c("tgamma"),
+    **{name: _c_function(name) for name in ("erf", "erfc", "lgamma")},
+    "hypot": _c_function("hypot", 2),
+    "gamma": _c_function("tgamma"),
     **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
     **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
     "ldexp": _ldexp,

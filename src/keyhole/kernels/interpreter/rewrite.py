@@ -73,7 +73,7 @@ def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
     return ast.copy_location(call, place)
 
 
-def _placed(statement: ast.stmt, place: ast.AST) -> ast.stmt:
+def _with_location(statement: ast.stmt, place: ast.AST) -> ast.stmt:
     """Return a statement, all that has no place of its own where another one stands."""
     return ast.fix_missing_locations(ast.copy_location(statement, place))
 
@@ -117,7 +117,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         """Replace an operator that assigns."""
-        load = _loaded(node.target)
+        load = _as_load(node.target)
         name = self._operator(node.op, load, node.value)
         stored = self.wraps and isinstance(node.target, ast.Subscript)
         if name is None and not stored:
@@ -130,7 +130,7 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(node.target, ast.Subscript):
             return node  # refused when the class is made
         # The array and its index are evaluated once.
-        array, index = _array_and_index(self.visit(_loaded(node.target)))
+        array, index = _array_and_index(self.visit(_as_load(node.target)))
         held = [
             ast.NamedExpr(ast.Name(_ARRAY, ast.Store()), array),
             ast.NamedExpr(ast.Name(_INDEX, ast.Store()), index),
@@ -155,7 +155,7 @@ class _Rewriter(ast.NodeTransformer):
             self.generic_visit(node)
             return node
         value = self.visit(node.value)
-        array, index = _array_and_index(self.visit(_loaded(target)))
+        array, index = _array_and_index(self.visit(_as_load(target)))
         call = _call("fill" if is_sliced else "store", [array, index, value], node)
         return ast.copy_location(ast.Expr(call), node)
 
@@ -170,12 +170,12 @@ class _Rewriter(ast.NodeTransformer):
         for target in node.targets:
             value: ast.expr = ast.Name(name, ast.Load())
             if not isinstance(target, _SEVERAL):
-                found.append(self.visit(_placed(ast.Assign([target], value), node)))
+                found.append(self.visit(_with_location(ast.Assign([target], value), node)))
                 continue
             for i, part in enumerate(target.elts):
                 entry = ast.Subscript(value, ast.Constant(i), ast.Load())
-                found.append(self.visit(_placed(ast.Assign([part], entry), node)))
-        return [_placed(one, node) for part in found for one in _listed(part)]
+                found.append(self.visit(_with_location(ast.Assign([part], entry), node)))
+        return [_with_location(one, node) for part in found for one in _as_list(part)]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Look up a pair or more of indices where that is fast."""
@@ -201,7 +201,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
-def _listed(found: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
+def _as_list(found: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
     return found if isinstance(found, list) else [found]
 
 
@@ -224,7 +224,7 @@ def _parts(index: ast.expr) -> list[ast.expr]:
     return index.elts if isinstance(index, ast.Tuple) else [index]
 
 
-def _loaded(target: ast.expr) -> Any:
+def _as_load(target: ast.expr) -> Any:
     """Return what reads a target of an assignment."""
     load: Any = copy.deepcopy(target)
     load.ctx = ast.Load()
@@ -244,7 +244,7 @@ def _array_and_index(node: Any) -> tuple[ast.expr, ast.expr]:
     return node.value, ast.copy_location(index, node.slice)
 
 
-def _is_concerned(code: CodeType, wraps: bool) -> bool:
+def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
     """Tell whether compiled code might do something of this otherwise."""
     if wraps and any(type(c) is int and c > LARGEST for c in code.co_consts):
         return True
@@ -265,7 +265,7 @@ def _is_concerned(code: CodeType, wraps: bool) -> bool:
             return True
         before = (step.opname, step.argval if step.opname == "LOAD_CONST" else None)
     constants = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return any(_is_concerned(constant, wraps) for constant in constants)
+    return any(_needs_rewriting(constant, wraps) for constant in constants)
 
 
 @lru_cache(maxsize=4096)
@@ -284,13 +284,13 @@ def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
     NotInterpretedError
         If its source is needed, and is not there or is another one by now.
     """
-    if not _is_concerned(code, wraps):
+    if not _needs_rewriting(code, wraps):
         return code
     tree = find_definition(code)
     if not isinstance(tree, str):
         rewritten = ast.fix_missing_locations(_Rewriter(wraps).visit(tree))
         return compile_definition(rewritten, code)
-    if code.co_filename == "<string>" and not _is_concerned(code, False):
+    if code.co_filename == "<string>" and not _needs_rewriting(code, False):
         return code
     raise NotInterpretedError(
         f"{code.co_qualname} cannot be interpreted: {tree} ({code.co_filename}, line "

@@ -83,23 +83,23 @@ def _candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
 
 
 def _lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
-    for node in ast.walk(_parsed(source)):
+    for node in ast.walk(_parse(source)):
         if isinstance(node, ast.Lambda) and node.lineno == first:
             body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
             tree = ast.FunctionDef(_LAMBDA, node.args, body, [], None)
-            yield _bare(ast.copy_location(tree, node))
+            yield _strip_definition(ast.copy_location(tree, node))
 
 
 def _functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     indented = source[:1].isspace()
-    tree = _parsed(f"if 1:\n{source}" if indented else source)
+    tree = _parse(f"if 1:\n{source}" if indented else source)
     ast.increment_lineno(tree, code.co_firstlineno - (2 if indented else 1))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            yield _bare(node)
+            yield _strip_definition(node)
 
 
-def _parsed(source: str) -> ast.Module:
+def _parse(source: str) -> ast.Module:
     """Return the tree of some text: an empty one if it is no Python."""
     try:
         return ast.parse(source)
@@ -107,7 +107,7 @@ def _parsed(source: str) -> ast.Module:
         return ast.Module([], [])
 
 
-def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
+def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
     """Return a definition without what is evaluated when it is made."""
     tree.decorator_list, tree.returns = [], None
     _leave_out_types(tree)

@@ -15,18 +15,18 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-_AT_ONCE: Final = 4
+_LANES: Final = 4
 _WORDS: Final = 4  # of a variate that is the usual case: place and test of either gamma
 
 _WORD: Final = ir.IntType(64)
-_VECTOR: Final = ir.VectorType(_WORD, _AT_ONCE)
-_REALS: Final = ir.VectorType(ir.DoubleType(), _AT_ONCE)
+_VECTOR: Final = ir.VectorType(_WORD, _LANES)
+_REALS: Final = ir.VectorType(ir.DoubleType(), _LANES)
 _ORDER: Final = ir.IntType(32)
 
 
-def _all(kind: Any, value: Any) -> Any:
+def _splat(kind: Any, value: Any) -> Any:
     """Return a vector of equal constants."""
-    return ir.Constant(kind, [value] * _AT_ONCE)
+    return ir.Constant(kind, [value] * _LANES)
 
 
 class _Lanes:
@@ -38,7 +38,7 @@ class _Lanes:
     def read(self, data: Any, places: Any) -> Any:
         """Return the numbers at four places."""
         found = ir.Constant(_REALS, ir.Undefined)
-        for lane in range(_AT_ONCE):
+        for lane in range(_LANES):
             place = self.builder.extract_element(places, _ORDER(lane))
             number = self.builder.load(self.builder.gep(data, [place]))
             found = self.builder.insert_element(found, number, _ORDER(lane))
@@ -46,15 +46,15 @@ class _Lanes:
 
     def words(self, begun: Any, number: int) -> Any:
         """Return word `number` of each variate: see `keyhole.draws.streams.mix64`."""
-        steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_AT_ONCE)]
+        steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
         one = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), begun, _ORDER(0))
-        zeros = ir.Constant(ir.VectorType(_ORDER, _AT_ONCE), [0] * _AT_ONCE)
+        zeros = ir.Constant(ir.VectorType(_ORDER, _LANES), [0] * _LANES)
         word = self.builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), zeros)
         word = self.builder.add(word, ir.Constant(_VECTOR, steps))
         for shift, factor in zip((30, 27), self._factors, strict=True):
-            word = self.builder.xor(word, self.builder.lshr(word, _all(_VECTOR, shift)))
-            word = self.builder.mul(word, _all(_VECTOR, factor))
-        return self.builder.xor(word, self.builder.lshr(word, _all(_VECTOR, 31)))
+            word = self.builder.xor(word, self.builder.lshr(word, _splat(_VECTOR, shift)))
+            word = self.builder.mul(word, _splat(_VECTOR, factor))
+        return self.builder.xor(word, self.builder.lshr(word, _splat(_VECTOR, 31)))
 
     def real(self, word: Any) -> Any:
         """Return signed integers below 2**53 as numbers, exactly.
@@ -63,42 +63,42 @@ class _Lanes:
         instruction for that.
         """
         build = self.builder
-        low = build.and_(word, _all(_VECTOR, 2**32 - 1))
-        low = build.bitcast(build.or_(low, _all(_VECTOR, 0x433 << 52)), _REALS)
-        high = build.lshr(build.xor(word, _all(_VECTOR, 2**63)), _all(_VECTOR, 32))
-        high = build.bitcast(build.or_(high, _all(_VECTOR, 0x453 << 52)), _REALS)
-        return build.fadd(build.fsub(high, _all(_REALS, 2.0**84 + 2.0**63 + 2.0**52)), low)
+        low = build.and_(word, _splat(_VECTOR, 2**32 - 1))
+        low = build.bitcast(build.or_(low, _splat(_VECTOR, 0x433 << 52)), _REALS)
+        high = build.lshr(build.xor(word, _splat(_VECTOR, 2**63)), _splat(_VECTOR, 32))
+        high = build.bitcast(build.or_(high, _splat(_VECTOR, 0x453 << 52)), _REALS)
+        return build.fadd(build.fsub(high, _splat(_REALS, 2.0**84 + 2.0**63 + 2.0**52)), low)
 
     def gammas(self, begun: Any, number: int, shape: Any, tables: Any) -> Any:
         """Return gamma variates, and which of them are the usual case."""
         build = self.builder
-        one = _all(_REALS, 1.0)
+        one = _splat(_REALS, 1.0)
         unary = ir.FunctionType(_REALS, [_REALS])
         root, size = (
-            cgutils.get_or_insert_function(build.module, unary, f"llvm.{name}.v{_AT_ONCE}f64")
+            cgutils.get_or_insert_function(build.module, unary, f"llvm.{name}.v{_LANES}f64")
             for name in ("sqrt", "fabs")
         )
-        d = build.fsub(shape, _all(_REALS, 1.0 / 3.0))
-        c = build.fdiv(one, build.call(root, [build.fmul(_all(_REALS, 9.0), d)]))
+        d = build.fsub(shape, _splat(_REALS, 1.0 / 3.0))
+        c = build.fdiv(one, build.call(root, [build.fmul(_splat(_REALS, 9.0), d)]))
         bits = self.words(begun, number)
-        strip = build.and_(bits, _all(_VECTOR, 255))
-        x = self.real(build.or_(build.ashr(bits, _all(_VECTOR, 10)), _all(_VECTOR, 1)))
+        strip = build.and_(bits, _splat(_VECTOR, 255))
+        x = self.real(build.or_(build.ashr(bits, _splat(_VECTOR, 10)), _splat(_VECTOR, 1)))
         x = build.fmul(x, self.read(tables[0], strip))
-        end = self.read(tables[1], build.add(strip, _all(_VECTOR, 1)))
-        u = self.real(build.lshr(self.words(begun, number + 1), _all(_VECTOR, 11)))
-        u = build.fmul(u, _all(_REALS, 2.0**-53))
+        end = self.read(tables[1], build.add(strip, _splat(_VECTOR, 1)))
+        u = self.real(build.lshr(self.words(begun, number + 1), _splat(_VECTOR, 11)))
+        u = build.fmul(u, _splat(_REALS, 2.0**-53))
         y, square = build.fmul(c, x), build.fmul(x, x)
         base = build.fadd(one, y)
         cube = build.fmul(build.fmul(base, base), base)
-        off = build.fmul(build.fmul(_all(_REALS, 0.0331), square), square)
+        off = build.fmul(build.fmul(_splat(_REALS, 0.0331), square), square)
         usual = build.fcmp_ordered("<", u, build.fsub(one, off))
-        off = build.fmul(build.fmul(_all(_REALS, 0.15), square), build.fmul(y, y))
-        doubt = build.fmul(_all(_REALS, 1e-12), build.fadd(one, d))
+        off = build.fmul(build.fmul(_splat(_REALS, 0.15), square), build.fmul(y, y))
+        doubt = build.fmul(_splat(_REALS, 1e-12), build.fadd(one, d))
         sure = build.fcmp_ordered("<", u, build.fsub(build.fsub(one, off), doubt))
-        sure = build.and_(sure, build.fcmp_ordered(">", y, _all(_REALS, -0.5)))
+        sure = build.and_(sure, build.fcmp_ordered(">", y, _splat(_REALS, -0.5)))
         usual = build.or_(usual, sure)
         usual = build.and_(usual, build.fcmp_ordered("<", build.call(size, [x]), end))
-        usual = build.and_(usual, build.fcmp_ordered(">", base, _all(_REALS, 0.0)))
+        usual = build.and_(usual, build.fcmp_ordered(">", base, _splat(_REALS, 0.0)))
         usual = build.and_(usual, build.fcmp_ordered(">=", shape, one))
         return build.fmul(d, cube), usual
 
@@ -131,7 +131,7 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
             lanes = _Lanes(builder, walk, factors)
             last = builder.sub(args[4], _WORD(1))
             places, listed = ir.Constant(_VECTOR, ir.Undefined), []
-            for lane in range(_AT_ONCE):  # beyond the last, the last again
+            for lane in range(_LANES):  # beyond the last, the last again
                 place = builder.add(args[3], _WORD(lane))
                 place = builder.select(builder.icmp_signed("<", place, last), place, last)
                 places = builder.insert_element(places, place, _ORDER(lane))
@@ -140,10 +140,10 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
             up, first_usual = lanes.gammas(args[0], 0, lanes.read(data[1], places), tables)
             down, second_usual = lanes.gammas(args[0], 2, lanes.read(data[2], places), tables)
             drawn = builder.fdiv(up, builder.fadd(up, down))
-            for lane in range(_AT_ONCE - 1, -1, -1):
+            for lane in range(_LANES - 1, -1, -1):
                 number = builder.extract_element(drawn, _ORDER(lane))
                 builder.store(number, builder.gep(data[5], [listed[lane]]))
-            usual = builder.bitcast(builder.and_(first_usual, second_usual), ir.IntType(_AT_ONCE))
+            usual = builder.bitcast(builder.and_(first_usual, second_usual), ir.IntType(_LANES))
             return builder.zext(builder.not_(usual), _WORD)
 
         return signature, build

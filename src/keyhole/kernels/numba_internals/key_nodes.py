@@ -27,7 +27,7 @@ def _node(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.load(builder.bitcast(cell, _NODE.as_pointer()), align=8)
 
 
-def _pick(builder: Any, vector: Any, places: list[int]) -> Any:
+def _shuffle(builder: Any, vector: Any, places: list[int]) -> Any:
     """Return some elements of a vector."""
     order = ir.Constant(ir.VectorType(_ORDER, len(places)), places)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
@@ -40,8 +40,8 @@ def _smallest_of(typing, keys, start):
         left, rest = _node(context, builder, signature, args), _CHILDREN
         while rest > 1:
             rest //= 2
-            low = _pick(builder, left, [*range(rest)])
-            high = _pick(builder, left, [*range(rest, 2 * rest)])
+            low = _shuffle(builder, left, [*range(rest)])
+            high = _shuffle(builder, left, [*range(rest, 2 * rest)])
             left = builder.select(builder.fcmp_ordered("<", high, low), high, low)
         return builder.extract_element(left, _ORDER(0))
 
@@ -54,7 +54,7 @@ def _place_of(typing, keys, start, key):
     def build(context, builder, signature, args):
         node = _node(context, builder, signature, args)
         one = builder.insert_element(ir.Constant(_NODE, ir.Undefined), args[2], _ORDER(0))
-        equal = builder.fcmp_ordered("==", node, _pick(builder, one, [0] * _CHILDREN))
+        equal = builder.fcmp_ordered("==", node, _shuffle(builder, one, [0] * _CHILDREN))
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _WORD)
         first = builder.cttz(builder.or_(bits, _WORD(1 << _CHILDREN)), ir.IntType(1)(1))
         return builder.and_(first, _WORD(_CHILDREN - 1))

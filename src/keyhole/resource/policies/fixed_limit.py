@@ -86,12 +86,12 @@ class FixedLimit(WrapperPolicy, Policy):
         fixed_penalty = float_array()
         runs = int_array("arms")
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked.
 
         Refused is a limit that may not be chosen, or whose cost exceeds its penalty.
         """
-        told = super().informed(values)
+        told = super().check_facts(values)
         limits, place = told["limits"], limit_index(told["limits"], self.limit * _NEAR)
         if told["continuous"] == 1:
             if self.limit > limits[-1]:

@@ -72,9 +72,9 @@ class ReductionThompson(Policy):
         down = scratch_array("arms", "limit_count")
         drawn = scratch_array("arms", "limit_count")
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; see the note on the setting."""
-        return check_covered(type(self).__name__, super().informed(values))
+        return check_covered(type(self).__name__, super().check_facts(values))
 
     def init(p, s: State) -> None:
         """Look up the penalty for exceeding each limit."""

@@ -73,9 +73,9 @@ class ReductionUCB(Policy):
         spread = float_array("arms", "limit_count")
         untold = scratch_array()
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; see the note on the setting."""
-        return check_covered(type(self).__name__, super().informed(values))
+        return check_covered(type(self).__name__, super().check_facts(values))
 
     def init(p, s: State) -> None:
         """Look up the penalty for exceeding each limit."""

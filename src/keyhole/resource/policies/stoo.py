@@ -76,9 +76,9 @@ class StoOO(GridPolicy):
         """Return the range of a run's worth."""
         return 1.0 + value_at(facts["penalty"], float(facts["limits"][-1]))
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; see the note on the setting."""
-        return check_covered(type(self).__name__, super().informed(values))
+        return check_covered(type(self).__name__, super().check_facts(values))
 
     def width(p, s: GridPolicy.State, arm: int, k: int) -> float:
         """Return the range of a run's worth."""

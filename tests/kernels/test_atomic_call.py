@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from keyhole.kernels import compiler_lock
-from keyhole.kernels.one_step import OneStep
+from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.stochastic import UCB1
 from tests.forks import ENOUGH, in_child
 
 
 def test_an_interpreted_learner_is_called_in_one_step():
-    assert isinstance(UCB1().learner(arms=2, interpreted=True)._step, OneStep)
+    assert isinstance(UCB1().learner(arms=2, interpreted=True)._step, AtomicCall)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_call_that_is_interrupted_has_changed_nothing(error, left):
         raise error
 
     with pytest.raises(type(error)):
-        OneStep("Mine", run)(words)
+        AtomicCall("Mine", run)(words)
     assert words.tolist() == left
 
 
@@ -49,7 +49,7 @@ def test_a_call_does_not_wait_while_another_thread_compiles():
     compiling.start()
     holds.wait()
     found = []
-    calling = threading.Thread(target=lambda: found.append(OneStep("Mine", lambda: 1)()))
+    calling = threading.Thread(target=lambda: found.append(AtomicCall("Mine", lambda: 1)()))
     calling.start()
     calling.join(ENOUGH)
     ends.set()
@@ -62,7 +62,7 @@ class Calling:
 
     def __init__(self):
         self.inside, self.go_on, self.ended = threading.Event(), threading.Event(), []
-        self.step = OneStep("Mine", self._run)
+        self.step = AtomicCall("Mine", self._run)
         self.thread = threading.Thread(target=self.step)
         self.thread.start()
         self.inside.wait()
@@ -90,7 +90,7 @@ def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_thread_may_fork_in_the_midst_of_its_own_call():
-    parent, step = os.getpid(), OneStep("Mine", os.fork)
+    parent, step = os.getpid(), AtomicCall("Mine", os.fork)
     try:
         child = step()
         code = int(compiler_lock._calling._is_owned())
@@ -110,7 +110,7 @@ def test_a_child_that_has_half_of_a_call_says_so(monkeypatch):
     def call():
         with pytest.raises(RuntimeError, match="in the midst of a call of Mine when this process"):
             calling.step()
-        return OneStep("Mine", lambda: "another is whole")()
+        return AtomicCall("Mine", lambda: "another is whole")()
 
     assert in_child(call) == "another is whole"
     calling.end()

@@ -12,7 +12,7 @@ import numpy as np
 from keyhole.kernels.compiler_lock import call_lock
 
 
-class OneStep:
+class AtomicCall:
     """A function of Python that is run to its end, or not at all if something comes in between.
 
     So is a compiled function that keeps Python's lock. A fork waits for the end of a call, up to

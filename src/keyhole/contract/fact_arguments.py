@@ -1,0 +1,173 @@
+"""The arguments of `Policy.learner`, made from the known quantities (facts) of a setting."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import Any, Final, cast, get_args
+
+from keyhole.contract.facts import Fact
+from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.setting import Setting
+from keyhole.validate import ANY, check_choice, short_repr, suggestion
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of `Policy.learner`."""
+
+    parameter: Parameter
+    typed: str
+    prose: str
+
+    @property
+    def required(self) -> bool:
+        """Whether it must always be given."""
+        return self.parameter.default is Parameter.empty
+
+
+def learner_arguments(setting: Setting) -> list[Argument]:
+    """Return the arguments of `Policy.learner` in a setting, the required ones first."""
+    found = [
+        _learner_argument(setting, n, f) for n, f in setting.facts.items() if f.argument is not None
+    ]
+    return sorted(found, key=lambda argument: not argument.required)
+
+
+def _learner_argument(setting: Setting, name: str, one: Fact) -> Argument:
+    prose = f"{one.doc[0].upper()}{one.doc[1:]}"
+    if name == setting.mode:
+        words = ", ".join(f'"{mode}"' for mode in setting.modes)
+        taken = Parameter("feedback", Parameter.KEYWORD_ONLY, annotation=str)
+        return Argument(taken, f"{{{words}}}", f"{prose}.")
+    kind, typed = one.argument, _describe_type(one)
+    if one.allowed != ANY and one.argument == one.own:
+        prose += f"; each must {one.allowed}" if one.field.shape else f"; must {one.allowed}"
+    default: Any = Parameter.empty
+    if not one.always:
+        kind, default, typed = kind | None, None, f"{typed}, optional"
+        prose += "; for the policies that need it (see `needs`)"
+    elif one.default is not None:
+        default, typed = one.default, f"{typed}, default {one.default!r}"
+    taken = Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+    return Argument(taken, typed, f"{prose}.")
+
+
+def _describe_type(one: Fact) -> str:
+    if one.argument == one.own and one.field.shape:
+        return f"sequence of float, shape ({one.field.shape[0]},)"
+    kinds = get_args(one.argument) or (one.argument,)
+    return " or ".join(kind.__name__ for kind in kinds)
+
+
+def learner_signature(setting: Setting, kind: Any) -> Signature:
+    """Return the signature of `Policy.learner` in a setting."""
+    own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    taken = [argument.parameter for argument in learner_arguments(setting)]
+    if setting.rewards:
+        ends = tuple[float, float]
+        taken.append(Parameter("scale", Parameter.KEYWORD_ONLY, annotation=ends, default=(0, 1)))
+    seed = Parameter("seed", Parameter.KEYWORD_ONLY, annotation=int, default=0)
+    way = Parameter("interpreted", Parameter.KEYWORD_ONLY, annotation=bool | None, default=None)
+    return Signature([own, *taken, seed, way], return_annotation=kind)
+
+
+_PROSE: Final = """Return a learner: the policy at work, one decision at a time.
+
+Parameters
+----------
+{arguments}{scale}
+seed : int, default 0
+    Of the policy's own randomness.
+interpreted : bool, optional
+    Whether Python runs the policy's kernels: slowly, with the same decisions, for debugging.
+    By default as `keyhole.interpreted` says. Otherwise kernels are compiled; those of Keyhole's own
+    policies that are not compiled yet are interpreted for the first half second of processor time.
+
+Returns
+-------
+Learner
+    With `ask`, `tell` and `save`; see there.
+
+Raises
+------
+TypeError, ValueError
+    If a fact that the policy needs is missing, or one is not allowed.
+"""
+
+_SCALE: Final = """
+scale : (float, float), default (0, 1)
+    The least and the largest possible reward in your units, for example (1, 5) for stars. Rewards,
+    and known quantities in units of reward, are given and shown in these units."""
+
+
+def learner_docstring(setting: Setting) -> str:
+    """Return the docstring of `Policy.learner` in a setting."""
+    lines = [f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in learner_arguments(setting)]
+    return _PROSE.format(arguments="\n".join(lines), scale=_SCALE if setting.rewards else "")
+
+
+_OPTIONS: Final = ("scale", "seed", "interpreted")
+"""Arguments of `Policy.learner` that are not facts."""
+
+
+def make_learner_method(
+    setting: Setting, kind: Callable[..., Any], home: type
+) -> Callable[..., Any]:
+    """Return the method `learner` of a setting's policies, with a signature made from its facts."""
+    signature = learner_signature(setting, kind)
+    names = [name for name in signature.parameters if name != "self"]
+
+    def learner(
+        self: Any, *unnamed: Any, seed: int = 0, interpreted: bool | None = None, **given: Any
+    ) -> Any:
+        if unnamed:
+            named = ", ".join(f"{name}=..." for name in names if name not in _OPTIONS)
+            raise TypeError(
+                f"learner() takes facts by name ({named}); got {short_repr(unnamed[0])}"
+            )
+        facts, scale = resolve_facts(setting, type(self), given)
+        own = {"scale": scale} if setting.rewards else {}
+        return kind(self, facts, seed=seed, interpreted=interpreted, **own)
+
+    made = cast(Any, learner)
+    made.__signature__, made.__doc__ = signature, learner_docstring(setting)
+    made.__annotations__ = {
+        **{name: signature.parameters[name].annotation for name in names},
+        "return": kind,
+    }
+    made.__module__, made.__qualname__ = home.__module__, f"{home.__qualname__}.learner"
+    return learner
+
+
+def resolve_facts(
+    setting: Setting, policy: Any, given: Mapping[str, Any], *, caller: str = "learner()"
+) -> tuple[dict[str, Any], Scale]:
+    """Return the facts given by arguments of `Policy.learner`, and the scale of their rewards.
+
+    `policy` is the class of the policy, and `caller` the function that errors name.
+    """
+    names = [name for name in learner_signature(setting, None).parameters if name != "self"]
+    for name in given:
+        if name not in names:
+            raise TypeError(
+                f"{caller} takes {', '.join(names)}; got {name!r}{suggestion(name, names)}"
+            )
+    if not setting.rewards:
+        return policy.facts_of(_complete_facts(setting, given)), UNIT
+    scale = Scale.of(given.get("scale", UNIT))
+    rest = {name: value for name, value in given.items() if name != "scale"}
+    return policy.facts_of(_complete_facts(setting, rest) | {"scale": scale}), scale
+
+
+def _complete_facts(setting: Setting, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts by name from a learner's arguments, with defaults where none is given."""
+    found: dict[str, Any] = {}
+    for name, one in setting.facts.items():
+        argument = "feedback" if name == setting.mode else name
+        value = given.get(argument, one.default)
+        if value is None and one.always and one.argument is not None:
+            raise TypeError(f"{argument} ({one.doc}) must be given")
+        if name == setting.mode:
+            value = setting.modes.index(check_choice("feedback", value, setting.modes))
+        found[name] = value
+    return found
