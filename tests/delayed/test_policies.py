@@ -108,6 +108,8 @@ def test_policies_in_phases_are_blind_to_names(policy):
     values = []
     for feedback in ("anonymous", "named"):
         problem = Problem([0.2, 0.9, 0.5], Uniform(0, 4), feedback=feedback)
-        curves = simulate(problem, {"it": policy}, horizon=4000, replications=2)
+        curves = simulate(
+            problem, {"it": policy}, horizon=short_or_long(2000, 4000), replications=2
+        )
         values.append(curves.values("it", "regret"))
     assert np.array_equal(*values)

@@ -35,6 +35,7 @@ from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from tests.conformance import parametrize_with_policies, shared_context
+from tests.lengths import short_or_long
 from tests.reference import resource as reference
 from tests.reference.resource import play
 from tests.resource.cases import drive, learner_of, replica, runs_of
@@ -86,7 +87,7 @@ BY_NAME = [
     pytest.param(problem, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
     for name, problem in PROBLEMS.items()
 ]
-HORIZON = 80
+HORIZON = short_or_long(60, 80)
 SEED = 11
 
 

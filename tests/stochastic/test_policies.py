@@ -73,7 +73,7 @@ def learner_of(policy, arms, rounds, seed=0):
     seed=st.integers(0, 2**32),
 )
 def test_the_reference_takes_the_same_decisions(policy, rewards, means, seed):
-    rounds = 250
+    rounds = short_or_long(150, 250)
     slow = play(reference_of(policy, len(means), rounds, seed), rewards(means, seed, 0), rounds)
     learner = learner_of(policy, len(means), rounds, seed)
     assert drive(learner, rewards(means, seed, 0), rounds) == slow

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from keyhole import simulate
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
 from tests.conformance import parametrize_with_policies, shared_context
+from tests.lengths import short_or_long
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
     SETUP_1,
@@ -44,7 +45,7 @@ PROBLEMS = {
 }
 HORIZON = 150
 CHECKPOINTS = (30, 83, HORIZON)
-REPLICATIONS = 3
+REPLICATIONS = short_or_long(2, 3)
 SEED = 11
 
 
