@@ -45,14 +45,14 @@ def test_a_tune_from_the_first_command_to_the_last(keyhole, file):
     file.write_text(SPEC.replace("0.05", "0.06"))
     code, text, error = keyhole("tune", file, "--out", out, "--runs", 40)
     assert (code, text) == (2, "")
-    assert "holds a tune of another spec: limits[0] was 0.05, now is 0.06" in error
+    assert "belongs to a tune with another spec: limits[0] was 0.05, is now 0.06" in error
     file.write_text(SPEC)
 
 
 def test_of_a_tune_without_any_success_that_is_said_first(keyhole, tmp_path):
     spec = tmp_path / "none.toml"
     spec.write_text('limits = 0.01\n[[arm]]\nname = "slow"\ncommand = "sleep 9"\n')
-    said = "no run has succeeded: nothing speaks for any command"
+    said = "no run has succeeded: there is no evidence for any command"
     assert said in keyhole("tune", spec, "--runs", 1, "--out", tmp_path / "out")[1]
     assert said in keyhole("tune", "show", tmp_path / "out")[1]
     for also in ((), ("--json",)):
@@ -91,8 +91,8 @@ def test_a_bad_call_is_refused_on_one_line(keyhole, file, tmp_path, monkeypatch,
 
 
 def test_a_spec_that_is_not_there_and_a_folder_that_is_none_are_refused(keyhole, tmp_path):
-    assert keyhole("tune", tmp_path / "x.toml", "--dry-run")[2].startswith("keyhole: there is no f")
-    assert "must be the folder of a tune" in keyhole("tune", "show", tmp_path)[2]
+    assert keyhole("tune", tmp_path / "x.toml", "--dry-run")[2].endswith("x.toml does not exist\n")
+    assert "must be a tune folder" in keyhole("tune", "show", tmp_path)[2]
 
 
 def test_budgets_are_said_in_days_hours_minutes_and_seconds():
@@ -145,4 +145,4 @@ def test_the_folder_of_a_tune_is_none_for_a_scenario(keyhole, file, tmp_path):
     keyhole("tune", file, "--out", tmp_path / "out", "--runs", 1)
     code, _, error = keyhole("tune", "export", tmp_path / "out", "--aslib", tmp_path / "out")
     assert code == 2
-    assert "the scenario must be in a folder of its own, got that of a tune" in error
+    assert "the scenario must be written to a folder of its own, got the tune folder" in error

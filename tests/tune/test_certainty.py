@@ -23,9 +23,9 @@ def test_an_arm_that_was_never_run_is_counted(tmp_path, limits):
     runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
     alone = Tune(tmp_path, spec_of(1, limits), runs).best()
     beside_one_unknown = Tune(tmp_path, spec_of(2, limits), runs).best()
-    assert alone.sure > 0.9
-    assert beside_one_unknown.sure < 0.5
-    assert beside_one_unknown.loss > alone.loss
+    assert alone.probability > 0.9
+    assert beside_one_unknown.probability < 0.5
+    assert beside_one_unknown.regret_bound > alone.regret_bound
 
 
 def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path):
@@ -35,11 +35,11 @@ def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path)
         runs += [record("out of time", 1.0, 1.0, arm) for _ in range(50 - done)]
     tune = Tune(tmp_path, spec_of(2, LIMITS), runs)
     best = tune.best()
-    assert (best.limit, best.more.high) == (1.0, 0.0)
-    assert best.more.value < 0.0
-    assert -0.5 < best.more.low < -0.1  # the share done of either is known to some .06
-    assert "it looks best at that" in format_recommendation(tune)[3]
-    assert "another command at it is better by at most 0." in format_recommendation(tune)[3]
+    assert (best.limit, best.gain_over_full.high) == (1.0, 0.0)
+    assert best.gain_over_full.value < 0.0
+    assert -0.5 < best.gain_over_full.low < -0.1  # the share done of either is known to some .06
+    assert "the full cut-off is its best limit" in format_recommendation(tune)[3]
+    assert "another command is better there by at most 0." in format_recommendation(tune)[3]
 
 
 def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
@@ -49,8 +49,8 @@ def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
         runs += [record("out of time", 1.0, 1.0, f"arm {number}")]
     tune = Tune(tmp_path, spec_of(12, LIMITS), runs)
     assert tune.best().limit == 0.1
-    assert tune.best().more.value < 0.0
-    assert "below 0 since another command, not known which" in format_recommendation(tune)[3]
+    assert tune.best().gain_over_full.value < 0.0
+    assert "below 0, since another command may be better there" in format_recommendation(tune)[3]
 
 
 @pytest.mark.parametrize("limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=len)
@@ -60,7 +60,7 @@ def test_the_interval_of_an_arm_that_always_succeeds_covers_the_truth(tmp_path, 
         runs += [record("ok", 0.4 + 0.1 * number, 1.0, f"arm {number}") for _ in range(10)]
     best = Tune(tmp_path, spec_of(6, limits), runs).best()
     assert best.gain.low < 1.0 - 0.3 <= best.gain.high
-    assert best.done.high == 1.0
+    assert best.success_rate.high == 1.0
 
 
 class Constant:
@@ -111,7 +111,7 @@ def replayed(policy, seed, limits, runs):
     arm, place = int(best.arm.split()[1]), limits.index(best.limit)
     is_right = problem.gains.max() - problem.gains[arm, place] <= 0.01
     more = problem.gains[arm, place] - problem.gains[:, -1].max()
-    return best.sure, is_right, best.more.low <= more <= best.more.high
+    return best.probability, is_right, best.gain_over_full.low <= more <= best.gain_over_full.high
 
 
 @pytest.mark.slow
@@ -121,9 +121,9 @@ def replayed(policy, seed, limits, runs):
 )
 def test_stated_probabilities_are_calibrated_or_conservative(policy, limits):
     found = np.array([replayed(policy, seed, limits, 200) for seed in range(TUNES)], dtype=float)
-    sure, right, held = found.mean(axis=0)
+    probability, right, held = found.mean(axis=0)
     # Five standard errors of a share, at most 1/2 from either side.
-    assert right >= sure - 5 * 0.5 / TUNES**0.5
+    assert right >= probability - 5 * 0.5 / TUNES**0.5
     if len(limits) > 1:
         assert held >= 0.95 - 5 * (0.05 * 0.95 / TUNES) ** 0.5
 
@@ -148,7 +148,7 @@ def close_arms(policy, seed, runs):
             records.append(record("out of time", 1.0, 1.0, f"arm {arm}"))
     best = Tune("", spec_of(5, [1.0]), records).best()
     gains = np.where(times <= 1.0, 1.0 - times, -1.0).mean(axis=0)
-    return best.sure, gains.max() - gains[int(best.arm.split()[1])] <= 0.01
+    return best.probability, gains.max() - gains[int(best.arm.split()[1])] <= 0.01
 
 
 @pytest.mark.slow
@@ -156,5 +156,5 @@ def close_arms(policy, seed, runs):
 def test_probabilities_are_conservative_for_arms_that_hardly_differ(policy):
     tunes = 800
     found = np.array([close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
-    sure, right = found.mean(axis=0)
-    assert right >= sure - 5 * 0.5 / tunes**0.5
+    probability, right = found.mean(axis=0)
+    assert right >= probability - 5 * 0.5 / tunes**0.5

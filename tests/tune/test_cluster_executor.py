@@ -44,7 +44,7 @@ def runners(monkeypatch):
     for pool in POOLS:  # what was at work in the end is over when the next test begins
         pool.shutdown()
     POOLS.clear()
-    cluster_executor._idle.clear()
+    cluster_executor._idle_runners.clear()
 
 
 class Played:
@@ -123,7 +123,7 @@ def test_a_run_lost_with_its_worker_is_repeated_and_counts_once(tmp_path):
     def lose(ended):
         return TaskResult(ended.ticket, error=RuntimeError("died")) if ended.ticket == 1 else ended
 
-    with Played(lose) as cluster, pytest.warns(UserWarning, match="is done again: died"):
+    with Played(lose) as cluster, pytest.warns(UserWarning, match="is repeated: died"):
         Tuner(spec_of("true"), tmp_path).run(runs=4, on=cluster)
     assert len(cluster.tasks) == 5
     check_every_run_counts_once(tmp_path, 4)
@@ -179,7 +179,7 @@ def test_ctrl_c_does_not_wait_for_cluster_runs(tmp_path):
 def test_runs_still_at_work_at_the_end_are_cancelled():
     with Played() as cluster:
         it = cluster_executor.ClusterRuns(cluster, {})
-        it.begin(["sleep", "3"], 60.0, None, None, None)
+        it.submit(["sleep", "3"], 60.0, None, None, None)
         it.close()
         assert cluster.recalled == [0]
 
@@ -198,16 +198,16 @@ def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
         patch.setattr(cluster_executor, "Runner", Closed)
         assert cluster_executor.run_on_worker(*here)[0].outcome == "ok"
     assert cluster_executor.run_on_worker(*here)[0].outcome == "ok"
-    cluster_executor._idle[0].close()
+    cluster_executor._idle_runners[0].close()
     assert cluster_executor.run_on_worker(*here)[0].outcome == "ok"
-    assert [one.closed for one in cluster_executor._idle] == [False]
+    assert [one.closed for one in cluster_executor._idle_runners] == [False]
 
 
 @pytest.mark.parametrize(("slots", "workers"), [(0, 1), (2, 3)])
 def test_more_workers_than_slots_are_warned_of(tmp_path, slots, workers):
     with (
         Played(slots=slots) as cluster,
-        pytest.warns(UserWarning, match=f"which has room for {slots} just now: others wait"),
+        pytest.warns(UserWarning, match=f"which has {slots} slots now: the others wait"),
     ):
         Tuner(spec_of("true"), tmp_path).run(runs=1, workers=workers, on=cluster)
 

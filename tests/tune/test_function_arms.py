@@ -58,7 +58,7 @@ def test_a_script_does_not_tune_in_the_process_of_its_function(tmp_path):
     )
     code, said = called(f"{script}:f", limit=30.0)
     assert (code, said.seconds) == (1, 0.0)
-    assert "belongs under `if __name__ == '__main__':`" in said.raised
+    assert "put everything but definitions under `if __name__ == '__main__':`" in said.raised
     assert not list(tmp_path.glob("out"))
 
 

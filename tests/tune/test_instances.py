@@ -1,6 +1,6 @@
 import pytest
 
-from keyhole.tune.instances import Instance, InstanceOrder, command_seed, instances_of
+from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
 from tests.tune.made import record
 
 
@@ -8,13 +8,16 @@ def test_a_pattern_finds_files_by_their_names_from_the_folder(tmp_path):
     (tmp_path / "cnf" / "deep").mkdir(parents=True)
     for name in ("b.cnf", "a.cnf", "deep/c.cnf", "d.txt"):
         (tmp_path / "cnf" / name).write_text("")
-    assert [one.name for one in instances_of("cnf/*.cnf", tmp_path)] == ["cnf/a.cnf", "cnf/b.cnf"]
-    assert len(instances_of("**/*.cnf", tmp_path)) == 3
+    assert [one.name for one in parse_instances("cnf/*.cnf", tmp_path)] == [
+        "cnf/a.cnf",
+        "cnf/b.cnf",
+    ]
+    assert len(parse_instances("**/*.cnf", tmp_path)) == 3
 
 
 def test_the_columns_of_a_table_are_fields(tmp_path):
     (tmp_path / "rows.csv").write_text("instance, size\na,3\n\nb,5\n")
-    found = instances_of({"csv": "rows.csv"}, tmp_path)
+    found = parse_instances({"csv": "rows.csv"}, tmp_path)
     assert found == (Instance("a", {"size": "3"}), Instance("b", {"size": "5"}))
 
 
@@ -23,9 +26,12 @@ def test_the_columns_of_a_table_are_fields(tmp_path):
     [
         ("name\na\n", "must have a column instance, got"),
         ("instance\n", "instances must be at least one, got none in"),
-        ("instance,seed\na,1\n", "the column 'seed' must have a name of letters of its own"),
+        (
+            "instance,seed\na,1\n",
+            "the column 'seed' must be an identifier other than instance, seed, limit",
+        ),
         ("instance,x\na\n", "line 2: the row must have 2 fields, got 1"),
-        ("instance,x\na,\0\n", "line 2: the row must have no character 0"),
+        ("instance,x\na,\0\n", "line 2: the row must have no NUL character"),
         ("instance\n" + "a" * 140_000, "line 2: field larger than field limit"),
         ("instance\na\na\n", "instances must differ, got 'a' twice"),
     ],
@@ -33,7 +39,7 @@ def test_the_columns_of_a_table_are_fields(tmp_path):
 def test_a_bad_table_is_refused(tmp_path, text, words):
     (tmp_path / "rows.csv").write_text(text)
     with pytest.raises(ValueError, match=words):
-        instances_of({"csv": "rows.csv"}, tmp_path)
+        parse_instances({"csv": "rows.csv"}, tmp_path)
 
 
 SOME = [Instance(name) for name in "abcdefgh"]
@@ -81,4 +87,4 @@ def test_seeds_of_commands_differ_and_are_determined_by_the_round():
 
 def test_a_folder_instead_of_a_table_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"instances\.csv must be a file, got the folder"):
-        instances_of({"csv": "."}, tmp_path)
+        parse_instances({"csv": "."}, tmp_path)

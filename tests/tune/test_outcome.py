@@ -10,7 +10,7 @@ from keyhole.tune.success_rule import SuccessRule
 from tests.tune.conftest import TABLE, Run
 
 COMMAND, FUNCTION = Arm("a", ("true",)), Arm("f", function="module:f")
-READS = SuccessRule.of({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
+READS = SuccessRule.from_table({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
 MARK = b"keyhole.tune.function_process: "
 CASES = {
     "an exit code of success": (SuccessRule(), Run(), "ok", 1.0, ""),
@@ -24,7 +24,7 @@ CASES = {
     "by itself, but too late": (
         SuccessRule(), Run(seconds=1.2), "out of time", None, "ended after 1.200 s"),
     "a machine that slept": (
-        SuccessRule(), Run(slept=True), "expired", None, "the machine was asleep meanwhile"),
+        SuccessRule(), Run(slept=True), "expired", None, "the machine slept during the run"),
     "a run that was lost": (SuccessRule(), Run("lost", reason="gone"), "expired", None, "gone"),
     "a number": (READS, Run(output=b"cost 3\ncost 41.5\ndone\n"), "ok", 41.5, ""),
     "no pattern": (READS, Run(output=b"cost 3\n"), "failed", None, "the pattern was not found"),

@@ -40,7 +40,7 @@ def page(tune):
 def test_a_report_has_the_recommendation_and_all_runs(tune, page):
     assert "Best: quick with " in page
     assert "true 0.05 {instance} {seed}" in page
-    for title in ("What every limit is worth", "Run times", "Cactus plot", "Time and outcomes"):
+    for title in ("Gain by limit", "Run times", "Cactus plot", "Time and outcomes"):
         assert f">{title}" in page
     rows = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])
     assert len(rows) == 60
@@ -77,7 +77,7 @@ def test_seconds_are_written_without_powers_of_ten(tmp_path):
 
 def test_the_summary_counts_outcomes_and_seconds(tune):
     assert re.match(
-        r"two: 59 runs in \S+; \d+ ok, \d+ out of time, 1 failed; 1 counted for nothing",
+        r"two: 59 runs in \S+; \d+ ok, \d+ out of time, 1 failed; 1 did not count and",
         format_progress(tune),
     )
     head, rows = arms_table(tune)
@@ -91,7 +91,7 @@ def test_the_best_pair_is_printed_as_json(tune):
     said = json.loads(json.dumps(best_as_json(tune)))
     assert said["command"] == ["true", "0.05", "{instance}", "{seed}"]
     assert said["gain"]["low"] < said["gain"]["value"] < said["gain"]["high"]
-    assert 0.0 <= said["sure"] <= 1.0
+    assert 0.0 <= said["probability"] <= 1.0
     assert said["full"]["limit"] == 1.0
     assert said["template"] == said["command"]
 
@@ -101,7 +101,8 @@ def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
     against = format_recommendation(Tune(tmp_path, spec, runs))[3]
     assert re.match(
-        r"against the full cut-off, 1 s, .* perhaps quick, .* \(from 40 runs\)", against
+        r"gain over the best command at the full cut-off, 1 s: .* quick, .* \(from 40 runs\)",
+        against,
     )
 
 
@@ -114,7 +115,7 @@ def test_the_summary_begins_with_the_number_of_untried_arms(spec, tmp_path):
 
 
 def test_the_summary_begins_with_the_absence_of_success(spec, tmp_path):
-    said = "no run has succeeded: nothing speaks for any command"
+    said = "no run has succeeded: there is no evidence for any command"
     runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
     tune = Tune(tmp_path, spec, runs)
     assert format_recommendation(tune)[0] == said

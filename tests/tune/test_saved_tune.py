@@ -53,7 +53,7 @@ def found(folder):
                 "done over": [facts_of(run) for run in tune.expired],
                 "best": rounded(dataclasses.astuple(tune.best())),
                 "pairs": [
-                    rounded(dataclasses.astuple(tune.pair(arm, limit)))
+                    rounded(dataclasses.astuple(tune.estimate_pair(arm, limit)))
                     for arm in (0, 1)
                     for limit in (0, 1, 2)
                 ],

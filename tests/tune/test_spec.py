@@ -21,7 +21,7 @@ BAD = {
     "an empty list of instances": ({"instances": []}, "instances must be a pattern of files"),
     "an instance twice": ({"instances": ["a", "a"]}, "instances must differ, got 'a' twice"),
     "instances that a command needs": (
-        {"instances": None}, r"no field \{instance\}; .*; instances must be given for it"),
+        {"instances": None}, r"unknown field \{instance\}; .*; it needs the entry instances"),
     "arms that are one": (
         {"arm": [{"name": "a", "command": "true"}] * 2}, "names of arms must differ, got 'a'"),
     "an arm without a command": (
@@ -31,20 +31,20 @@ BAD = {
         {"arm": [{"name": "a", "comand": "true"}]}, r"arm\[0\].comand is not known; .*'command'"),
     "a missing binary": (
         {"arm": [{"name": "a", "command": "no-such-solver x"}]},
-        "arm 'a': there is no program 'no-such-solver' that can be run here"),
+        "arm 'a': the program 'no-such-solver' was not found, or is not executable"),
     "an unknown field": (
         {"arm": [{"name": "a", "command": "true {instanse}"}]},
-        r"arm 'a': there is no field \{instanse\}; known are \{instance\}, .*'instance'"),
+        r"arm 'a': unknown field \{instanse\}; known are \{instance\}, .*'instance'"),
     "a text as a number": (
         {"arm": [{"name": "a", "command": "true {instance:d}"}]},
-        "arm 'a': its fields cannot be written so: Unknown format code 'd'"),
+        "arm 'a': a field cannot be formatted: Unknown format code 'd'"),
     "a brace alone": (
         {"arm": [{"name": "a", "command": "true {"}]}, r"arm\[0\].command: .* a brace is written"),
     "a quote alone": (
-        {"arm": [{"name": "a", "command": "true '"}]}, r"arm\[0\].command must be words as in a"),
+        {"arm": [{"name": "a", "command": "true '"}]}, r"arm\[0\].command must be quoted as in a"),
     "a parameter called as a field": (
         {"arm": [{"name": "a", "command": "true", "parameters": {"seed": 1}}]},
-        r"arm\[0\].parameters.seed must be a name of letters that is not instance, seed, limit"),
+        r"arm\[0\].parameters.seed must be an identifier other than instance, seed, limit"),
     "a grid of no list": (
         {"arm": [{"name": "a", "command": "true", "grid": {"x": 1}}]},
         r"arm\[0\].grid.x must be a list of values, got 1"),
@@ -57,22 +57,23 @@ BAD = {
         {"objective": "PAR1"}, "objective must be one of PAR2, PAR10; got 'PAR1'"),
     "seconds that cost too much": (
         {"objective": {"cost_per_second": 2}},
-        "objective.cost_per_second must be at most 1: the largest limit would"),
-    "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
+        "objective.cost_per_second must be at most 1, or a run at the largest limit costs more"),
+    "memory without a unit": (
+        {"memory": "2"}, "memory must be a number and a unit such as '2 GiB', got '2'"),
     "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, kB"),
     "memory in bits": ({"memory": "2 Gb"}, "memory: its unit must be one of .*; got 'Gb'"),
     "more memory than there can be": ({"memory": "9" * 400 + " GiB"}, "memory must .*, got a"),
     "memory in which nothing runs": ({"memory": "16 MiB"}, r"memory must be at least 2\*\*25, got"),
     "a variable that is two": (
-        {"environment": {"A=B": "c"}}, "environment.A=B must have a name without ="),
+        {"environment": {"A=B": "c"}}, "environment.A=B must have a name without '='"),
     "a variable with character 0": (
-        {"environment": {"A": "\0"}}, "environment.A must have .* no character 0"),
+        {"environment": {"A": "\0"}}, "environment.A must have .* no NUL character"),
     "a grid with line ends": (
         {"arm": [{"name": "a", "command": "true", "grid": {"x": ["a\nb"]}}]},
         "names of arms must have no control characters"),
     "a parameter with character 0": (
         {"arm": [{"name": "a", "command": "true", "parameters": {"x": "\0"}}]},
-        r"arm\[0\].parameters.x must have no character 0"),
+        r"arm\[0\].parameters.x must have no NUL character"),
     "a grid beyond all measure": (
         {"arm": [{"name": "a", "command": "true", "grid": dict.fromkeys("xyz", [0] * 1000)}]},
         r"arm\[0\].grid must make at most 10,000 arms, got 1,000,000,000"),
@@ -81,14 +82,14 @@ BAD = {
         r"arm\[0\].command: \{instance\} must have no conversion, got !r"),
     "a number as a character": (
         {"arm": [{"name": "a", "command": "true {x:c}", "parameters": {"x": 2**40}}]},
-        "arm 'a': its fields cannot be written so: "),
+        "arm 'a': a field cannot be formatted: "),
     "another clock": ({"clock": "sun"}, "clock must be one of wall, cpu; got 'sun'"),
     "functions by the clock of processors": (
         {"clock": "cpu", "arm": [{"name": "f", "function": "math:exp"}]},
         "clock must be 'wall' for functions, such as 'f'"),
     "no core": ({"cores": 0}, "cores must be at least 1, got 0"),
     "a policy with a horizon": (
-        {"policy": "ZoomingRCUCB"}, "policy.name must be of one that need not be told horizon"),
+        {"policy": "ZoomingRCUCB"}, "policy.name must be a policy that does not need horizon"),
     "an unknown policy": ({"policy": "RCUCP"}, "policy.name must be one of .*'RCUCB'"),
 }  # fmt: skip
 
@@ -113,7 +114,7 @@ def test_errors_name_the_file(tmp_path, text):
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match=r"mine\.toml"):
         Spec.from_file(tmp_path / "mine.toml")
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         Spec.from_file(tmp_path / "yours.toml")
 
 

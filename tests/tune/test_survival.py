@@ -9,7 +9,7 @@ from tests.tune.made import record
 
 
 def test_without_censoring_it_is_the_share_of_runs():
-    curve = Survival.of([record("ok", seconds, 10.0) for seconds in (4.0, 1.0, 2.0, 2.0)])
+    curve = Survival.from_runs([record("ok", seconds, 10.0) for seconds in (4.0, 1.0, 2.0, 2.0)])
     assert curve.seconds.tolist() == [1.0, 2.0, 4.0]
     assert curve.share.tolist() == [0.75, 0.25, 0.0]
 
@@ -21,7 +21,7 @@ def test_it_agrees_with_the_textbook():
     watched = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
     runs = [record("ok", float(week), 40.0) for week in ended]
     runs += [record("out of time", float(week), float(week)) for week in watched]
-    curve = Survival.of(runs)
+    curve = Survival.from_runs(runs)
     assert curve.seconds.tolist() == [6, 7, 10, 13, 16, 22, 23]
     assert curve.share.round(4).tolist() == [0.8571, 0.8067, 0.7529, 0.6902, 0.6275, 0.5378, 0.4482]
     # Greenwood's standard error at 23 weeks is .1346 (Collett 2015, table 2.2).
@@ -32,11 +32,11 @@ def test_it_agrees_with_the_textbook():
 
 def test_a_run_that_failed_never_succeeds():
     runs = [record("ok", 1.0, 10.0), record("failed", 0.5, 10.0), record("ok", 3.0, 10.0)]
-    assert Survival.of(runs).share == pytest.approx([2 / 3, 1 / 3])
+    assert Survival.from_runs(runs).share == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_with_censored_runs_only_the_survival_is_1():
-    curve = Survival.of([record("out of time", 1.0, 1.0), record("out of time", 4.0, 4.0)])
+    curve = Survival.from_runs([record("out of time", 1.0, 1.0), record("out of time", 4.0, 4.0)])
     assert (len(curve.seconds), curve.watched) == (0, 4.0)
 
 
@@ -44,7 +44,7 @@ def test_a_curve_of_many_runs_is_drawn_with_few_steps():
     seconds = np.random.default_rng(3).exponential(0.1, 10_000)
     one = record("ok", 0.1, 1.0)
     runs = [dataclasses.replace(one, seconds=float(s)) for s in seconds if s < 1.0]
-    curve = Survival.of(runs)
+    curve = Survival.from_runs(runs)
     assert len(curve.seconds) == len(runs)
     thin = thin_curve(curve)
     assert len(thin.seconds) <= 500

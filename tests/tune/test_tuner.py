@@ -142,7 +142,7 @@ def test_a_damaged_line_is_named(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
     lines = (tmp_path / RUNS).read_text().splitlines(keepends=True)
     (tmp_path / RUNS).write_text("".join([lines[0], "{}\n", lines[2]]))
-    with pytest.raises(ValueError, match=r"runs\.jsonl, line 2, is no record of a run"):
+    with pytest.raises(ValueError, match=r"runs\.jsonl, line 2, is not a record of a run"):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
 
 
@@ -159,7 +159,7 @@ def test_a_run_during_which_the_machine_slept_is_repeated(spec, tmp_path):
         return dataclasses.replace(run, slept=True) if number == 2 else run
 
     made = Simulated(sleep)
-    with pytest.warns(UserWarning, match="done again: the machine was asleep meanwhile"):
+    with pytest.warns(UserWarning, match="is repeated: the machine slept during the run"):
         tune = Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
     assert [run.round for run in tune.runs] == [1, 2, 3, 4]
     assert [run.round for run in tune.expired] == [2]
@@ -170,8 +170,8 @@ def test_a_run_during_which_the_machine_slept_is_repeated(spec, tmp_path):
 def test_runs_that_are_always_lost_end_the_tune(spec, tmp_path):
     lost = Run("lost", reason="its helper has ended")
     with (
-        pytest.warns(UserWarning, match="counts for nothing"),
-        pytest.raises(RuntimeError, match="5 runs in a row counted for nothing: its helper"),
+        pytest.warns(UserWarning, match="does not count and is repeated"),
+        pytest.raises(RuntimeError, match="5 runs in a row did not count: its helper"),
     ):
         Tuner(spec, tmp_path, executors=lambda: Simulated(lambda *_: lost)).run(runs=4)
 
@@ -182,7 +182,7 @@ def failing(number, run):
 
 def test_a_tune_ends_when_all_runs_fail(spec, tmp_path):
     with pytest.raises(
-        AllFailedError, match=r"all 10 runs failed, of 2 arms.*code 2; it wrote: no licence"
+        AllFailedError, match=r"all 10 runs failed, of 2 arms.*code 2; its output: no licence"
     ):
         Tuner(spec, tmp_path, executors=lambda: Simulated(failing)).run(runs=100)
     assert len(Tune.load(tmp_path).runs) == 10
@@ -208,7 +208,9 @@ def test_a_pattern_that_is_never_found_is_warned_of_after_ten_runs(tmp_path):
 
 def test_a_busy_machine_is_warned_of_once(spec, tmp_path, monkeypatch):
     monkeypatch.setattr(staying.LoadMonitor, "other_load", lambda watched, own: 0.5)
-    with pytest.warns(UserWarning, match="the machine is busy: .* worked for others") as seen:
+    with pytest.warns(
+        UserWarning, match="the machine is busy: .* worked for other processes"
+    ) as seen:
         Tuner(spec, tmp_path, executors=lambda: Simulated(slow)).run(runs=20)
     assert len(seen) == 1
 
@@ -226,22 +228,24 @@ def test_more_workers_than_cores_are_warned_of(spec, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"limits": [0.01, 0.1, 2]}, r"limits\[2\] was 1.0, now is 2.0"),
-        ({"instances": ["a", "b"]}, "the number of instances was 3, now is 2"),
-        ({"seed": 3}, "seed was 0, now is 3"),
+        ({"limits": [0.01, 0.1, 2]}, r"limits\[2\] was 1.0, is now 2.0"),
+        ({"instances": ["a", "b"]}, "the number of instances was 3, is now 2"),
+        ({"seed": 3}, "seed was 0, is now 3"),
         ({"arm": [TABLE["arm"][0], {"name": "slow", "command": "true 2"}]}, r"arms\[1\].command"),
     ],
 )
 def test_the_folder_of_another_spec_is_refused(spec, tmp_path, change, words):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
     other = Spec.from_table(TABLE | change)
-    with pytest.raises(ValueError, match=f"holds a tune of another spec: .*{words}"):
+    with pytest.raises(ValueError, match=f"belongs to a tune with another spec: .*{words}"):
         Tuner(other, tmp_path, executors=Simulated).run(runs=2)
 
 
 def test_a_folder_with_other_files_is_refused(spec, tmp_path):
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(ValueError, match="out must be a new folder, or that of a tune"):
+    with pytest.raises(
+        ValueError, match=r"out must be a new folder or that of a tune, but .* has other files"
+    ):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=2)
 
 
@@ -328,10 +332,10 @@ def test_a_full_disk_ends_the_tune_and_no_run_counts_twice(spec, tmp_path, monke
     [
         (
             lambda out: (out / STUDY).unlink(),
-            r"study\.db knows nothing of 6 of the runs in runs\.j",
+            r"study\.db lacks 6 of the runs in runs\.j",
         ),
-        (lambda out: (out / RUNS).unlink(), r"runs\.jsonl lacks 6 of the runs that the study was"),
-        (lambda out: cut(out / RUNS, 4), r"runs\.jsonl lacks 2 of the runs that the study was"),
+        (lambda out: (out / RUNS).unlink(), r"runs\.jsonl lacks 6 of the runs that the study has"),
+        (lambda out: cut(out / RUNS, 4), r"runs\.jsonl lacks 2 of the runs that the study has"),
     ],
 )
 def test_records_that_are_not_those_of_the_study_are_refused(spec, tmp_path, change, words):
@@ -348,9 +352,9 @@ def cut(path, lines):
 @pytest.mark.parametrize(
     ("entry", "value", "words"),
     [
-        ("seconds", "x", "line 1, is no record of a run: seconds is 'x'"),
-        ("arm", "third", "line 1, is no record of a run: there is no arm 'third'"),
-        ("outcome", "good", "line 1, is no record of a run: outcome must be one of ok"),
+        ("seconds", "x", "line 1, is not a record of a run: seconds is 'x'"),
+        ("arm", "third", "line 1, is not a record of a run: arm 'third' is not in the spec"),
+        ("outcome", "good", "line 1, is not a record of a run: outcome must be one of ok"),
     ],
 )
 def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
@@ -374,6 +378,8 @@ def test_a_tuner_that_is_refused_changes_nothing(spec, tmp_path):
 def test_shown_output_begins_at_the_beginning_of_a_line(spec, tmp_path):
     lines = b"".join(b"line %d of many\n" % i for i in range(100))
     fail = Run("failed", 0.002, code=2, output=lines)
-    with pytest.raises(AllFailedError, match=r"code 2; it wrote: line \d+ of many .* line 99 of m"):
+    with pytest.raises(
+        AllFailedError, match=r"code 2; its output: line \d+ of many .* line 99 of m"
+    ):
         Tuner(spec, tmp_path, executors=lambda: Simulated(lambda *_: fail)).run(runs=100)
     assert all(run.output.startswith("line ") for run in Tune.load(tmp_path).runs)

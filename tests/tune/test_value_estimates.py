@@ -34,7 +34,9 @@ def test_many_runs_determine_the_gains_though_most_are_censored(spec):
     means = gains.draws.mean(axis=0)
     # Some 3,300 runs of each arm with each limit: five standard errors of a share.
     assert np.abs(means - [truth(0.05), truth(1.0)]).max() < 5 * 0.5 / 3_300**0.5
-    assert gains.done.mean(axis=0)[0] == pytest.approx(1.0 - np.exp(-LIMITS / 0.05), abs=0.03)
+    assert gains.success_rates.mean(axis=0)[0] == pytest.approx(
+        1.0 - np.exp(-LIMITS / 0.05), abs=0.03
+    )
     assert gains.seconds.mean(axis=0)[1] == pytest.approx(
         1.0 - np.exp(-LIMITS / 1.0), abs=0.03
     )  # the mean of a time that is cut off
@@ -79,7 +81,7 @@ def test_intervals_of_an_arm_that_mostly_succeeds_cover_the_truth(runs):
         found = [
             record("ok" if rng.random() < 0.9 else "failed", rng.random(), 1.0) for _ in range(runs)
         ]
-        low, high = np.quantile(ValueEstimates(spec, found).done[:, 0, 0], (0.025, 0.975))
+        low, high = np.quantile(ValueEstimates(spec, found).success_rates[:, 0, 0], (0.025, 0.975))
         held.append(low <= 0.9 <= high)
     assert np.mean(held) > 0.8  # five standard errors below .95
 
@@ -121,13 +123,13 @@ def test_gains_are_in_the_unit_of_the_reward():
 
 def test_the_best_pair_has_a_probability(spec, tmp_path):
     rng = np.random.default_rng(7)
-    sure = Tune(tmp_path, spec, played(rng, (0.05, 1.0), 2_000, [1.0])).best()
-    assert (sure.arm, sure.limit, sure.full.arm) == ("quick", 1.0, "quick")
-    assert sure.sure > 0.99
-    assert (sure.more.low, sure.more.high) == (0.0, 0.0)
-    unsure = Tune(tmp_path, spec, played(rng, (0.5, 0.5), 20, [1.0])).best()
-    assert unsure.sure < 0.9
-    assert unsure.loss > sure.loss
+    many_runs = Tune(tmp_path, spec, played(rng, (0.05, 1.0), 2_000, [1.0])).best()
+    assert (many_runs.arm, many_runs.limit, many_runs.full.arm) == ("quick", 1.0, "quick")
+    assert many_runs.probability > 0.99
+    assert (many_runs.gain_over_full.low, many_runs.gain_over_full.high) == (0.0, 0.0)
+    few_runs = Tune(tmp_path, spec, played(rng, (0.5, 0.5), 20, [1.0])).best()
+    assert few_runs.probability < 0.9
+    assert few_runs.regret_bound > many_runs.regret_bound
 
 
 def test_a_learnt_limit_is_compared_with_the_full_cut_off(spec, tmp_path):
@@ -139,8 +141,8 @@ def test_a_learnt_limit_is_compared_with_the_full_cut_off(spec, tmp_path):
     ]
     best = Tune(tmp_path, spec, runs).best()
     assert best.limit == 0.1
-    assert best.more.low > 0.35
-    assert best.more.high < 0.55
+    assert best.gain_over_full.low > 0.35
+    assert best.gain_over_full.high < 0.55
     assert best.runs == 400
 
 
@@ -162,7 +164,7 @@ def test_shrinkage_is_stronger_for_similar_arms():
             done = round(40 * share)
             runs += [record("ok", 0.5, 1.0, name) for _ in range(done)]
             runs += [record("out of time", 1.0, 1.0, name) for _ in range(40 - done)]
-        return ValueEstimates(spec, runs).done[:, 0, 0].mean()
+        return ValueEstimates(spec, runs).success_rates[:, 0, 0].mean()
 
     alike, apart = of([0.25] * 9), of([0.0] * 7 + [1.0, 1.0])
     assert alike == pytest.approx((1 + 16 * 0.25) / 17, abs=0.02)

@@ -1,4 +1,4 @@
-"""Real commands under learnt limits, from a shell."""
+"""Command line of `keyhole tune`."""
 
 import json
 import re
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _RUN: Final = "run"
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
-_REHEARSED: Final = 10
-# Seconds between lines of progress: these at first, then this part of all, and these at most.
-_FIRST: Final = 5.0
-_PART: Final = 0.1
-_LAST: Final = 600.0
+_DRY_RUNS: Final = 10
+# Seconds between two lines of progress: at least, as a share of the elapsed time, and at most.
+_MIN_INTERVAL: Final = 5.0
+_INTERVAL_SHARE: Final = 0.1
+_MAX_INTERVAL: Final = 600.0
 
 
 class _Group(TyperGroup):
@@ -41,11 +41,11 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Run real commands under learnt limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
+    help="Tune commands and time limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
     "for --workers, --runs, --dry-run see keyhole tune run --help.",
 )
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a tune.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A tune folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -53,21 +53,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Commands, limits, instances.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the results; made if need be.")
+        Path | None, typer.Option("--out", help="Folder for the results; new, or of this tune.")
     ] = None,
     workers: Annotated[int, typer.Option("--workers", help="How many runs at a time.")] = 1,
     budget: Annotated[
-        str | None, typer.Option("--budget", help="How much time in all, as 90s, 2h, 1d12h.")
+        str | None, typer.Option("--budget", help="Time in all, such as 90s, 2h, 1d12h.")
     ] = None,
     runs: Annotated[int | None, typer.Option("--runs", help="How many runs in all.")] = None,
     on: Annotated[
         str, typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS].")
     ] = "threads",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print ten command lines, and run none.")
+        bool, typer.Option("--dry-run", help="Print ten command lines without running them.")
     ] = False,
 ) -> None:
-    """Learn which command to run, and when to give up on it; or go on where it was left."""
+    """Learn which command to run, with which time limit; the same call resumes a tune."""
     check_address(on, None)
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS
@@ -76,12 +76,12 @@ def run(
     check_integer("workers", workers, WORKERS)
     seconds = None if budget is None else _duration(budget)
     if dry_run:
-        _rehearse(read)
+        _print_dry_run(read)
         return
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
-        raise ValueError("--budget or --runs must be given: how long, or how often")
+        raise ValueError("--budget or --runs must be given: the time or the number of runs")
     from keyhole.tune import Tuner
     from keyhole.tune.report import write_report
 
@@ -93,7 +93,9 @@ def run(
         on=on,
         progress=_Progress(runs),
     )
-    written = write_report(tune) if tune.runs else None  # first: nobody may read on
+    written = (
+        write_report(tune) if tune.runs else None
+    )  # before printing, which fails on a closed pipe
     _print(tune)
     if written:
         typer.echo(f"report: {written}")
@@ -101,7 +103,7 @@ def run(
 
 @app.command()
 def show(folder: Folder) -> None:
-    """Print how far a tune has come, and what it has found."""
+    """Print progress and results of a tune."""
     from keyhole.tune import Tune
 
     _print(Tune.load(folder))
@@ -109,7 +111,7 @@ def show(folder: Folder) -> None:
 
 @app.command()
 def best(folder: Folder, as_json: AsJson = False) -> None:
-    """Print which command to run with which limit, and how sure that is."""
+    """Print the best command and limit, with the probability that no other is better."""
     from keyhole.tune import Tune
     from keyhole.tune.summary import best_as_json, command_line, format_recommendation
 
@@ -127,7 +129,7 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 
 @app.command()
 def report(folder: Folder) -> None:
-    """Write the report anew; a tuner may be at work."""
+    """Write the report again; a tuner may be at work."""
     from keyhole.tune import Tune
     from keyhole.tune.report import write_report
 
@@ -137,19 +139,19 @@ def report(folder: Folder) -> None:
 @app.command()
 def export(
     folder: Folder,
-    aslib: Annotated[Path, typer.Option("--aslib", help="Folder for a scenario of ASlib.")],
+    aslib: Annotated[Path, typer.Option("--aslib", help="Folder for an ASlib scenario.")],
 ) -> None:
-    """Write all runs as others read them."""
+    """Export all runs for other programs."""
     from keyhole.tune import Tune
     from keyhole.tune.aslib_export import write_scenario
 
     typer.echo(f"scenario: {write_scenario(Tune.load(folder), aslib)}")
 
 
-def _rehearse(spec: "Spec") -> None:
+def _print_dry_run(spec: "Spec") -> None:
     from keyhole.tune.tuner import make_dry_run
 
-    for arm, limit, words in make_dry_run(spec, _REHEARSED):
+    for arm, limit, words in make_dry_run(spec, _DRY_RUNS):
         typer.echo(f"{printable(shlex.join(words))}    # {arm}, at most {limit:g} s")
 
 
@@ -188,7 +190,7 @@ def _duration(text: str) -> float:
 
 
 class _Progress:
-    """Says now and then, ever more rarely, on standard error how far it is."""
+    """Prints progress to standard error, at increasing intervals."""
 
     def __init__(self, runs: int | None) -> None:
         self._of = "" if runs is None else f" of {runs:,}"
@@ -199,11 +201,13 @@ class _Progress:
         """Take a run into account."""
         self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
         now = time.monotonic()
-        if now - self._last < min(max(_FIRST, _PART * (now - self._began)), _LAST):
+        if now - self._last < min(
+            max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began)), _MAX_INTERVAL
+        ):
             return
         self._last = now
         counted = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
-        with suppress(OSError):  # a full disk on standard error ends no tune
+        with suppress(OSError):  # a full disk behind standard error must not end the tune
             print(  # noqa: T201
                 f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
                 f"last {record.arm} with {record.limit:g} s",

@@ -1,4 +1,4 @@
-"""Real commands under learnt limits: which to run, and when to give up on it."""
+"""Tune real commands: learn which command to run, and with which time limit."""
 
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord

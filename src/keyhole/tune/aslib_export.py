@@ -1,4 +1,4 @@
-"""The runs of a tune for other programs."""
+"""Export the runs of a tune as an ASlib scenario."""
 
 import math
 from pathlib import Path
@@ -19,21 +19,21 @@ _STATUSES: Final = {
 
 
 def write_scenario(tune: Tune, folder: str | Path) -> Path:
-    """Write the runs as a scenario that `keyhole.data.load_aslib` reads; return its folder.
+    """Write runs as a scenario that `keyhole.data.load_aslib` reads; return its folder.
 
-    Rewards that were read from the output are its quality, brought to [0, 1].
+    Rewards that were read from outputs become the solution quality, scaled to [0, 1].
     """
     if not tune.runs:
         raise ValueError(f"{tune.folder}: nothing has been run yet")
     if (Path(folder) / SPEC).exists():
         raise ValueError(
-            f"the scenario must be in a folder of its own, got that of a tune, {folder}"
+            f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )
-    made = (_made(tune, run) for run in tune.runs)
-    return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], made)
+    exported = (_export_run(tune, run) for run in tune.runs)
+    return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported)
 
 
-def _made(tune: Tune, run: TrialRecord) -> ExportedRun:
+def _export_run(tune: Tune, run: TrialRecord) -> ExportedRun:
     success, quality = tune.spec.success, math.nan
     if success.number and run.reward is not None:
         low, high = success.scale

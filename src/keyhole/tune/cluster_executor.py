@@ -1,4 +1,4 @@
-"""Runs on a cluster: each is a task, and its worker runs the command as this machine would."""
+"""Executor that runs each command as a cluster task."""
 
 import os
 import socket
@@ -20,22 +20,22 @@ from keyhole.runner import CommandResult, Runner
 from keyhole.tune.executor import CommandOutcome, Executor, Executors
 from keyhole.tune.spec import Spec
 
-_WAIT: Final = 0.5
-_LOOK: Final = 1.0  # seconds between looks whether a run is still wanted
-_idle: Final = deque[Runner]()
-"""Those that this process, a worker, has made; one for each run that it makes at a time."""
+_POLL_SECONDS: Final = 0.5
+_CHECK_SECONDS: Final = 1.0  # seconds between two checks whether a run is still wanted
+_idle_runners: Final = deque[Runner]()
+"""Idle runners of this process, a cluster worker; each run takes one, or makes one."""
 
 
 def is_local(on: str | Cluster) -> bool:
-    """Return whether the runs are those of this machine."""
+    """Return whether runs take place on this machine."""
     return isinstance(on, str) and "=" not in on
 
 
 @contextmanager
 def cluster_executors(on: str | Cluster, workers: int, spec: Spec) -> Iterator[Executors | None]:
-    """Give what makes the executors of a cluster; None for `threads`, which is this machine.
+    """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
-    One that was started for it, for so many runs at a time, is closed in the end.
+    A cluster that was started here, with `workers` slots, is closed in the end.
     """
     if on != THREADS and spec.cores > 1:
         raise ValueError(f"cores must be 1 on a cluster: a run has one slot, got {spec.cores}")
@@ -46,32 +46,32 @@ def cluster_executors(on: str | Cluster, workers: int, spec: Spec) -> Iterator[E
             return
         if (slots := cluster.capacity()) < workers and not started:
             warnings.warn(
-                f"workers: {workers} runs at a time on {cluster.name}, which has room for {slots} "
-                "just now: others wait",
+                f"workers: {workers} runs at a time on {cluster.name}, which has {slots} slots "
+                "now: the others wait",
                 stacklevel=2,
             )
-        elsewhere = ClusterRuns(cluster, spec.environment)
+        runs = ClusterRuns(cluster, spec.environment)
         try:
-            yield elsewhere.executor
+            yield runs.executor
         finally:
-            elsewhere.close()
+            runs.close()
 
 
 class ClusterRuns:
-    """Has runs made on a cluster for several executors, each in a thread of its own.
+    """Runs on one cluster, submitted by several executors, each in its own thread.
 
     Parameters
     ----------
     cluster : Cluster
-        Where.
+        The connection to the cluster.
     environment : mapping
-        What a run's environment has beyond that of its worker.
+        Variables that are added to the environment of the worker.
     """
 
     def __init__(self, cluster: Cluster, environment: Mapping[str, str]) -> None:
         self.cluster, self._environment = cluster, dict(environment)
         self._version = version("keyhole")
-        self._lock, self._over = threading.Lock(), threading.Event()
+        self._lock, self._closed = threading.Lock(), threading.Event()
         self._waiting: dict[int, Future[tuple[CommandResult, str]]] = {}
         self._error: BaseException | None = None
         self._warned: set[str] = set()
@@ -79,11 +79,11 @@ class ClusterRuns:
         self._listener.start()
 
     def executor(self) -> Executor:
-        """Return one more that runs commands there."""
+        """Return one more executor on this cluster."""
         return _Executor(self)
 
-    def begin(self, *run: Any) -> "Future[tuple[CommandResult, str]]":
-        """Hand out a run."""
+    def submit(self, *run: Any) -> "Future[tuple[CommandResult, str]]":
+        """Submit a run."""
         future: Future[tuple[CommandResult, str]] = Future()
         with self._lock:
             if self._error is not None:
@@ -93,7 +93,7 @@ class ClusterRuns:
         return future
 
     def warn(self, text: str) -> None:
-        """Warn of something, once."""
+        """Issue a warning, each text once."""
         with self._lock:
             known = not text or text in self._warned
             self._warned.add(text)
@@ -101,10 +101,11 @@ class ClusterRuns:
             warnings.warn(text, stacklevel=2)
 
     def _listen(self) -> None:
-        """Pass on what comes back, to whoever waits for it."""
+        """Set the results of futures as tasks complete: main function of the listener thread."""
+        # `Cluster` has one completion queue for all executors, so that one thread reads it.
         try:
-            while not self._over.is_set():
-                for one in self.cluster.as_completed(_WAIT):
+            while not self._closed.is_set():
+                for one in self.cluster.as_completed(_POLL_SECONDS):
                     with self._lock:
                         future = self._waiting.pop(one.ticket)
                     if not future.set_running_or_notify_cancel():
@@ -115,7 +116,7 @@ class ClusterRuns:
                         future.set_exception(one.error)
                     else:
                         future.set_result(one.value)
-        except BaseException as error:  # such as that the scheduler is gone
+        except BaseException as error:  # for example ClusterLostError
             with self._lock:
                 self._error, waiting = error, list(self._waiting.values())
             for future in waiting:
@@ -123,19 +124,19 @@ class ClusterRuns:
                     future.set_exception(error)
 
     def close(self) -> None:
-        """Listen no more, and recall what is still at work."""
-        self._over.set()
+        """Stop listening, and cancel the runs that are still at work."""
+        self._closed.set()
         self._listener.join()
         self.cluster.cancel(self._waiting)
 
 
 class _Executor:
-    """Runs commands on a cluster, one at a time."""
+    """Executor of one worker thread: one cluster task at a time."""
 
-    def __init__(self, elsewhere: ClusterRuns) -> None:
-        self._elsewhere, self._closed = elsewhere, False
+    def __init__(self, runs: ClusterRuns) -> None:
+        self._runs, self._closed = runs, False
         self._future: Future[tuple[CommandResult, str]] | None = None
-        self.description = f"{elsewhere.cluster.name}: a run ends with the worker that runs it"
+        self.description = f"{runs.cluster.name}: a run ends with the worker that runs it"
 
     def run(
         self,
@@ -148,8 +149,8 @@ class _Executor:
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
     ) -> CommandOutcome:
-        """Run a command; environment and cores are those that its worker has."""
-        future = self._future = self._elsewhere.begin(
+        """Run a command; `environment` and `cores` are those of the cluster worker."""
+        future = self._future = self._runs.submit(
             list(command), limit, cpu, memory, None if folder is None else str(folder)
         )
         if self._closed:
@@ -158,11 +159,11 @@ class _Executor:
             run, warning = future.result()
         except CancelledError:
             return CommandResult("lost", 0.0, reason="the tuner was ended")
-        self._elsewhere.warn(warning)
+        self._runs.warn(warning)
         return run
 
     def close(self) -> None:
-        """Wait no more for what runs: it is ended when all executors are let go."""
+        """Stop waiting for the run; `ClusterRuns.close` cancels its task."""
         self._closed = True
         if self._future is not None:
             self._future.cancel()
@@ -177,7 +178,7 @@ def run_on_worker(
     memory: int | None,
     folder: str | None,
 ) -> tuple[CommandResult, str]:
-    """Run a command, and return a warning with what became of it; this is what a worker runs.
+    """Run a command on a cluster worker; return its result and a warning, or an empty text.
 
     Raises
     ------
@@ -185,8 +186,8 @@ def run_on_worker(
         If the client has another version of Keyhole.
     """
     check_versions({"keyhole": version("keyhole")}, {"keyhole": wanted})
-    host, runner = socket.gethostname(), _runner()
-    with _ended_if_unwanted(runner):
+    host, runner = socket.gethostname(), _take_runner()
+    with _close_when_unwanted(runner):
         run = runner.run(
             command,
             limit,
@@ -196,36 +197,36 @@ def run_on_worker(
             environment={**os.environ, **environment},
         )
     if not runner.closed:
-        _idle.append(runner)
+        _idle_runners.append(runner)
     if run.reason:
         run = replace(run, reason=f"{run.reason}, on {host}")
     return run, f"on {host}: {runner.description}" if runner.mechanism == "group" else ""
 
 
-def _runner() -> Runner:
-    """Return an idle runner, or a new one; whoever has closed an idle one is done with it."""
-    while _idle:
+def _take_runner() -> Runner:
+    """Return an idle runner that is not closed, or a new one."""
+    while _idle_runners:
         with suppress(IndexError):  # another thread may take the last one
-            if not (runner := _idle.pop()).closed:
+            if not (runner := _idle_runners.pop()).closed:
                 return runner
     return Runner()
 
 
 @contextmanager
-def _ended_if_unwanted(runner: Runner) -> Iterator[None]:
-    """Close a runner when nobody waits for its run any more."""
+def _close_when_unwanted(runner: Runner) -> Iterator[None]:
+    """Context manager: close the runner, which kills its run, when the client has cancelled it."""
     over, wanted = threading.Event(), make_wanted_check()
 
-    def look() -> None:
-        while not over.wait(_LOOK):
+    def check() -> None:
+        while not over.wait(_CHECK_SECONDS):
             if not wanted():
                 runner.close()
                 return
 
-    looker = threading.Thread(target=look, daemon=True)
-    looker.start()
+    checker = threading.Thread(target=check, daemon=True)
+    checker.start()
     try:
         yield
     finally:
         over.set()
-        looker.join()
+        checker.join()

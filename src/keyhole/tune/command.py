@@ -1,4 +1,4 @@
-"""Commands: templates whose fields are filled in for each run."""
+"""Command templates of arms, with fields that are filled in for each run."""
 
 import itertools
 import math
@@ -14,27 +14,27 @@ from keyhole.spec_values import unknown_name_error
 from keyhole.tune.function_arms import parse_target
 from keyhole.validate import check_distinct, check_line, short_repr, suggestion
 
-OF_THE_RUN: Final = ("instance", "seed", "limit")
-"""Fields that every run has."""
+RUN_FIELDS: Final = ("instance", "seed", "limit")
+"""Names of the fields that every run has."""
 Parameter = str | int | float | bool
-_MOST_ARMS: Final = 10_000
+_MAX_ARMS: Final = 10_000
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A command that may be run, or a function.
+    """An arm of a tune: a command, or a Python function.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the arm.
     command : tuple of str
-        Its words, with fields in braces: ``{instance}``, ``{seed}``, ``{limit}``, its parameters,
-        and further columns of the instances. No shell reads it.
+        Program and arguments, with fields in braces: ``{instance}``, ``{seed}``, ``{limit}``,
+        parameters, and further columns of the instances. It is not interpreted by a shell.
     parameters : mapping
         Values of further fields.
     function : str
-        Instead of a command: where to find a function of Python, as ``module:name``.
+        Instead of a command: a Python function, as ``module:name``.
     """
 
     name: str
@@ -45,41 +45,41 @@ class Arm:
     def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
         given = {**fields, **self.parameters}
-        return [_filled(word, given) for word in self.command]
+        return [_fill(word, given) for word in self.command]
 
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""
-        return [_filled(word, self.parameters) for word in self.command]
+        return [_fill(word, self.parameters) for word in self.command]
 
     def check(
         self, path: str, fields: Mapping[str, Any], folder: Path, search: str | None = None
     ) -> None:
-        """Refuse fields that there are not, and a program that cannot be found.
+        """Refuse unknown fields, and a program that is not on the path.
 
-        `fields` are those of some run; `search` stands for the ``PATH`` of this process.
+        `fields` are those of an example run; `search` replaces the ``PATH`` of this process.
         """
         known = list(dict.fromkeys([*fields, *self.parameters]))
         for word in self.command:
-            for name in _fields(path, word):
+            for name in _field_names(path, word):
                 if name not in known:
                     listed = ", ".join(f"{{{one}}}" for one in known)
-                    more = "; instances must be given for it" if name == "instance" else ""
+                    more = "; it needs the entry instances" if name == "instance" else ""
                     raise ValueError(
-                        f"{path}: there is no field {{{name}}}; known are {listed}"
+                        f"{path}: unknown field {{{name}}}; known are {listed}"
                         f"{suggestion(name, known)}{more}"
                     )
         try:
             self.format_command(fields)
         except (ValueError, OverflowError) as error:
-            raise ValueError(f"{path}: its fields cannot be written so: {error}") from None
-        if self.function or _fields(path, program := self.command[0]):
+            raise ValueError(f"{path}: a field cannot be formatted: {error}") from None
+        if self.function or _field_names(path, program := self.command[0]):
             return
         if shutil.which(folder / program if "/" in program else program, path=search) is None:
-            raise ValueError(f"{path}: there is no program {program!r} that can be run here")
+            raise ValueError(f"{path}: the program {program!r} was not found, or is not executable")
 
 
-def arms_of(value: Any) -> tuple[Arm, ...]:
-    """Return the arms that the tables ``[[arm]]`` describe; a grid of parameters makes several."""
+def parse_arms(value: Any) -> tuple[Arm, ...]:
+    """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
     arms = [arm for i, table in enumerate(value) for arm in _arms(f"arm[{i}]", table)]
@@ -101,92 +101,94 @@ def _arms(path: str, table: Any) -> list[Arm]:
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
-    command = _split(f"{path}.command", table["command"]) if "command" in table else ()
+    command = _split_command(f"{path}.command", table["command"]) if "command" in table else ()
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
     return [
-        Arm(_called(name, several, parameters), command, parameters, function)
-        for several, parameters in _settings(path, table)
+        Arm(_arm_name(name, several, parameters), command, parameters, function)
+        for several, parameters in _parameter_rows(path, table)
     ]
 
 
-def _called(name: str, several: bool, parameters: Mapping[str, Parameter]) -> str:
+def _arm_name(name: str, several: bool, parameters: Mapping[str, Parameter]) -> str:
     if not several:
         return name
     words = [name, *(f"{key}={value}" for key, value in parameters.items())]
     return check_line("names of arms", " ".join(words))
 
 
-def _settings(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str, Parameter]]]:
+def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str, Parameter]]]:
     """Return the parameters of each arm that a table makes, and whether it may make several."""
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
     if "grid" in table:
-        grid = _named(f"{path}.grid", table["grid"])
+        grid = _check_names(f"{path}.grid", table["grid"])
         for key, values in grid.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
                 raise TypeError(
                     f"{path}.grid.{key} must be a list of values, got {short_repr(values)}"
                 )
-        if (several := math.prod(map(len, grid.values()))) > _MOST_ARMS:
-            raise ValueError(f"{path}.grid must make at most {_MOST_ARMS:,} arms, got {several:,}")
+        if (several := math.prod(map(len, grid.values()))) > _MAX_ARMS:
+            raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {several:,}")
         rows = [dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values())]
-        return [(True, _plain(f"{path}.grid", row)) for row in rows]
+        return [(True, _check_values(f"{path}.grid", row)) for row in rows]
     given = table.get("parameters", {})
     if isinstance(given, Mapping):
-        return [(False, _plain(f"{path}.parameters", _named(f"{path}.parameters", given)))]
+        return [
+            (False, _check_values(f"{path}.parameters", _check_names(f"{path}.parameters", given)))
+        ]
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise TypeError(
             f"{path}.parameters must be a table or a list of them, got {short_repr(given)}"
         )
     return [
-        (True, _plain(where, _named(where, row)))
+        (True, _check_values(where, _check_names(where, row)))
         for where, row in ((f"{path}.parameters[{i}]", row) for i, row in enumerate(given))
     ]
 
 
-def _named(path: str, value: Any) -> dict[str, Any]:
+def _check_names(path: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not value:
         if value == {}:
             return {}
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
-        if not isinstance(name, str) or not name.isidentifier() or name in OF_THE_RUN:
+        if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
             raise ValueError(
-                f"{path}.{name} must be a name of letters that is not {', '.join(OF_THE_RUN)}"
+                f"{path}.{name} must be an identifier other than {', '.join(RUN_FIELDS)}"
             )
     return dict(value)
 
 
-def _plain(path: str, row: Mapping[str, Any]) -> dict[str, Parameter]:
+def _check_values(path: str, row: Mapping[str, Any]) -> dict[str, Parameter]:
     for name, value in row.items():
         if not isinstance(value, str | int | float):
-            raise TypeError(f"{path}.{name} must be a text or a number, got {short_repr(value)}")
+            raise TypeError(f"{path}.{name} must be a string or a number, got {short_repr(value)}")
         if isinstance(value, str) and "\0" in value:
-            raise ValueError(f"{path}.{name} must have no character 0, got {short_repr(value)}")
+            raise ValueError(f"{path}.{name} must have no NUL character, got {short_repr(value)}")
     return dict(row)
 
 
-def _split(path: str, value: Any) -> tuple[str, ...]:
+def _split_command(path: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         try:
             words = shlex.split(value)
         except ValueError as error:
-            raise ValueError(f"{path} must be words as in a shell: {error}") from None
+            raise ValueError(f"{path} must be quoted as in a shell: {error}") from None
     elif isinstance(value, Sequence) and all(isinstance(word, str) for word in value):
         words = list(value)
     else:
-        raise TypeError(f"{path} must be a text, or a list of texts, got {short_repr(value)}")
+        raise TypeError(f"{path} must be a string, or a list of strings, got {short_repr(value)}")
     if not words or not words[0]:
         raise ValueError(f"{path} must begin with a program, got {short_repr(value)}")
     for word in words:
         if "\0" in word:
-            raise ValueError(f"{path} must have no character 0, got {short_repr(value)}")
-        _fields(path, word)
+            raise ValueError(f"{path} must have no NUL character, got {short_repr(value)}")
+        _field_names(path, word)
     return tuple(words)
 
 
-def _fields(path: str, word: str) -> list[str]:
-    """Return the fields of a word; ``{{`` is a brace."""
+def _field_names(path: str, word: str) -> list[str]:
+    """Return the names of the fields of a word; ``{{`` is a literal brace."""
     try:
         parts = list(string.Formatter().parse(word))
     except ValueError as error:
@@ -199,7 +201,7 @@ def _fields(path: str, word: str) -> list[str]:
     return [name for _, name, _, _ in parts if name is not None]
 
 
-def _filled(word: str, fields: Mapping[str, Any]) -> str:
+def _fill(word: str, fields: Mapping[str, Any]) -> str:
     made = []
     for text, name, spec, _ in string.Formatter().parse(word):
         made.append(text)

@@ -1,4 +1,4 @@
-"""What seconds cost, and what giving up costs."""
+"""Cost model: what a second of run time costs, and what giving up costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ _AT_LEAST_0: Final = Range(ge=0)
 
 @dataclass(frozen=True)
 class CostModel:
-    """What a run costs, in the unit of the reward.
+    """Costs of a run, in the unit of the reward.
 
     Attributes
     ----------
     cost_per_second : float
-        What a second costs, of every run.
+        Cost of each second of a run.
     cost_of_giving_up : float
-        What a run costs that is given up, beyond its seconds.
+        Additional cost of a run that reaches its limit.
     preset : str
-        Its name, if it is a preset.
+        Name of the preset, or "".
     """
 
     cost_per_second: float
@@ -32,12 +32,12 @@ class CostModel:
     preset: str = ""
 
     @classmethod
-    def of(cls, value: Any, cutoff: float, span: float) -> "CostModel":
-        r"""Return what the entry ``objective`` says: a preset, or a table.
+    def from_entry(cls, value: Any, cutoff: float, span: float) -> "CostModel":
+        r"""Make a cost model of the entry ``objective``: a preset, or a table.
 
-        With ``"PAR10"`` a run at the full cut-off is worth, in cut-offs, :math:`9 - PAR_{10} / T`:
-        its time, or ten times the cut-off if it is not done. So a success is worth nine cut-offs
-        of time, and whoever gives up earlier has only spent less of it.
+        With ``"PAR10"`` the gain of a run at the full cut-off T is :math:`9 - PAR_{10} / T`
+        cut-offs, where PAR10 is its time, or 10 T without success. A success is worth nine
+        cut-offs of time; a run that is given up earlier has cost less time.
         """
         if isinstance(value, str):
             times = _PRESETS[check_choice("objective", value, _PRESETS)]
@@ -51,30 +51,30 @@ class CostModel:
         for entry in value:
             if entry not in _ENTRIES:
                 raise unknown_name_error(f"objective.{entry}", _ENTRIES)
-        second = check_number(
+        per_second = check_number(
             "objective.cost_per_second", value.get("cost_per_second", 0.0), _AT_LEAST_0
         )
-        if second * cutoff > span:
+        if per_second * cutoff > span:
             raise ValueError(
-                f"objective.cost_per_second must be at most {span / cutoff:g}: the largest limit "
-                f"would cost more than the best reward brings, got {second:g}"
+                f"objective.cost_per_second must be at most {span / cutoff:g}, or a run at the "
+                f"largest limit costs more than the best reward, got {per_second:g}"
             )
         giving_up = check_number(
             "objective.cost_of_giving_up", value.get("cost_of_giving_up", 0.0), _AT_LEAST_0
         )
-        return cls(second, giving_up)
+        return cls(per_second, giving_up)
 
     @property
     def cost(self) -> Power:
-        """What the seconds of a run cost."""
+        """Cost of a run as a function of its seconds."""
         return Power(slope=self.cost_per_second)
 
     def penalty(self, least: float) -> Power:
-        """Return what it costs to exceed a limit: its seconds, giving up, and the least reward."""
+        """Return the cost of exceeding a limit: its seconds, giving up, less the least reward."""
         return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least)
 
     def as_json(self) -> Any:
-        """Return it as the spec says it."""
+        """Return the entry ``objective`` of a spec."""
         return self.preset or {
             "cost_per_second": self.cost_per_second,
             "cost_of_giving_up": self.cost_of_giving_up,

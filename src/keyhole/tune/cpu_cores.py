@@ -1,4 +1,4 @@
-"""Cores for runs of their own, and who else works on them."""
+"""Find free CPU cores, assign them to workers, and measure other load on them."""
 
 import os
 from collections.abc import Sequence
@@ -7,31 +7,31 @@ from typing import Final
 
 _STAT: Final = Path("/proc/stat")
 _TOPOLOGY: Final = Path("/sys/devices/system/cpu")
-_BUSY: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal
+_BUSY_COLUMNS: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal
 
 
 def available_cores() -> list[int]:
-    """Return the cores that this process may use; none where nobody says.
+    """Return the logical cores that this process may use; none where the system does not say.
 
-    Of those that are one core with several threads, the first threads come first.
+    The first hardware thread of each physical core comes before second threads.
     """
     if not hasattr(os, "sched_getaffinity"):
         return []
-    found, places = sorted(os.sched_getaffinity(0)), dict[str, int]()
+    found, threads_seen = sorted(os.sched_getaffinity(0)), dict[str, int]()
     ranks = {}
     for core in found:
-        ranks[core] = places.get(siblings := _siblings(core), 0)
-        places[siblings] = ranks[core] + 1
+        ranks[core] = threads_seen.get(siblings := _siblings(core), 0)
+        threads_seen[siblings] = ranks[core] + 1
     return sorted(found, key=lambda core: (ranks[core], core))
 
 
 def physical_cores(cores: Sequence[int]) -> int:
-    """Return how many cores these are, if those that share one by threads count as one."""
+    """Return the number of physical cores of these logical cores."""
     return len({_siblings(core) for core in cores})
 
 
 def _siblings(core: int) -> str:
-    """Return which logical cores are threads of the same one; itself where nobody says."""
+    """Return the hardware threads of the same physical core, as the kernel lists them."""
     try:
         return (_TOPOLOGY / f"cpu{core}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:
@@ -39,7 +39,7 @@ def _siblings(core: int) -> str:
 
 
 def assign_cores(workers: int, each: int) -> list[tuple[int, ...] | None]:
-    """Return the cores of each worker: their own, as long as there are enough."""
+    """Return the cores of each worker; they are shared only if there are too few."""
     found = available_cores()
     if not found:
         return [None] * workers
@@ -50,7 +50,7 @@ def assign_cores(workers: int, each: int) -> list[tuple[int, ...] | None]:
 
 
 def core_load(cores: Sequence[int] | None) -> float | None:
-    """Return for how many seconds these cores have worked since the machine began, for anybody."""
+    """Return the busy seconds of these cores since the machine was booted, of all processes."""
     if not cores:
         return None
     try:
@@ -62,17 +62,17 @@ def core_load(cores: Sequence[int] | None) -> float | None:
     rows = [line.split() for line in lines if line.split(" ", 1)[0] in wanted]
     if len(rows) < len(wanted):
         return None
-    return sum(int(row[1:][k]) for row in rows for k in _BUSY) / ticks
+    return sum(int(row[1:][k]) for row in rows for k in _BUSY_COLUMNS) / ticks
 
 
 class LoadMonitor:
-    """What cores do for others while a run is on."""
+    """Measures the load of other processes on the cores of a run."""
 
     def __init__(self, cores: Sequence[int] | None) -> None:
         self._cores, self._before = cores, core_load(cores)
 
     def other_load(self, own: float) -> float:
-        """Return for how many seconds they worked for others than the run, which used `own`."""
+        """Return the CPU seconds of other processes, given `own` CPU seconds of the run."""
         now = core_load(self._cores)
         if now is None or self._before is None:
             return 0.0

@@ -1,4 +1,4 @@
-"""The seam: something that runs a command under a limit, here or elsewhere."""
+"""Executor interface: run a command under a limit, on this machine or on a cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class CommandOutcome(Protocol):
-    """How a run ended: see `keyhole.runner.CommandResult`."""
+    """The result of a run: see `keyhole.runner.CommandResult`."""
 
     @property
     def outcome(self) -> str:
@@ -14,15 +14,15 @@ class CommandOutcome(Protocol):
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Wall time in seconds."""
 
     @property
     def cpu(self) -> float:
-        """Seconds of processors, of all that it started."""
+        """CPU time in seconds, of all its processes."""
 
     @property
     def memory(self) -> int:
-        """The most bytes that it held at a time."""
+        """Peak memory in bytes, of all its processes."""
 
     @property
     def code(self) -> int | None:
@@ -34,23 +34,23 @@ class CommandOutcome(Protocol):
 
     @property
     def output(self) -> bytes:
-        """The first and the last of what it wrote."""
+        """The first and the last bytes of its output."""
 
     @property
     def reason(self) -> str:
-        """Why it ended so, in words."""
+        """Why it ended with this outcome."""
 
     @property
     def slept(self) -> bool:
-        """Whether the machine was asleep meanwhile."""
+        """Whether the machine was suspended during the run."""
 
 
 class Executor(Protocol):
-    """What runs commands for a tuner, one at a time: `keyhole.runner.Runner` does."""
+    """Runs commands for a tuner, one at a time, such as `keyhole.runner.Runner`."""
 
     @property
     def description(self) -> str:
-        """One sentence: what it can and cannot do."""
+        """One sentence on its guarantees."""
 
     def run(
         self,
@@ -63,14 +63,14 @@ class Executor(Protocol):
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
     ) -> CommandOutcome:
-        """Run a command; nothing that it started is left when this returns.
+        """Run a command; return when none of its processes is left.
 
-        `limit` is in seconds of a clock, `cpu` in those of processors.
+        `limit` is in seconds of wall time, `cpu` in seconds of CPU time.
         """
 
     def close(self) -> None:
-        """Let go of it; what still runs is ended."""
+        """Kill the current run, and release resources; called from another thread on Ctrl-C."""
 
 
 Executors = Callable[[], Executor]
-"""Makes one for each worker."""
+"""A factory that is called once per worker."""

@@ -1,4 +1,4 @@
-"""Figures of a tune: how many runs are done by when, and what every limit is worth."""
+"""Figures of a tune: survival curves, cactus plot, and gains by limit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,24 +15,24 @@ from keyhole.results.plot import finish_axes, line_style
 from keyhole.tune.survival import Survival
 from keyhole.tune.tune import Tune
 
-_STEPS: Final = 500
+_MAX_STEPS: Final = 500
 
 
 def survival_figure(tune: Tune) -> Figure:
-    """Return the share of runs that are not done by a time, by arm, with its intervals."""
+    """Return survival curves by arm with intervals: the share of runs without success by a time."""
     figure = blank()
     axes = figure.subplots()
     drawn = {}
     for number, (name, curve) in enumerate(_curves(tune)):
-        style = _line(number)
-        times, share, low, high = _steps(curve)
+        style = _line_without_markers(number)
+        times, share, low, high = _step_arrays(curve)
         (line,) = axes.step(times, share, where="post", **style)
         axes.fill_between(
             times, low, high, step="post", color=style["color"], alpha=0.12, linewidth=0
         )
         drawn[name] = line, float(share[-1])
-    _seconds(axes, "x", tune)
-    axes.set_ylabel("share not done")
+    _set_seconds_axis(axes, "x", tune)
+    axes.set_ylabel("share without success")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_ylim(0.0, 1.02)
     finish_axes(axes, drawn)
@@ -40,16 +40,18 @@ def survival_figure(tune: Tune) -> Figure:
 
 
 def cactus_figure(tune: Tune) -> Figure:
-    """Return within how many seconds how large a share of runs is done, by arm."""
+    """Return the cactus plot: seconds within which a share of the runs succeeds, by arm."""
     figure = blank()
     axes = figure.subplots()
     drawn = {}
     for number, (name, curve) in enumerate(_curves(tune)):
         done = np.concatenate([[0.0], 1.0 - curve.share])
         seconds = np.concatenate([curve.seconds[:1], curve.seconds])
-        (line,) = axes.step(done[: len(seconds)], seconds, where="pre", **_line(number))
+        (line,) = axes.step(
+            done[: len(seconds)], seconds, where="pre", **_line_without_markers(number)
+        )
         drawn[name] = line, float(done[-1])
-    _seconds(axes, "y", tune)
+    _set_seconds_axis(axes, "y", tune)
     axes.set_xlabel("share done")
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xlim(0.0, 1.0)
@@ -65,52 +67,52 @@ def gains_figure(tune: Tune) -> Figure:
     low, high = np.quantile(draws, (0.025, 0.975), axis=0)
     drawn = {}
     for number, arm in enumerate(tune.spec.arms):
-        told = tune.gains.told[number] > 0
-        if told.any():
+        has_runs = tune.gains.run_counts[number] > 0
+        if has_runs.any():
             style = line_style(number)
             mean = draws[:, number].mean(axis=0)
-            (line,) = axes.plot(limits[told], mean[told], **style)
+            (line,) = axes.plot(limits[has_runs], mean[has_runs], **style)
             axes.fill_between(
-                limits[told], low[number][told], high[number][told],
+                limits[has_runs], low[number][has_runs], high[number][has_runs],
                 color=style["color"], alpha=0.12, linewidth=0,
             )  # fmt: skip
-            drawn[arm.name] = line, float(mean[told].max())
+            drawn[arm.name] = line, float(mean[has_runs].max())
     best = tune.best()
     axes.plot(
         [best.limit], [best.gain.value], "o", markersize=12, fillstyle="none", color="#000000"
     )
-    _seconds(axes, "x", tune)
+    _set_seconds_axis(axes, "x", tune)
     axes.set_xlim(tune.spec.limits[0] * 0.9, tune.spec.limits[-1] * 1.1)
     axes.set_xlabel("limit (s)")
-    axes.set_ylabel("worth of a run")
+    axes.set_ylabel("gain of a run")
     finish_axes(axes, drawn)
     return figure
 
 
 def _curves(tune: Tune) -> list[tuple[str, Survival]]:
     return [
-        (arm.name, thin_curve(Survival.of(runs)))
+        (arm.name, thin_curve(Survival.from_runs(runs)))
         for arm in tune.spec.arms
-        if (runs := tune.of(arm.name))
+        if (runs := tune.runs_of(arm.name))
     ]
 
 
 def thin_curve(curve: Survival) -> Survival:
-    """Return a curve with no more steps than can be seen, the first and the last among them."""
+    """Return a curve with at most 500 steps, the first and the last included."""
     steps = len(curve.seconds)
-    if steps <= _STEPS:
+    if steps <= _MAX_STEPS:
         return curve
-    kept = np.unique(np.linspace(0, steps - 1, _STEPS).round().astype(np.int64))
+    kept = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
     names = ("seconds", "share", "low", "high")
     return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
 
 
-def _line(number: int) -> dict[str, Any]:
+def _line_without_markers(number: int) -> dict[str, Any]:
     return {key: value for key, value in line_style(number).items() if not key.startswith("marker")}
 
 
-def _steps(curve: Survival) -> Sequence[FloatArray]:
-    """Return times and shares with the beginning, where none is done, and the end."""
+def _step_arrays(curve: Survival) -> Sequence[FloatArray]:
+    """Return times, shares and interval ends, extended to time 0 and to the largest limit."""
     times = np.concatenate([[0.0], curve.seconds, [max(curve.watched, *curve.seconds, 0.0)]])
     ends = []
     for values in (curve.share, curve.low, curve.high):
@@ -119,15 +121,15 @@ def _steps(curve: Survival) -> Sequence[FloatArray]:
     return [times, *ends]
 
 
-class _Plain(LogFormatter):
-    """Names the ticks that Matplotlib would, without powers of ten."""
+class _PlainFormatter(LogFormatter):
+    """Formatter of the ticks that Matplotlib labels, without powers of ten."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:,.10g}" if super().__call__(x, pos) else ""
 
 
-def _seconds(axes: Axes, which: str, tune: Tune) -> None:
-    """Make an axis one of seconds, in their logarithm."""
+def _set_seconds_axis(axes: Axes, which: str, tune: Tune) -> None:
+    """Make an axis logarithmic, in seconds."""
     done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
     first = min([*done, tune.spec.limits[0]])
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
@@ -141,4 +143,4 @@ def _seconds(axes: Axes, which: str, tune: Tune) -> None:
         axes.set_ylim(first * 0.8, tune.spec.limits[-1] * 1.05)
         axes.set_ylabel("seconds")
     axis.set_major_formatter(plain)
-    axis.set_minor_formatter(_Plain())  # of which some are named on a short axis
+    axis.set_minor_formatter(_PlainFormatter())  # of which some are named on a short axis

@@ -1,4 +1,4 @@
-"""What the folder of a tune holds, and whether it is of this spec."""
+"""Layout of a tune folder, and a check that it belongs to a spec."""
 
 import json
 from collections.abc import Iterator
@@ -17,63 +17,63 @@ RUNS: Final = "runs.jsonl"
 STUDY: Final = "study.db"
 REPORT: Final = "report.html"
 NAME: Final = "tune"
-"""Of the study in its file."""
-_FREE: Final = ("name", "notes", "folder")
-"""What may differ when a tune goes on."""
+"""Name of the study in its database."""
+_MAY_DIFFER: Final = ("name", "notes", "folder")
+"""Entries of the spec that may change when a tune is resumed."""
 
 
 @contextmanager
 def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
-    """Hold the folder, which is made or holds a tune of the same spec.
+    """Create or open a tune folder, and lock it.
 
     Raises
     ------
     ValueError
-        If it holds something else, or another process is at work in it.
+        If it belongs to another spec, has other files, or another process is at work in it.
     """
     has_content(folder)  # a file in its place is refused
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
-        _see(folder, spec)
+        _check_spec(folder, spec)
         yield
 
 
-def _see(folder: Path, spec: Spec) -> None:
-    """See that what there is in the folder is a tune of this spec, and write the spec."""
+def _check_spec(folder: Path, spec: Spec) -> None:
+    """Check that the folder is new or belongs to this spec, and write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
-                f"out must be a new folder, or that of a tune; there are files in {folder}"
+                f"out must be a new folder or that of a tune, but {folder} has other files"
             )
         before, now = read_spec(folder).as_json(), json.loads(json.dumps(spec.as_json()))
         for entry in before:
-            if entry not in _FREE and before[entry] != now[entry]:
-                where, old, new = _difference(entry, before[entry], now[entry])
+            if entry not in _MAY_DIFFER and before[entry] != now[entry]:
+                where, old, new = _find_difference(entry, before[entry], now[entry])
                 raise ValueError(
-                    f"{folder} holds a tune of another spec: {where} was {short_repr(old)}, now is "
-                    f"{short_repr(new)}; choose another folder"
+                    f"{folder} belongs to a tune with another spec: {where} was {short_repr(old)}, "
+                    f"is now {short_repr(new)}; choose another folder"
                 )
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
 
-def _difference(path: str, old: Any, new: Any) -> tuple[str, Any, Any]:
-    """Return the first place in which two values differ, and what stands there."""
+def _find_difference(path: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    """Return the path of the first difference of two values, and the values there."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
-        return _difference(f"{path}.{key}", old[key], new[key])
+        return _find_difference(f"{path}.{key}", old[key], new[key])
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         at = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
-        return _difference(f"{path}[{at}]", old[at], new[at])
+        return _find_difference(f"{path}[{at}]", old[at], new[at])
     if isinstance(old, list) and isinstance(new, list):
         return f"the number of {path}", len(old), len(new)
     return path, old, new
 
 
 def read_spec(folder: Path) -> Spec:
-    """Return the spec of a tune that was begun."""
+    """Return the spec of a tune folder."""
     path = folder / SPEC
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} must be the folder of a tune, but has no {SPEC}")
+        raise FileNotFoundError(f"{folder} must be a tune folder, but has no {SPEC}")
     try:
         return Spec.from_json(json.loads(path.read_text("utf-8")))
     except (ValueError, KeyError, TypeError) as error:
@@ -81,15 +81,15 @@ def read_spec(folder: Path) -> Spec:
 
 
 def open_study(folder: Path, spec: Spec) -> Study:
-    """Return the study of a tune, made if need be."""
+    """Open the study of a tune, or create it."""
     path = folder / STUDY
     store = open_store(path)
     try:
-        begun = any(name == NAME for name, _ in store.studies())
+        exists = any(name == NAME for name, _ in store.studies())
     finally:
         store.close()
-    if begun:
-        return Study.open(path, NAME)  # with the policy that it was begun with
+    if exists:
+        return Study.open(path, NAME)  # with the policy that it was created with
     return Study.create(
         path,
         NAME,

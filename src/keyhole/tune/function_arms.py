@@ -11,7 +11,7 @@ from typing import Any, Final
 from keyhole.tune import function_process
 from keyhole.validate import short_repr
 
-TO_START: Final = 60.0
+LOAD_SECONDS: Final = 60.0
 """Seconds that Python and the function's module may take to load, beyond the limit."""
 
 

@@ -1,4 +1,4 @@
-"""Instances that commands are run on: names, files, or rows of a table, and their order."""
+"""Instances (names, files or rows of a table), and the order in which arms are run on them."""
 
 import csv
 import glob
@@ -12,23 +12,23 @@ from typing import Any, Final
 
 from keyhole.data.csv_rows import read_text
 from keyhole.spec_values import unknown_name_error
-from keyhole.tune.command import OF_THE_RUN
+from keyhole.tune.command import RUN_FIELDS
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import check_distinct, check_line, short_repr
 
-_SEEDS: Final = 2**31
+_SEED_RANGE: Final = 2**31
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One thing to run commands on.
+    """One input of the commands.
 
     Attributes
     ----------
     name : str
-        What stands for ``{instance}``.
+        Value of the field ``{instance}``.
     columns : mapping of str to str
-        Further fields, where instances are rows of a table.
+        Further fields, if instances are rows of a table.
     """
 
     name: str
@@ -36,20 +36,19 @@ class Instance:
 
 
 class InstanceOrder:
-    """The instance of each run: every arm has all of them once, in an order of its own, then again.
+    """The instance of each run: each arm has its own random permutation of all, then another one.
 
-    Without repeats an arm's mean is known better, and the sooner the fewer instances there are.
-    Arms have different orders: if all began with the same few, all that were run seldom would
-    look as good or bad as these are.
+    Sampling without replacement has a smaller variance. If all arms had the same order, arms with
+    few runs would share the same few instances, and look as good or bad as these are.
 
     Parameters
     ----------
     instances : sequence of Instance
-        All there are.
+        All instances.
     seed : int
-        Of the orders.
-    records : iterable of Record
-        The runs that an earlier process has finished.
+        Seed of the permutations.
+    records : iterable of TrialRecord
+        The runs of earlier calls.
 
     Examples
     --------
@@ -62,16 +61,16 @@ class InstanceOrder:
         self, instances: Sequence[Instance], seed: int, records: Iterable[TrialRecord] = ()
     ) -> None:
         self._seed, self._instances = seed, {one.name: one for one in instances}
-        self._runs: dict[str, Counter[str]] = defaultdict(lambda: Counter(self._none()))
+        self._runs: dict[str, Counter[str]] = defaultdict(lambda: Counter(self._zero_counts()))
         self._orders: dict[tuple[str, int], list[str]] = {}
         for record in records:
             self._runs[record.arm][record.instance] += 1
 
-    def _none(self) -> dict[str, int]:
+    def _zero_counts(self) -> dict[str, int]:
         return dict.fromkeys(self._instances, 0)
 
     def take(self, arm: str) -> Instance:
-        """Return what the arm is run on next."""
+        """Return the next instance of an arm."""
         runs = self._runs[arm]
         least = min(runs.values())
         name = next(name for name in self._order(arm, least) if runs[name] == least)
@@ -79,11 +78,11 @@ class InstanceOrder:
         return self._instances[name]
 
     def put_back(self, arm: str, instance: Instance) -> None:
-        """Have an instance run again: the run on it counts for nothing."""
+        """Return an instance to the order, since its run does not count."""
         self._runs[arm][instance.name] -= 1
 
     def _order(self, arm: str, time: int) -> list[str]:
-        """Return in which order an arm has all instances for the first, second, ... time."""
+        """Return the permutation of an arm for its first, second, ... pass."""
         if (arm, time) not in self._orders:
             names = list(self._instances)
             random.Random(f"{self._seed} {time} {arm}").shuffle(names)
@@ -93,28 +92,28 @@ class InstanceOrder:
 
 
 def command_seed(seed: int, round: int) -> int:
-    """Return the seed that a run's command is told, which follows from the run's number alone."""
-    return random.Random(f"{seed} {round}").randrange(_SEEDS)
+    """Return the value of the field ``{seed}``, a function of the number of the run."""
+    return random.Random(f"{seed} {round}").randrange(_SEED_RANGE)
 
 
-def instances_of(value: Any, folder: Path) -> tuple[Instance, ...]:
-    """Return the instances that an entry describes: a pattern of files, a list, or a table.
+def parse_instances(value: Any, folder: Path) -> tuple[Instance, ...]:
+    """Return the instances of an entry: a file pattern, a list of names, or a table.
 
-    Files are named from the folder of the spec. Without the entry there is one, without a name.
+    Files are relative to the folder of the spec. Without the entry there is one, named "-".
     """
     if value is None:
         return (Instance("-"),)
     if isinstance(value, str):
-        return _files(value, folder)
+        return _find_files(value, folder)
     if isinstance(value, Mapping):
         for entry in value:
             if entry != "csv":
                 raise unknown_name_error(f"instances.{entry}", ["csv"])
         if not isinstance(value.get("csv"), str):
             raise TypeError(f"instances.csv must be the name of a file, got {short_repr(value)}")
-        return _rows(folder / value["csv"])
+        return _read_table(folder / value["csv"])
     if isinstance(value, Sequence) and value:
-        return tuple(map(Instance, _different([check_line(f"instances[{i}]", v)
+        return tuple(map(Instance, _check_distinct_names([check_line(f"instances[{i}]", v)
                                               for i, v in enumerate(value)])))  # fmt: skip
     raise TypeError(
         "instances must be a pattern of files such as 'cnf/*.cnf', a list of names, or "
@@ -122,7 +121,7 @@ def instances_of(value: Any, folder: Path) -> tuple[Instance, ...]:
     )
 
 
-def _files(pattern: str, folder: Path) -> tuple[Instance, ...]:
+def _find_files(pattern: str, folder: Path) -> tuple[Instance, ...]:
     found = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
     found = [name for name in found if (folder / name).is_file()]
     if not found:
@@ -130,28 +129,31 @@ def _files(pattern: str, folder: Path) -> tuple[Instance, ...]:
     return tuple(Instance(check_line("instances", name)) for name in found)
 
 
-def _rows(path: Path) -> tuple[Instance, ...]:
-    rows = csv.reader(io.StringIO(_text(path), newline=""), skipinitialspace=True)
+def _read_table(path: Path) -> tuple[Instance, ...]:
+    rows = csv.reader(io.StringIO(_read_text(path), newline=""), skipinitialspace=True)
     try:
-        return _instances(path, rows)
+        return _parse_rows(path, rows)
     except csv.Error as error:
         raise ValueError(f"{path}, line {rows.line_num}: {error}") from None
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return read_text(path)
     except IsADirectoryError:
         raise ValueError(f"instances.csv must be a file, got the folder {path}") from None
 
 
-def _instances(path: Path, rows: Any) -> tuple[Instance, ...]:
+def _parse_rows(path: Path, rows: Any) -> tuple[Instance, ...]:
     header = [name.strip() for name in next(rows, [])]
     if "instance" not in header:
         raise ValueError(f"{path}: the header must have a column instance, got {header}")
     for name in check_distinct("columns", header):
-        if name != "instance" and (not name.isidentifier() or name in OF_THE_RUN):
-            raise ValueError(f"{path}: the column {name!r} must have a name of letters of its own")
+        if name != "instance" and (not name.isidentifier() or name in RUN_FIELDS):
+            raise ValueError(
+                f"{path}: the column {name!r} must be an identifier other than "
+                f"{', '.join(RUN_FIELDS)}"
+            )
     found = []
     for row in filter(None, rows):
         if len(row) != len(header):
@@ -161,14 +163,14 @@ def _instances(path: Path, rows: Any) -> tuple[Instance, ...]:
             )
         columns = dict(zip(header, map(str.strip, row), strict=True))
         if "\0" in "".join(row):
-            raise ValueError(f"{path}, line {rows.line_num}: the row must have no character 0")
+            raise ValueError(f"{path}, line {rows.line_num}: the row must have no NUL character")
         name = check_line(f"{path}, line {rows.line_num}: instance", columns.pop("instance"))
         found.append(Instance(name, columns))
     if not found:
         raise ValueError(f"instances must be at least one, got none in {path}")
-    _different([one.name for one in found])
+    _check_distinct_names([one.name for one in found])
     return tuple(found)
 
 
-def _different(names: Sequence[str]) -> Sequence[str]:
+def _check_distinct_names(names: Sequence[str]) -> Sequence[str]:
     return check_distinct("instances", names)

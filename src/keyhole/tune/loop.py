@@ -1,4 +1,4 @@
-"""One stay at work: ask for a command and a limit, run it, write down what came of it, tell."""
+"""Tuning loop: ask for a command and a limit, run it, record the outcome, tell the study."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from keyhole.tune.command import Arm
 from keyhole.tune.cpu_cores import LoadMonitor
 from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.folder import STUDY
-from keyhole.tune.function_arms import TO_START, function_command
+from keyhole.tune.function_arms import LOAD_SECONDS, function_command
 from keyhole.tune.function_process import MARK
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed
 from keyhole.tune.outcome import judge_outcome
@@ -21,16 +21,16 @@ from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.warnings import EarlyWarnings
 
-_LAPSES: Final = 5  # in a row, of one worker
-_KEPT: Final = 500  # characters of what a run wrote that failed
-_WAIT: Final = 0.05
-_ASLEEP: Final = 10.0  # times its limit: for runs that use none of their processor time
+_MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
+_KEPT_OUTPUT: Final = 500  # characters of the output of a failed run that are recorded
+_POLL_SECONDS: Final = 0.05
+_WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
-"""Told of every run that has ended."""
+"""Called with the record of every run that has ended."""
 
 
 class TuningLoop:
-    """One call of `run`: from where the last one ended to where this one does."""
+    """The trials of one call of `Tuner.run`, in one thread per worker."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class TuningLoop:
         self.spec, self.study, self.records = spec, study, records
         self._executors, self._progress = executors, progress
         self._arms = {arm.name: arm for arm in spec.arms}
-        self._watch = EarlyWarnings(spec)
+        self._warnings = EarlyWarnings(spec)
         self._order = InstanceOrder(spec.instances, spec.seed, records.by_id.values())
         self._lock, self._stop = Lock(), Event()
-        self._working: list[Executor] = []
+        self._executing: list[Executor] = []
         self._error: BaseException | None = None
         self._before = max((one.elapsed for one in records.all), default=0.0)
         self._began = time.monotonic()
@@ -55,30 +55,33 @@ class TuningLoop:
 
     @property
     def elapsed(self) -> float:
-        """For how long the tuner has been at work, all its stays together."""
+        """Seconds of work, including earlier calls of `Tuner.run`."""
         return self._before + time.monotonic() - self._began
 
     def catch_up(self) -> None:
-        """Tell what was written down and not told; hand out again what was asked and not run."""
-        open_ones = self.study.pending
-        self._compare({one.id for one in open_ones})
-        for decision in open_ones:
+        """Tell the study recorded outcomes that it lacks; expire other pending decisions."""
+        pending = self.study.pending
+        self._check_records({one.id for one in pending})
+        for decision in pending:
             if (record := self.records.by_id.get(decision.id)) is not None:
                 self.study.tell(decision.id, **record.to_feedback())
             else:
                 self.study.expire(decision.id)
 
-    def _compare(self, open_ones: set[str]) -> None:
-        """Refuse records that are not those of the study: a file was removed, cut, or put back."""
+    def _check_records(self, pending: set[str]) -> None:
+        """Refuse records that do not match the study: a file was removed, cut, or restored."""
         told = {
             row.decision for row in self.study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
         }
         recorded, path = set(self.records.by_id), self.records.path
         if lost := len(told - recorded):
-            raise ValueError(f"{path} lacks {lost:,} of the runs that the study was told of")
-        if unknown := len(recorded - told - open_ones):
             raise ValueError(
-                f"{path.with_name(STUDY)} knows nothing of {unknown:,} of the runs in {path.name}"
+                f"{path} lacks {lost:,} of the runs that the study has; restore it from a backup"
+            )
+        if unknown := len(recorded - told - pending):
+            raise ValueError(
+                f"{path.with_name(STUDY)} lacks {unknown:,} of the runs in {path.name}; restore it "
+                "from a backup"
             )
 
     def run(
@@ -87,75 +90,77 @@ class TuningLoop:
         budget: float | None,
         cores: Sequence[tuple[int, ...] | None],
     ) -> None:
-        """Run commands until runs or budget are spent; one thread for each entry of `cores`."""
+        """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
         self._left = None if runs is None else runs - len(self.records.by_id)
         self._budget = budget
-        threads = [Thread(target=self._work, args=(mine,), daemon=True) for mine in cores]
-        if self._is_over():
+        threads = [Thread(target=self._run_trials, args=(mine,), daemon=True) for mine in cores]
+        if self._is_finished():
             return
         for thread in threads:
             thread.start()
         try:
             for thread in threads:
                 while thread.is_alive():
-                    thread.join(_WAIT)
-        except BaseException:  # Ctrl-C: what runs is ended, and its decisions stay open
-            self._end()
+                    thread.join(_POLL_SECONDS)
+        except BaseException:  # Ctrl-C: commands are killed, their decisions stay pending
+            self._stop_all()
             for thread in threads:
                 thread.join()
             raise
         if self._error is not None:
             raise self._error
 
-    def _end(self) -> None:
+    def _stop_all(self) -> None:
         self._stop.set()
         with self._lock:
-            working = list(self._working)
-        for executor in working:
+            executing = list(self._executing)
+        for executor in executing:
             with suppress(Exception):
                 executor.close()
 
-    def _is_over(self) -> bool:
+    def _is_finished(self) -> bool:
         return (self._left is not None and self._left <= 0) or (
             self._budget is not None and self.elapsed >= self._budget
         )
 
     def _claim_trial(self) -> bool:
-        """Return whether one more run is to be begun, and count it."""
+        """Claim one more trial of those that are left; return False if none is."""
         with self._lock:
-            if self._stop.is_set() or self._is_over():
+            if self._stop.is_set() or self._is_finished():
                 return False
             if self._left is not None:
                 self._left -= 1
             return True
 
-    def _work(self, cores: tuple[int, ...] | None) -> None:
-        """Run one command after the other, on these cores."""
+    def _run_trials(self, cores: tuple[int, ...] | None) -> None:
+        """Run one trial after the other on these cores: the main function of a thread."""
         executor: Executor | None = None
         try:
             executor = self._executors()
             with self._lock:
-                self._working.append(executor)
+                self._executing.append(executor)
             while self._claim_trial():
                 self._run_trial(executor, cores)
-        except BaseException as error:  # all others end too, and `go` raises it
+        except BaseException as error:  # stops all threads; `run` raises it
             if not self._stop.is_set():
                 self._error = error
-                self._end()
+                self._stop_all()
         finally:
             if executor is not None:
                 with suppress(Exception):
                     executor.close()
 
     def _run_trial(self, executor: Executor, cores: tuple[int, ...] | None) -> None:
-        """Have one run that counts."""
-        for _ in range(_LAPSES):
+        """Run trials until one counts."""
+        for _ in range(_MAX_EXPIRED):
             decision = self._ask()
             with self._lock:
                 instance = self._order.take(decision.arm)
             record = self._execute(executor, decision, instance, cores)
             if self._stop.is_set() and not record.is_counted:
-                return  # ended by us: its decision stays open
+                return  # stopped by us: its decision stays pending
+            # The record is durable before the study is told: after a kill in between, `catch_up`
+            # tells the study. In the reverse order the record would be lost.
             with self._lock:
                 self.records.add(record)
                 if not record.is_counted:
@@ -167,24 +172,24 @@ class TuningLoop:
             with self._lock:
                 if self._progress is not None:
                     self._progress(record)
-                self._watch.observe(record)
+                self._warnings.observe(record)
             if record.is_counted:
                 return
-        raise RuntimeError(f"{_LAPSES} runs in a row counted for nothing: {record.reason}")
+        raise RuntimeError(f"{_MAX_EXPIRED} runs in a row did not count: {record.reason}")
 
     def _ask(self) -> Decision:
         while True:
             try:
                 return self.study.ask()
-            except PendingDecisionError:  # a policy that takes one decision at a time
-                if self._stop.wait(_WAIT):
+            except PendingDecisionError:  # the policy allows one pending decision
+                if self._stop.wait(_POLL_SECONDS):
                     raise
 
-    def _wall(self, arm: Arm, limit: float) -> float:
-        """Return the seconds of a clock after which a run is ended, whatever it is doing."""
+    def _wall_limit(self, arm: Arm, limit: float) -> float:
+        """Return the wall-time limit of a run, in seconds."""
         if self.spec.clock == "cpu":
-            return _ASLEEP * limit + 1.0
-        return limit + TO_START if arm.function else limit
+            return _WALL_FACTOR * limit + 1.0
+        return limit + LOAD_SECONDS if arm.function else limit
 
     def _execute(
         self,
@@ -193,21 +198,21 @@ class TuningLoop:
         instance: Instance,
         cores: tuple[int, ...] | None,
     ) -> TrialRecord:
-        """Run what a decision says on an instance."""
+        """Run the command of a decision on an instance, and return its record."""
         spec, arm, limit = self.spec, self._arms[decision.arm], decision.limit
         seed = command_seed(spec.seed, decision.round)
-        at, watched = time.time(), LoadMonitor(cores)
+        at, load = time.time(), LoadMonitor(cores)
         run = executor.run(
             command_fields(spec, arm, instance, seed, limit),
-            self._wall(arm, limit),
+            self._wall_limit(arm, limit),
             cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
             folder=spec.folder,
             environment={**os.environ, **spec.environment} if spec.environment else None,
             cores=cores,
         )
-        came = judge_outcome(spec, arm, limit, run)
-        failed = came.outcome not in ("ok", "out of time")
+        result = judge_outcome(spec, arm, limit, run)
+        failed = result.outcome not in ("ok", "out of time")
         return TrialRecord(
             id=decision.id,
             round=decision.round,
@@ -215,32 +220,32 @@ class TuningLoop:
             limit=limit,
             instance=instance.name,
             seed=seed,
-            outcome=came.outcome,
-            reward=came.reward,
-            seconds=came.seconds,
+            outcome=result.outcome,
+            reward=result.reward,
+            seconds=result.seconds,
             cpu=run.cpu,
             memory=run.memory,
             code=run.code,
             signal=run.signal,
-            reason=came.reason,
-            output=_end(run.output) if failed else "",
+            reason=result.reason,
+            output=_last_lines(run.output) if failed else "",
             at=at,
             elapsed=self.elapsed,
-            others=watched.other_load(run.cpu),
+            others=load.other_load(run.cpu),
         )
 
 
-def _end(output: bytes) -> str:
-    """Return the last lines of what a run wrote; the answer of a call is not its own."""
+def _last_lines(output: bytes) -> str:
+    """Return the last lines of an output, without the answer of a function process."""
     text = output.decode("utf-8", "replace").partition(f"\n{MARK}")[0]
-    if len(text) <= _KEPT:
+    if len(text) <= _KEPT_OUTPUT:
         return text
-    _, end, whole = text[-_KEPT:].partition("\n")
-    return whole if end and whole else text[-_KEPT:]
+    _, end, whole = text[-_KEPT_OUTPUT:].partition("\n")
+    return whole if end and whole else text[-_KEPT_OUTPUT:]
 
 
 def command_fields(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:
-    """Return the words of the command of a run."""
+    """Return the command line of a run as a list of words."""
     fields: dict[str, Any] = spec.fields(instance, seed, limit)
     if arm.function:
         return function_command(arm.function, {**fields, **arm.parameters})

@@ -1,4 +1,4 @@
-"""The report of a tune: one HTML file that needs nothing else."""
+"""Report of a tune: one self-contained HTML file."""
 
 import json
 import platform
@@ -40,7 +40,7 @@ _SPEC: Final = (
 
 @dataclass(frozen=True)
 class Recommended:
-    """What to run, for who reads no further."""
+    """Block with the recommended command."""
 
     sentence: str
     command: str
@@ -49,7 +49,7 @@ class Recommended:
 
 @dataclass(frozen=True)
 class Runs:
-    """All runs, to be filtered and sorted on the page."""
+    """Block with a table of all runs, which can be filtered and sorted."""
 
     caption: str
     head: tuple[str, ...]
@@ -65,7 +65,7 @@ def write_report(tune: Tune) -> Path:
         _gains(tune),
         _survival(tune),
         _cactus(tune),
-        Section("runs", "What became of every run", [_runs(tune)]),
+        Section("runs", "All runs", [_runs(tune)]),
         _spec(tune),
     ]
     best = tune.best()
@@ -84,60 +84,59 @@ def _sentence(text: str) -> str:
 
 def _arms(tune: Tune) -> Table:
     head, rows = arms_table(tune)
-    caption = f"What became of the runs of each arm, and the time that they took. {POOLED}"
+    caption = f"Runs of each arm by outcome, and their time. {POOLED}"
     return Table(caption, head, rows)
 
 
 def _gains(tune: Tune) -> Section:
     caption = (
-        f"{_unit(tune)} Mean and 95 % interval, given all runs; a circle is around the pair that "
-        "is recommended. Limits beyond those with which an arm was run are left out."
+        f"{_describe_unit(tune)} Mean and 95 % interval, given all runs; a circle marks the "
+        "recommended pair. Limits above the largest one that an arm was run with are left out."
     )
     limits = [f"{limit:g} s" for limit in tune.spec.limits]
-    told = tune.gains.told
+    run_counts = tune.gains.run_counts
     rows = [
-        [arm.name, *(f"{(p := tune.pair(i, k)).gain}\nn = {p.runs:,}" if told[i, k] else ""
-                     for k in range(len(limits)))]
+        [arm.name, *(f"{(pair := tune.estimate_pair(i, k)).gain}\nn = {pair.runs:,}"
+                     if run_counts[i, k] else "" for k in range(len(limits)))]
         for i, arm in enumerate(tune.spec.arms)
     ]  # fmt: skip
-    table = Table("Worth of a run, by arm and limit, and how many runs tell of it.",
+    table = Table("Gain of a run by arm and limit, and the number n of runs that inform it.",
                   ["arm", *limits], rows)  # fmt: skip
     drawn = figures.gains_figure(tune)
-    return _pictured(tune, "gains", "What every limit is worth", drawn, caption, table)
+    return _figure_section(tune, "gains", "Gain by limit", drawn, caption, table)
 
 
-def _unit(tune: Tune) -> str:
-    worth, success = tune.spec.objective, tune.spec.success
-    price = f"a second costs {worth.cost_per_second:.3g}"
-    if worth.cost_of_giving_up:
-        price += f", giving up {worth.cost_of_giving_up:g} more"
-    named = f" ({worth.preset})" if worth.preset else ""
-    return f"A success is worth up to {success.scale[1]:g}, {price}{named}."
+def _describe_unit(tune: Tune) -> str:
+    costs, success = tune.spec.objective, tune.spec.success
+    price = f"a second costs {costs.cost_per_second:.3g}"
+    if costs.cost_of_giving_up:
+        price += f", giving up {costs.cost_of_giving_up:g} more"
+    named = f" ({costs.preset})" if costs.preset else ""
+    return f"A success earns up to {success.scale[1]:g}, {price}{named}."
 
 
 def _survival(tune: Tune) -> Section:
     caption = (
-        "Share of runs that have not succeeded by a time (Kaplan and Meier), with pointwise 95 % "
-        "intervals (Greenwood). A run that was given up was watched until its limit; one that "
-        "failed never succeeds."
+        "Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % intervals "
+        "(Greenwood). A run that reached its limit is censored there; a failed run never succeeds."
     )
-    return _pictured(tune, "survival", "Run times", figures.survival_figure(tune), caption)
+    return _figure_section(tune, "survival", "Run times", figures.survival_figure(tune), caption)
 
 
 def _cactus(tune: Tune) -> Section:
     caption = (
-        "Within how many seconds a share of the runs is done, by arm: the same estimates, the "
-        "other way round. The further right and down, the better."
+        "Seconds within which a share of the runs succeeds, by arm: the inverse of the curves "
+        "above. Further right and further down is better."
     )
-    return _pictured(tune, "cactus", "Cactus plot", figures.cactus_figure(tune), caption)
+    return _figure_section(tune, "cactus", "Cactus plot", figures.cactus_figure(tune), caption)
 
 
-def _pictured(
+def _figure_section(
     tune: Tune, name: str, title: str, figure: Figure, caption: str, *more: Block
 ) -> Section:
-    """Return the section of a figure, which is also kept in files of that name."""
-    said = f"{tune.spec.name}: {title.lower()}"
-    picture = Picture.of(figure, tune.folder / name, title=said, caption=caption)
+    """Return a section with a figure, and save the figure in files of that name."""
+    heading = f"{tune.spec.name}: {title.lower()}"
+    picture = Picture.of(figure, tune.folder / name, title=heading, caption=caption)
     return Section(name, title, [picture, *more])
 
 
@@ -151,25 +150,26 @@ def _runs(tune: Tune) -> Runs:
         ]
         for run in sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
     ]  # fmt: skip
-    said = json.dumps(rows).replace("<", "\\u003c")
-    caption = "A click on a heading sorts; times are in UTC."
-    return Runs(caption, _HEAD, said, folder.RUNS)
+    # "<" is escaped: an output with "</script>" would end the script element.
+    data = json.dumps(rows).replace("<", "\\u003c")
+    caption = "Click on a heading to sort; times are in UTC."
+    return Runs(caption, _HEAD, data, folder.RUNS)
 
 
 def _spec(tune: Tune) -> Section:
-    said = tune.spec.as_json()
+    fields = tune.spec.as_json()
     names = [one.name for one in tune.spec.instances]
     shown = ", ".join(names[:5]) + (f", ... {len(names):,} in all" if len(names) > 5 else "")
     rows = [["instances", shown]]
-    rows += [[key, "not given" if said[key] is None else str(said[key])] for key in _SPEC]
+    rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
     rows.append(["versions", f"keyhole {version('keyhole')}; Python {platform.python_version()}; "
                              f"{platform.system()} {platform.machine()}"])  # fmt: skip
     arms = [[arm.name, command_line(tune, arm.name)] for arm in tune.spec.arms]
     return Section(
         "spec",
-        "What was tuned",
+        "Spec",
         [
-            Table("The commands.", ["arm", "command"], arms),
-            Table("All else.", ["entry", "value"], rows),
+            Table("Commands.", ["arm", "command"], arms),
+            Table("Other entries.", ["entry", "value"], rows),
         ],
     )

@@ -1,4 +1,4 @@
-"""What is to be tuned: a TOML file, checked."""
+"""Spec of a tune: read a TOML file and check its entries."""
 
 import re
 import tomllib
@@ -16,9 +16,9 @@ from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import LEAST_MEMORY
 from keyhole.spec_values import unknown_name_error
-from keyhole.tune.command import Arm, arms_of
+from keyhole.tune.command import Arm, parse_arms
 from keyhole.tune.cost import CostModel
-from keyhole.tune.instances import Instance, instances_of
+from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     Range,
@@ -32,7 +32,7 @@ from keyhole.validate import (
 )
 
 DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
-"""Who decides, unless a spec says otherwise."""
+"""Policy of a spec without the entry ``policy``."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
                    "memory", "cores", "clock", "environment", "policy")  # fmt: skip
@@ -45,38 +45,38 @@ _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
 
 @dataclass(frozen=True)
 class Spec:
-    """What is to be tuned.
+    """Spec of a tune: commands, limits, instances, and the objective.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the tune.
     arms : tuple of Arm
         The commands.
     limits : tuple of float
-        When to give up, in seconds, rising; the last is the full cut-off.
+        Time limits in seconds, increasing; the last is the full cut-off.
     instances : tuple of Instance
-        What the commands are run on.
-    success : Success
-        What counts as success.
-    objective : Worth
-        What seconds and giving up cost.
+        The inputs of the commands.
+    success : SuccessRule
+        When a run has succeeded.
+    objective : CostModel
+        Costs of seconds and of giving up.
     seed : int
-        Of the draws of instances, and of the policy.
+        Seed of the order of instances, and of the policy.
     memory : int, optional
-        How many bytes a run may hold.
+        Memory limit of a run in bytes.
     cores : int
-        How many cores a run gets.
+        Number of cores of a run.
     clock : {"wall", "cpu"}
-        What seconds are: of a clock, or of processors, of all that a run has started.
+        Whether limits are in wall time, or in CPU time of all processes of a run.
     environment : mapping
-        Further variables of the environment.
+        Variables that are added to the environment of a run.
     policy : Policy, optional
-        Who decides, of the room of resources; by default what does best by our measurements.
+        A policy of the setting `resource`; by default the best in our benchmarks.
     notes : str
-        What a reader of the report should know.
+        Text for the report.
     folder : Path
-        Where commands are run, and what paths are relative to.
+        Working directory of commands; relative paths start there.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Spec:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise FileNotFoundError(f"there is no file {path}") from None
+            raise FileNotFoundError(f"{path} does not exist") from None
         except RecursionError:
             raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
         except (OSError, UnicodeDecodeError) as error:
@@ -115,7 +115,7 @@ class Spec:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
-        """Make a spec of a dict of the same form; a ``function`` may be one itself."""
+        """Make a spec of a dict of the same form, where ``function`` may be a Python function."""
         for entry in table:
             if entry not in _ENTRIES:
                 raise unknown_name_error(entry, _ENTRIES)
@@ -123,22 +123,24 @@ class Spec:
             if entry not in table:
                 raise ValueError(f"{entry} must be given")
         folder = folder.resolve()
-        limits = _limits(table["limits"])
-        success = SuccessRule.of(table.get("success", {}))
+        limits = _parse_limits(table["limits"])
+        success = SuccessRule.from_table(table.get("success", {}))
         spec = cls(
             name=check_line("name", table.get("name", "tune")),
-            arms=arms_of(table["arm"]),
+            arms=parse_arms(table["arm"]),
             limits=limits,
-            instances=instances_of(table.get("instances"), folder),
+            instances=parse_instances(table.get("instances"), folder),
             success=success,
-            objective=CostModel.of(table.get("objective", "PAR2"), limits[-1], success.span),
+            objective=CostModel.from_entry(
+                table.get("objective", "PAR2"), limits[-1], success.span
+            ),
             seed=check_seed(table.get("seed", 0)),
-            memory=_memory(table.get("memory")),
+            memory=_parse_memory(table.get("memory")),
             cores=check_integer("cores", table.get("cores", 1), Range(ge=1)),
             clock=check_choice("clock", table.get("clock", "wall"), _CLOCKS),
-            environment=_environment(table.get("environment", {})),
-            policy=_policy(table.get("policy")),
-            notes=_text("notes", table.get("notes", "")),
+            environment=_check_environment(table.get("environment", {})),
+            policy=_parse_policy(table.get("policy")),
+            notes=_check_text("notes", table.get("notes", "")),
             folder=folder,
         )
         fields = spec.fields(spec.instances[0], 1, limits[0])
@@ -152,11 +154,11 @@ class Spec:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of the arms."""
+        """Names of the arms."""
         return tuple(arm.name for arm in self.arms)
 
     def facts(self) -> dict[str, Any]:
-        """Return what a policy is told beforehand, as `Study.create` takes it."""
+        """Return the quantities known to the policy, as arguments of `Study.create`."""
         least = self.success.least
         return {
             "limits": list(self.limits),
@@ -166,11 +168,11 @@ class Spec:
         }
 
     def fields(self, instance: Instance, seed: int, limit: float) -> dict[str, Any]:
-        """Return the fields of a run, but an arm's own."""
+        """Return the fields of a run, without the parameters of its arm."""
         return {"instance": instance.name, "seed": seed, "limit": limit, **instance.columns}
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that decides what a tune is, resolved: no file is needed to read it."""
+        """Return the spec as JSON data, with files resolved to lists of instances."""
         return {
             "name": self.name,
             "arms": [
@@ -198,48 +200,48 @@ class Spec:
         }
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Self:
-        """Return the spec that `as_json` said, now or before entries were renamed."""
-        if "worth" in said:
-            said = {**said, "objective": _objective_from_worth(said["worth"])}
-        success, limits = SuccessRule.of(said["success"]), tuple(said["limits"])
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the spec of the data of `as_json`, also of earlier versions."""
+        if "worth" in data:
+            data = {**data, "objective": _objective_from_worth(data["worth"])}
+        success, limits = SuccessRule.from_table(data["success"]), tuple(data["limits"])
         return cls(
-            name=said["name"],
-            arms=tuple(Arm(**{**arm, "command": tuple(arm["command"])}) for arm in said["arms"]),
+            name=data["name"],
+            arms=tuple(Arm(**{**arm, "command": tuple(arm["command"])}) for arm in data["arms"]),
             limits=limits,
-            instances=tuple(Instance(**one) for one in said["instances"]),
+            instances=tuple(Instance(**one) for one in data["instances"]),
             success=success,
-            objective=CostModel.of(said["objective"], limits[-1], success.span),
-            seed=said["seed"],
-            memory=said["memory"],
-            cores=said["cores"],
-            clock=said["clock"],
-            environment=said["environment"],
-            policy=_policy(said["policy"]),
-            notes=said["notes"],
-            folder=Path(said["folder"]),
+            objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
+            seed=data["seed"],
+            memory=data["memory"],
+            cores=data["cores"],
+            clock=data["clock"],
+            environment=data["environment"],
+            policy=_parse_policy(data["policy"]),
+            notes=data["notes"],
+            folder=Path(data["folder"]),
         )
 
 
 def _objective_from_worth(worth: Any) -> Any:
-    """Return what earlier versions wrote as ``worth``, with the names of today."""
+    """Return the entry ``worth`` of earlier versions as an ``objective``."""
     names = {"second": "cost_per_second", "giving_up": "cost_of_giving_up"}
     if not isinstance(worth, Mapping):
         return worth
     return {names.get(name, name): value for name, value in worth.items()}
 
 
-def _limits(value: Any) -> tuple[float, ...]:
+def _parse_limits(value: Any) -> tuple[float, ...]:
     if isinstance(value, Mapping):
-        value = _range(value)
+        value = _parse_range(value)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         value = [value]
     found = check_increasing("limits", check_vector("limits", value, Range(ge=_LEAST_LIMIT)))
     return tuple(found.tolist())
 
 
-def _range(table: Mapping[str, Any]) -> Any:
-    """Return limits from one to another, each as many times the one before."""
+def _parse_range(table: Mapping[str, Any]) -> Any:
+    """Return limits that increase geometrically from one to another."""
     wanted = ("from", "to", "count")
     for entry in table:
         if entry not in wanted:
@@ -255,31 +257,35 @@ def _range(table: Mapping[str, Any]) -> Any:
     return [low, *rounded, high]
 
 
-def _memory(value: Any) -> int | None:
+def _parse_memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
         unit = check_choice("memory: its unit", found[2], _BYTES)
         return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), LEAST_MEMORY)
     if isinstance(value, str):
-        raise ValueError(f"memory must be as '2 GiB', got {short_repr(value)}")
+        raise ValueError(
+            f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
+        )
     return None if value is None else check_integer("memory", value, LEAST_MEMORY)
 
 
-def _environment(value: Any) -> dict[str, str]:
+def _check_environment(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
-        raise TypeError(f"environment must be a table of texts, got {short_repr(value)}")
+        raise TypeError(f"environment must be a table of strings, got {short_repr(value)}")
     for name, text in value.items():
         if not name or "=" in name or "\0" in name + text:
-            raise ValueError(f"environment.{name} must have a name without =, and no character 0")
+            raise ValueError(
+                f"environment.{name} must have a name without '=', and no NUL character"
+            )
     return dict(value)
 
 
-def _text(name: str, value: Any) -> str:
+def _check_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {short_repr(value)}")
+        raise TypeError(f"{name} must be a string, got {short_repr(value)}")
     return value
 
 
-def _policy(value: Any) -> Policy | None:
+def _parse_policy(value: Any) -> Policy | None:
     if value is None or isinstance(value, Policy):
         return value
     table = {"name": value} if isinstance(value, str) else value
@@ -289,6 +295,6 @@ def _policy(value: Any) -> Policy | None:
     kind = known[check_choice("policy.name", table["name"], known)]
     if kind.needs:
         listed = ", ".join(kind.needs)
-        raise ValueError(f"policy.name must be of one that need not be told {listed}, which a tune "
+        raise ValueError(f"policy.name must be a policy that does not need {listed}, which a tune "
                          f"does not know, got {table['name']!r}")  # fmt: skip
     return kind.from_parameters({k: v for k, v in table.items() if k != "name"})

@@ -1,4 +1,4 @@
-"""What a run was worth: whether it succeeded, and its reward in the user's own unit."""
+"""Success rule: whether a run has succeeded, and its reward in the user's own unit."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class RunScore:
-    """What a run that ended by itself came to: a reward, or why there is none."""
+    """Score of a run that exited: a reward, or the reason why it failed."""
 
     reward: float | None
     reason: str = ""
@@ -24,18 +24,18 @@ class RunScore:
 
 @dataclass(frozen=True)
 class SuccessRule:
-    """What counts as success.
+    """Rule that decides whether a run has succeeded, and with which reward.
 
     Attributes
     ----------
     codes : tuple of int
-        Exit codes.
+        Exit codes of success.
     pattern : str
-        A regular expression that is found in the output, line by line; none if empty.
+        Regular expression that must match in the output (multi-line mode); "" for none.
     number : str
-        One with a group: the number that it finds last is the reward; none if empty.
+        Regular expression with a group, whose last match is the reward; "" for none.
     scale : tuple of float
-        The least and the largest reward; a success without a number is worth the largest.
+        The least and the largest reward; a success without a number earns the largest.
     """
 
     codes: tuple[int, ...] = (0,)
@@ -44,8 +44,8 @@ class SuccessRule:
     scale: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def of(cls, table: Any) -> "SuccessRule":
-        """Return what the table ``[success]`` says."""
+    def from_table(cls, table: Any) -> "SuccessRule":
+        """Make a rule of the table ``[success]`` of a spec."""
         if not isinstance(table, Mapping):
             raise TypeError(f"success must be a table, got {short_repr(table)}")
         for entry in table:
@@ -59,29 +59,29 @@ class SuccessRule:
         )
 
     def score_run(self, run: CommandOutcome) -> RunScore:
-        """Return what a run that ended by itself came to."""
+        """Return the score of a run that exited."""
         if run.signal is not None:
             return RunScore(None, f"ended by signal {run.signal}")
         if run.code not in self.codes:
             return RunScore(None, f"ended with code {run.code}")
-        text = _whole_lines(run.output).decode("utf-8", "replace")
+        text = _drop_cut_lines(run.output).decode("utf-8", "replace")
         if self.pattern and not re.search(self.pattern, text, re.MULTILINE):
             return RunScore(None, "the pattern was not found")
         if not self.number:
             return RunScore(self.scale[1])
-        return self._read(text)
+        return self._score_number(text)
 
-    def _read(self, text: str) -> RunScore:
+    def _score_number(self, text: str) -> RunScore:
         found = list(re.finditer(self.number, text, re.MULTILINE))
         if not found:
             return RunScore(None, "the number was not found")
-        said = (found[-1].group(1) or "").strip()
-        if not _NUMBER.fullmatch(said):
-            return RunScore(None, f"the number was {short_repr(said)}")
-        return self.within(float(said))
+        number = (found[-1].group(1) or "").strip()
+        if not _NUMBER.fullmatch(number):
+            return RunScore(None, f"the number was {short_repr(number)}")
+        return self.score_reward(float(number))
 
-    def within(self, reward: float) -> RunScore:
-        """Return a reward that lies on the scale; of another, that it does not."""
+    def score_reward(self, reward: float) -> RunScore:
+        """Return the score of a reward; one outside the scale is a failure."""
         low, high = self.scale
         if low <= reward <= high:
             return RunScore(reward)
@@ -89,16 +89,16 @@ class SuccessRule:
 
     @property
     def least(self) -> float:
-        """What a run without success earns: the least reward, or 0 if that is above."""
+        """Reward of a run without success: the least reward, at most 0."""
         return min(0.0, self.scale[0])
 
     @property
     def span(self) -> float:
-        """How much better the best reward is than that."""
+        """Difference of the largest reward and `least`."""
         return self.scale[1] - self.least
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a table."""
+        """Return the table ``[success]`` of a spec."""
         return {
             "codes": list(self.codes),
             "pattern": self.pattern,
@@ -107,8 +107,8 @@ class SuccessRule:
         }
 
 
-def _whole_lines(output: bytes) -> bytes:
-    """Return an output without what stands for its middle, and the two lines that are cut there."""
+def _drop_cut_lines(output: bytes) -> bytes:
+    """Return an output without its gap marker and the two lines that the gap has cut."""
     for gap in _GAP.finditer(output):
         if gap.start() == len(output) - gap.end():  # as much is kept before as after it
             first, last = output[: gap.start()], output[gap.end() :]

@@ -1,4 +1,4 @@
-"""What a tune has found, in words and tables."""
+"""Summary of a tune as text, tables and JSON."""
 
 import re
 import shlex
@@ -11,58 +11,57 @@ from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.tune import Tune
 from keyhole.tune.value_estimates import Interval
 
-_FIELD: Final = re.compile(
+_SAFE_WORD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
-)  # words of fields and what is safe
-_ENDS: Final = ("ok", "out of time", "failed", "out of memory")
-_NO_SUCCESS: Final = "no run has succeeded: nothing speaks for any command"
+)  # fields and characters that a shell does not interpret
+_OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
+_NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 
 
-def format_seconds(known: Interval) -> str:
+def format_seconds(interval: Interval) -> str:
     """Return seconds with their interval."""
-    return f"{known} s"
+    return f"{interval} s"
 
 
-def format_share(known: Interval) -> str:
-    """Return a share in per cent, with its interval."""
-    return f"{known.value:.0%} [{known.low:.0%}, {known.high:.0%}]"
+def format_share(interval: Interval) -> str:
+    """Return a share in percent, with its interval."""
+    return f"{interval.value:.0%} [{interval.low:.0%}, {interval.high:.0%}]"
 
 
 def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
-    """Return how many runs ended in which way."""
-    return {end: sum(run.outcome == end for run in runs) for end in _ENDS}
+    """Return the number of runs by outcome."""
+    return {outcome: sum(run.outcome == outcome for run in runs) for outcome in _OUTCOMES}
 
 
 def format_progress(tune: Tune) -> str:
-    """Return how far a tune has come."""
-    ended = ", ".join(f"{n:,} {end}" for end, n in count_outcomes(tune.runs).items() if n)
+    """Return name, number of runs, time, and number of runs by outcome."""
+    ended = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
     took = timedelta(seconds=round(tune.elapsed))
-    said = f"{tune.spec.name}: {len(tune.runs):,} runs in {took}" + (f"; {ended}" if ended else "")
+    text = f"{tune.spec.name}: {len(tune.runs):,} runs in {took}" + (f"; {ended}" if ended else "")
     if tune.expired:
-        said += f"; {len(tune.expired):,} counted for nothing and were done again"
-    return said
+        text += f"; {len(tune.expired):,} did not count and were repeated"
+    return text
 
 
 def format_recommendation(tune: Tune) -> list[str]:
-    """Return what to run, what it is worth, how sure that is, against what, and runs of arms.
+    """Return lines on the best pair: gain, probability, gain over the full cut-off, runs per arm.
 
-    Where no run has succeeded, a line that says so comes first.
+    If no run has succeeded, the first line says so.
     """
     best = tune.best()
     full = best.full
     against = (
-        f"against the full cut-off, {full.limit:g} s, with the best command: {best.more} more a "
-        f"run; that is perhaps {full.arm}, worth {full.gain} (from {_told(full.runs)})"
+        f"gain over the best command at the full cut-off, {full.limit:g} s: {best.gain_over_full} "
+        f"a run; that command is probably {full.arm}, gain {full.gain} "
+        f"(from {_count_runs(full.runs)})"
     )
-    if best.more.value < 0.0:
-        against += "; below 0 since another command, not known which, may well be better there"
+    if best.gain_over_full.value < 0.0:
+        against += "; below 0, since another command may be better there"
     if best.limit == full.limit:
-        against = (
-            "against the full cut-off: it looks best at that, and no earlier limit looks better"
-        )
-        if best.more.low < 0.0:
-            most = format_estimate(-best.more.low, -best.more.low)
-            against += f"; another command at it is better by at most {most} a run (95 %)"
+        against = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
+        if best.gain_over_full.low < 0.0:
+            most = format_estimate(-best.gain_over_full.low, -best.gain_over_full.low)
+            against += f"; another command is better there by at most {most} a run (95 %)"
     count = len(best.runs_of_arms)
     first = f"best: {best.arm} with {best.limit:g} s"
     if best.untried:
@@ -70,53 +69,54 @@ def format_recommendation(tune: Tune) -> list[str]:
     return [
         *([] if best.successes else [_NO_SUCCESS]),
         first,
-        f"worth: {best.gain} a run; {format_share(best.done)} succeed, "
-        f"{format_seconds(best.seconds)} a run (from {_told(best.runs)})",
-        f"probability that no other pair is better by more than 1 % of a success: {best.sure:.0%}; "
-        f"the best is better by at most {format_estimate(best.loss, best.loss)} (95 %)",
+        f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
+        f"{format_seconds(best.seconds)} a run (from {_count_runs(best.runs)})",
+        "probability that no other pair is better by more than 1 % of a success: "
+        f"{best.probability:.0%}; the best pair is better by at most "
+        f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
         against,
-        f"runs of an arm: {_spread(list(best.runs_of_arms.values()))}",
+        f"runs per arm: {_spread(list(best.runs_of_arms.values()))}",
     ]
 
 
 def _spread(runs: list[int]) -> str:
-    """Return how often arms were run: the least and the most."""
+    """Return the smallest and the largest number of runs of an arm."""
     return f"{min(runs):,} to {max(runs):,}, {len(runs):,} arms"
 
 
-def _told(runs: int) -> str:
+def _count_runs(runs: int) -> str:
     return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
 
 
 def command_line(tune: Tune, arm: str) -> str:
-    """Return the template of an arm's command, its own parameters filled in."""
+    """Return the command line of an arm for a shell, with its own parameters filled in."""
     found = next(one for one in tune.spec.arms if one.name == arm)
     if found.function:
         given = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
         return f"{found.function}({given})"
-    return " ".join(word if _FIELD.fullmatch(word) else shlex.quote(word)
+    return " ".join(word if _SAFE_WORD.fullmatch(word) else shlex.quote(word)
                     for word in found.template())  # fmt: skip
 
 
-POOLED: Final = "Gains of arms with few runs say mostly what is known of all arms together."
+POOLED: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
 def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows: what became of each arm's runs, and the time that they took."""
-    head = ["arm", "runs", *_ENDS, "seconds", "of all", "best limit", "gain with it"]
+    """Return head and rows of a table of arms: outcomes, seconds, and best limit."""
+    head = ["arm", "runs", *_OUTCOMES, "seconds", "of all", "best limit", "gain with it"]
     total = sum(run.seconds for run in tune.runs) or 1.0
     gains = tune.gains
     mean = gains.draws.mean(axis=0)
     rows = []
     for number, arm in enumerate(tune.spec.arms):
-        runs = tune.of(arm.name)
+        runs = tune.runs_of(arm.name)
         spent = sum(run.seconds for run in runs)
-        tried = gains.told[number] > 0
+        tried = gains.run_counts[number] > 0
         row = [arm.name, f"{len(runs):,}", *map(str, count_outcomes(runs).values())]
         row += [f"{spent:,.1f}", f"{spent / total:.0%}"]
         if tried.any():
             place = max((k for k in range(len(tried)) if tried[k]), key=lambda k: mean[number, k])
-            row += [f"{tune.spec.limits[place]:g} s", str(tune.pair(number, place).gain)]
+            row += [f"{tune.spec.limits[place]:g} s", str(tune.estimate_pair(number, place).gain)]
         else:
             row += ["", ""]
         rows.append(row)
@@ -124,14 +124,14 @@ def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
 
 
 def best_as_json(tune: Tune) -> dict[str, Any]:
-    """Return the recommendation for a program."""
+    """Return the recommendation as JSON data."""
     best = tune.best()
     found = next(one for one in tune.spec.arms if one.name == best.arm)
-    said = asdict(best) | {
+    data = asdict(best) | {
         "command": list(found.command),
         "parameters": dict(found.parameters),
         "template": found.template(),  # the command with its parameters
     }
     if found.function:
-        said["function"] = found.function
-    return said
+        data["function"] = found.function
+    return data

@@ -1,4 +1,4 @@
-"""How long runs take: what is known of runs that were given up, and what is not."""
+"""Kaplan-Meier estimate of run times from censored runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,23 +14,22 @@ _NORMAL: Final = 1.959964  # the 97.5 % quantile
 
 @dataclass(frozen=True)
 class Survival:
-    r"""The share of runs that are not done by a time: the estimate of Kaplan and Meier (1958).
+    r"""The share of runs without success by a time: the estimate of Kaplan and Meier (1958).
 
     .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
 
-    with :math:`d_j` the runs that succeeded after :math:`t_j` seconds and :math:`n_j` those that
-    were watched for so long. A run that was given up was watched until its limit; one that failed
-    would never have succeeded, and is known not to have until its own limit. Intervals are
-    Greenwood's, on the scale of :math:`\ln(-\ln S)`.
+    with :math:`d_j` runs that succeeded after :math:`t_j` seconds, of :math:`n_j` runs at risk. A
+    run that reached its limit is censored there, and so is a failed run, which would never have
+    succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
 
     Attributes
     ----------
     seconds : ndarray of float64
         The times at which some run succeeded, rising.
     share, low, high : ndarray of float64
-        The share not done right after each, with the ends of its 95 % interval.
+        The share without success right after each time, with the ends of its 95 % interval.
     watched : float
-        Until when any run was watched: nothing is known of what lies beyond.
+        The largest limit of any run: the estimate ends there.
     """
 
     seconds: FloatArray
@@ -40,8 +39,8 @@ class Survival:
     watched: float
 
     @classmethod
-    def of(cls, runs: Sequence[TrialRecord]) -> "Survival":
-        """Estimate it from the runs of an arm."""
+    def from_runs(cls, runs: Sequence[TrialRecord]) -> "Survival":
+        """Estimate the curve from the runs of an arm."""
         done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
         until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
         times, events = np.unique(until[done], return_counts=True)
@@ -51,7 +50,7 @@ class Survival:
             spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
             reach = _NORMAL * spread / -np.log(share)
             low, high = share ** np.exp(reach), share ** np.exp(-reach)
-        none = share <= 0.0  # where all are done, the formula says nothing
+        none = share <= 0.0  # once all have succeeded, the formula is undefined
         low, high = np.where(none, 0.0, low), np.where(none, np.nan, high)
         share, low, high = (np.asarray(end, np.float64) for end in (share, low, high))
         return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))

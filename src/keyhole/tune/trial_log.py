@@ -1,8 +1,8 @@
-"""What became of every run: a line of JSON each, durable before the study is told of it.
+"""Log of all trials: one line of JSON per run, durable before the study is told of it.
 
-A record is written under the id of its decision, and flushed, before the study hears what came of
-it. Whatever moment a process is killed at: a decision without a record is run again, one with a
-record that the study has not heard of is told from the record, and none is counted twice.
+A record has the id of its decision, and is flushed to disk before the study is told. After a kill
+at any moment, a decision without a record is run again, and a decision with a record that the study
+lacks is told from the record, so that no run counts twice.
 """
 
 import json
@@ -21,34 +21,34 @@ OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", EXPIRED)
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """What became of a run.
+    """Record of a run.
 
     Attributes
     ----------
     id : str
-        Of its decision.
+        Id of its decision, which makes telling idempotent.
     round : int
-        The decision's number.
+        Number of its decision.
     arm, limit, instance, seed
-        What was run, and until when.
+        Command, time limit, instance and seed of the run.
     outcome : str
-        ok, failed, out of time, out of memory; lapsed if it counts for nothing, and is done again.
+        ok, failed, out of time, out of memory; expired if it does not count and is repeated.
     reward : float or None
-        Of one that is ok.
+        Reward of a run that is ok.
     seconds, cpu, memory
-        What it used: time, seconds of processors, bytes.
+        Wall time (s), CPU time (s) and peak memory (bytes).
     code, signal : int or None
-        How it ended.
+        Exit code or signal.
     reason : str
-        Why, in words.
+        Why it ended with this outcome.
     output : str
-        The end of what it wrote, of one that failed.
+        End of the output of a failed run.
     at : float
-        When it began, in seconds since 1970.
+        Start, in seconds since 1970.
     elapsed : float
-        For how long the tuner had been at work when it ended, all its stays together.
+        Seconds of work of the tuner when it ended, including earlier calls.
     others : float
-        Seconds in which its cores worked for somebody else.
+        CPU seconds that its cores spent on other processes.
     """
 
     id: str
@@ -72,11 +72,11 @@ class TrialRecord:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the study is told of it."""
+        """Whether the run counts; an expired run does not."""
         return self.outcome != EXPIRED
 
     def to_feedback(self) -> dict[str, Any]:
-        """Return it in the words of the room."""
+        """Return the keyword arguments of `Study.tell`."""
         if self.outcome == "out of time":
             return {"exceeded": True}
         used = min(self.seconds, self.limit)
@@ -86,18 +86,18 @@ class TrialRecord:
 
 
 class TrialLog:
-    """The file of all records, which one process may add to."""
+    """Append-only file of all records; one process may write to it."""
 
     def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
-        self.all: list[TrialRecord] = list(read(path, arms)) if path.exists() else []
+        self.all: list[TrialRecord] = list(read_records(path, arms)) if path.exists() else []
         self.by_id = {one.id: one for one in self.all if one.is_counted}
         self._file = path.open("ab")
         flush_folder(path.parent)
-        self._cut()
+        self._drop_incomplete_line()
 
-    def _cut(self) -> None:
-        """Drop a line that a killed process had not written to its end."""
+    def _drop_incomplete_line(self) -> None:
+        """Truncate the last line if a killed process has written only a part of it."""
         data = self.path.read_bytes()
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
@@ -105,7 +105,7 @@ class TrialLog:
             self._file.seek(0, os.SEEK_END)
 
     def add(self, record: TrialRecord) -> None:
-        """Add a record, and return once it is durable."""
+        """Append a record; return when it is durable (fsync)."""
         self._file.write(json.dumps(asdict(record), allow_nan=False).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -114,40 +114,40 @@ class TrialLog:
             self.by_id[record.id] = record
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def __enter__(self) -> Self:
-        """Return it."""
+        """Return the log."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the log."""
         self.close()
 
 
-def read(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
-    """Yield the records of a file; not a last line that was not written to its end."""
+def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
+    """Yield the records of a file; an incomplete last line is left out."""
     lines, arms = path.read_bytes().split(b"\n"), frozenset(arms)
     for number, text in enumerate(lines[:-1], 1):
         try:
-            said = json.loads(text)
-            if said.get("outcome") == "lapsed":  # as earlier versions called it
-                said["outcome"] = EXPIRED
-            yield _checked(TrialRecord(**said), arms)
+            fields = json.loads(text)
+            if fields.get("outcome") == "lapsed":  # as earlier versions called it
+                fields["outcome"] = EXPIRED
+            yield _check_record(TrialRecord(**fields), arms)
         except (ValueError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}, line {number}, is no record of a run: {error}") from None
+            raise ValueError(f"{path}, line {number}, is not a record of a run: {error}") from None
 
 
-_KINDS: Final = get_type_hints(TrialRecord)
+_TYPES: Final = get_type_hints(TrialRecord)
 
 
-def _checked(record: TrialRecord, arms: Collection[str]) -> TrialRecord:
-    for name, kind in _KINDS.items():
+def _check_record(record: TrialRecord, arms: Collection[str]) -> TrialRecord:
+    for name, kind in _TYPES.items():
         value = getattr(record, name)
         if not isinstance(value, kind) and not (isinstance(0.0, kind) and type(value) is int):
             raise TypeError(f"{name} is {short_repr(value)}")
     check_choice("outcome", record.outcome, OUTCOMES)
     if record.arm not in arms:
-        raise ValueError(f"there is no arm {short_repr(record.arm)}")
+        raise ValueError(f"arm {short_repr(record.arm)} is not in the spec")
     return record

@@ -1,4 +1,4 @@
-"""A tuner: learns which command to run, and when to give up on it."""
+"""Tuner: start or resume a tune in a folder."""
 
 import warnings
 from pathlib import Path
@@ -22,8 +22,8 @@ from keyhole.validate import Range, check_integer, check_number, short_repr
 WORKERS: Final = Range(ge=1, le=1024)
 
 
-def local_executors() -> Executor:
-    """Return what runs commands on this machine."""
+def make_local_executor() -> Executor:
+    """Make a runner for this machine; warn if processes may outlive their run."""
     from keyhole.runner import Runner
 
     runner = Runner()
@@ -33,17 +33,17 @@ def local_executors() -> Executor:
 
 
 class Tuner:
-    """Learns which command to run, and when to give up on it.
+    """A tuner learns which command to run, and with which time limit.
 
     Parameters
     ----------
     spec : Spec
-        What is tuned.
+        The commands, limits and instances.
     out : str or Path
-        The folder of results: a new one, or one to go on with.
+        The folder of results: a new one, or the folder of a tune to resume.
     executors : callable, optional
-        Makes what runs the commands of a worker: see `keyhole.tune.executor`. By default processes
-        of this machine.
+        Makes the executor of each worker: see `keyhole.tune.executor`. By default a
+        `keyhole.runner.Runner`.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Tuner:
     """
 
     def __init__(
-        self, spec: Spec, out: str | Path, *, executors: Executors = local_executors
+        self, spec: Spec, out: str | Path, *, executors: Executors = make_local_executor
     ) -> None:
         if not isinstance(spec, Spec):
             raise TypeError(
@@ -78,24 +78,24 @@ class Tuner:
         on: str | Cluster = THREADS,
         progress: Progress | None = None,
     ) -> Tune:
-        """Go on until so many runs, or so many seconds, have been spent in all; return the tune.
+        """Run trials until the number of runs or the time budget is spent; return the tune.
 
-        Both count what earlier calls did. Ctrl-C, and the death of this process, end all commands;
-        the same call then goes on.
+        Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
+        call then resumes the tune.
 
         Parameters
         ----------
         runs : int, optional
-            How many runs.
+            How many runs, in all.
         budget : float, optional
-            How many seconds of this clock, while it was at work. No run is begun later.
+            Seconds of wall time while the tuner is at work, in all. No run starts later.
         workers : int, default 1
-            How many runs at a time, each on cores of its own if they are this machine's.
+            How many runs at a time; on this machine each has its own cores.
         on : str or Cluster, default "threads"
-            Where the commands are run: by this process, or on a cluster, as
-            `keyhole.clusters.connect` takes it.
+            Where the commands are run: on this machine, or on a cluster, as for
+            `keyhole.clusters.connect`.
         progress : callable, optional
-            Told of every run.
+            Called with the record of every run.
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
@@ -103,14 +103,14 @@ class Tuner:
         seconds = check_number("budget", budget, Range(gt=0)) if budget is not None else None
         check_integer("workers", workers, WORKERS)
         check_address(on, None)
-        if on != THREADS and self._executors is not local_executors:
-            raise ValueError("executors must be left out with `on`, which makes them")
+        if on != THREADS and self._executors is not make_local_executor:
+            raise ValueError("executors must be left out with `on`, which makes its own")
         if is_local(on) and (text := workers_warning(workers, self.spec.cores, available_cores())):
             warnings.warn(text, stacklevel=2)
         if is_in_function_process():
             raise RuntimeError(
-                "a tuner must not run where a function of a tune is called: what a script does "
-                "beyond defining it belongs under `if __name__ == '__main__':`"
+                "a tuner must not run in the process of a function arm, which imports the script: "
+                "put everything but definitions under `if __name__ == '__main__':`"
             )
         with (
             places.open_tune_folder(self.out, self.spec),
@@ -118,19 +118,19 @@ class Tuner:
             places.open_study(self.out, self.spec) as study,
             cluster_executors(on, workers, self.spec) as theirs,
         ):
-            stay = TuningLoop(self.spec, study, records, theirs or self._executors, progress)
-            stay.catch_up()
+            loop = TuningLoop(self.spec, study, records, theirs or self._executors, progress)
+            loop.catch_up()
             cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
-            stay.run(most, seconds, cores)
+            loop.run(most, seconds, cores)
         return Tune.load(self.out)
 
     def __repr__(self) -> str:
-        """Return what it tunes, and where."""
+        """Return name, number of arms and folder."""
         return f"Tuner({self.spec.name}: {len(self.spec.arms)} arms, {str(self.out)!r})"
 
 
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
-    """Return arm, limit and words of some runs, the arms in turn; nothing is run."""
+    """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     found, order = [], InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]
