@@ -17,6 +17,7 @@ from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.kernels import compile_cache, jit
 from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from tests.forks import ENOUGH, in_child
+from tests.processes import python
 
 pytestmark = [
     pytest.mark.skipif(not jit.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept"),
@@ -52,6 +53,8 @@ def distance(p, pulls, total):
 
 PROCESS = """
 import json
+import sys
+sys.dont_write_bytecode = True
 import keyhole.kernels.compile_cache as cache
 compiled, really = [], cache._compile
 def counting(owner, *rest):
@@ -76,14 +79,8 @@ class Workshop:
 
     def run(self):
         """Return what was compiled in a new process, and what the policy did there."""
-        done = subprocess.run(
-            [sys.executable, "-B", "-c", PROCESS],
-            cwd=self.folder,
-            env=os.environ | {"KEYHOLE_CACHE_DIR": str(self.cache)},
-            capture_output=True,
-            text=True,
-            timeout=ENOUGH,
-        )
+        env = os.environ | {"KEYHOLE_CACHE_DIR": str(self.cache)}
+        done = python("-c", PROCESS, cwd=self.folder, env=env)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
