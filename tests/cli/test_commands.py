@@ -335,9 +335,9 @@ class Stuck(IndexPolicy):
 
 HURRIED = """
 from keyhole.cli import main
-from keyhole.play import engine_simulator
+from keyhole.play import plan_executor
 
-engine_simulator._GRACE_SECONDS = 0.3
+plan_executor._GRACE_SECONDS = 0.3
 main()
 """
 

@@ -37,7 +37,7 @@ MINE = """
 import os
 import time
 
-from keyhole.play.plan import Plan
+from keyhole.play import cluster_jobs, jobs
 from keyhole.policy import FloatArray, parameter, float_array
 from keyhole.thresholding import Policy
 
@@ -67,8 +67,9 @@ def wait_before(play):
     return wait_and_play
 
 
-if "TESTS_HOLD" in os.environ and Plan.play.__name__ == "play":
-    Plan.play = wait_before(Plan.play)
+if "TESTS_HOLD" in os.environ and jobs.simulate_replications.__name__ != "wait_and_play":
+    for module in (jobs, cluster_jobs):
+        module.simulate_replications = wait_before(module.simulate_replications)
 """
 
 # Workers write down what they compile, each piece as one line.
@@ -260,7 +261,7 @@ def test_workers_of_another_version_are_refused_with_both_named(folder, keyhole,
     with dask_cluster(tmp_path / "old", OLD, workers=1) as there:
         code, said = keyhole("run", "small.toml", "--out", "old", "--on", there.on)
     assert code == 2, said
-    assert "has keyhole 0.0.9, and this client has keyhole 0.1.0: they must" in said
+    assert "has keyhole 0.0.9, and this client has keyhole 0.1.0: install" in said
 
 
 def test_a_scheduler_that_is_killed_ends_the_run_which_then_goes_on(

@@ -502,7 +502,7 @@ def test_what_a_class_declares_decides_whose_results_are_kept():
     def digest(policy):
         work = SimulatedWorkers(2)
         return plan_parts(
-            Plan.make(ARMS, {"x": policy}, horizon=9, checkpoints=None, seed=0, work=work)
+            Plan.make(ARMS, {"x": policy}, horizon=9, checkpoints=None, seed=0, workers=work)
         )[0]
 
     class Bold(UCB1):

@@ -7,7 +7,6 @@ import pytest
 import keyhole.experiment.forecast
 from keyhole.experiment import Spec
 from keyhole.experiment.forecast import forecast
-from keyhole.play.plan import Plan
 
 TEXT = """
 name = "grid"
@@ -114,13 +113,13 @@ def test_on_a_cluster_its_workers_measure(monkeypatch):
 
 
 def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):
-    def compile_one(self, label):
+    def compile_one(plan, label):
         now[0] += 3.0
-        (tmp_path / f"{len(type(self.policies[label]).__name__):064x}.code").touch()
+        (tmp_path / f"{len(type(plan.policies[label]).__name__):064x}.code").touch()
 
     now = [0.0]
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(Plan, "simulators", compile_one)
+    monkeypatch.setattr(keyhole.experiment.forecast, "make_simulators", compile_one)
     found = of(clock=lambda: now[0])
     assert (found.compiled, found.compiling) == (2, 6.0)
     assert found.seconds == pytest.approx(found.rounds, rel=1e-3)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+import keyhole.play.jobs
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.play.plan import Plan
 
 TABLE = {
     "name": "one",
@@ -24,13 +24,13 @@ def spec(**changes):
 @pytest.fixture
 def played(monkeypatch):
     """Return the labels, checkpoints and replications of all that is played."""
-    seen, play = [], Plan.play
+    seen, play = [], keyhole.play.jobs.simulate_replications
 
     def counted(self, label, part, **kwargs):
         seen.append((repr(self.policies[label]), self.checkpoints, len(part)))
         return play(self, label, part, **kwargs)
 
-    monkeypatch.setattr(Plan, "play", counted)
+    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", counted)
     return seen
 
 

@@ -10,13 +10,13 @@ import pytest
 import keyhole.clusters.connection
 import keyhole.experiment.runner
 import keyhole.files
+import keyhole.play.jobs
 from keyhole import simulate
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.run_folder import write_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.files import folder_lock, open_draft
-from keyhole.play.plan import Plan
 from keyhole.thresholding import LSA, Problem
 from tests.processes import Forked, python
 
@@ -48,7 +48,7 @@ def test_threads_and_blocks_leave_the_same_bytes(finished, text, tmp_path, small
 
 def test_a_finished_run_is_not_played_again(finished, text, monkeypatch):
     before = content(finished)
-    monkeypatch.setattr(Plan, "play", None)
+    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
     run(Spec.from_text(text), finished)
     assert content(finished) == before
 
@@ -57,7 +57,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     played = []
-    real = Plan.play
+    real = keyhole.play.jobs.simulate_replications
 
     def failing(self, label, part, **kwargs):
         played.append((label, part.start))
@@ -65,7 +65,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(Plan, "play", failing)
+    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", failing)
     with pytest.raises(KeyboardInterrupt):
         run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
@@ -302,7 +302,7 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 SCRIPT = """
 import sys, keyhole.play.jobs as jobs
 from keyhole.experiment import Spec, run
-jobs._FIRST_ROUNDS, jobs._SECONDS_HERE = 8 * 60, 0
+jobs._FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])
 run(spec, sys.argv[2])
 """

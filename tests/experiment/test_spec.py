@@ -340,7 +340,7 @@ def test_each_policy_may_have_its_own_workers():
     head = 'workers = 2\nduration = {distribution = "Exponential"}\n'
     own = 'label = "ours"\nworkers = 8\npending = "ignore"'
     spec = Spec.from_text(head + TEXT.replace('label = "ours"', own))
-    ours, other = (spec.plan.work[label] for label in ("ours", "Uniform()"))
+    ours, other = (spec.plan.workers[label] for label in ("ours", "Uniform()"))
     assert (ours.number, ours.pending, other.number, other.pending) == (8, "ignore", 2, None)
     assert repr(other.duration) == "Exponential(mean=1.0)"
     assert "clock" in spec.plan.metrics
@@ -349,7 +349,7 @@ def test_each_policy_may_have_its_own_workers():
 
 def test_without_workers_a_spec_is_what_it_was():
     spec = Spec.from_text(TEXT)
-    assert not spec.plan.work
+    assert not spec.plan.workers
     assert not {"workers", "duration", "pending"} & spec.table().keys()
 
 

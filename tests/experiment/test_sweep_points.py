@@ -125,7 +125,7 @@ def test_what_lies_deeper_can_be_varied():
     found = Spec.from_text(text + lines).points
     assert [p.spec.problem["means"][1] for p in found] == [0.3, 0.3, 0.4, 0.4]
     assert [p.spec.duration["mean"] for p in found] == [1.0, 2.0, 1.0, 2.0]
-    assert found[0].spec.plan.work["told"].number == 3
+    assert found[0].spec.plan.workers["told"].number == 3
 
 
 def test_a_table_and_what_it_leaves_out_vary_together():

@@ -43,7 +43,9 @@ def play(policy, **options):
 
 
 def test_a_kernel_that_leaves_its_arrays_is_found_on_request():
-    with pytest.raises(IndexError, match=r"a kernel of Beyond\(\) or of its world reads or writes"):
+    with pytest.raises(
+        IndexError, match=r"a kernel of Beyond\(\) or of its environment reads or writes"
+    ):
         play(Beyond(), checked=True)
 
 

@@ -7,11 +7,11 @@ import pytest
 
 import keyhole.clusters.connection
 import keyhole.papers.batch_reproduction
+import keyhole.play.jobs
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import html_page, spec
 from keyhole.papers import FILES, BatchReproduction, Entry, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
-from keyhole.play.plan import Plan
 from tests.html import check_page
 from tests.papers.conftest import make_once, write_plain
 
@@ -134,7 +134,7 @@ def test_nothing_is_left_but_results(made):
 
 
 def test_called_again_it_plays_nothing(made, few, plain_figures, monkeypatch):
-    monkeypatch.setattr(Plan, "play", None)
+    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
     again = reproduce_all(out=made.index.parent, threads=1)
     assert isinstance(again, BatchReproduction)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]

@@ -8,11 +8,11 @@ import pytest
 
 import keyhole.clusters.connection
 import keyhole.papers.reproduction
+import keyhole.play.jobs
 from keyhole import load_run
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import html_page, spec
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
-from keyhole.play.plan import Plan
 from tests.html import check_page
 from tests.papers.conftest import make_once, write_plain
 
@@ -81,7 +81,7 @@ def test_runs_can_be_read_back(done):
 
 def test_a_reproduction_cut_off_goes_on(load, plain_figures, tmp_path, monkeypatch):
     out, played = tmp_path / "out", []
-    real = Plan.play
+    real = keyhole.play.jobs.simulate_replications
 
     def failing(self, label, part, **kwargs):
         played.append(type(self.policies[label]).__name__)
@@ -89,7 +89,7 @@ def test_a_reproduction_cut_off_goes_on(load, plain_figures, tmp_path, monkeypat
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(Plan, "play", failing)
+    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", failing)
     with pytest.raises(KeyboardInterrupt):
         reproduce("tiny", out=out, threads=1)
     again = reproduce("tiny", out=out, threads=1)
@@ -98,7 +98,7 @@ def test_a_reproduction_cut_off_goes_on(load, plain_figures, tmp_path, monkeypat
 
 
 def test_done_twice_it_plays_once(done, load, plain_figures, monkeypatch):
-    monkeypatch.setattr(Plan, "play", None)
+    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
     assert reproduce("tiny", out=done.report.parent, threads=1).verdicts == done.verdicts
 
 
@@ -196,7 +196,7 @@ def make_small(patch):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """Return a small demo, and what its policies yielded."""
-    yielded, real = {}, Plan.play
+    yielded, real = {}, keyhole.play.jobs.simulate_replications
 
     def kept(self, label, part, **kwargs):
         return yielded.setdefault((self.horizon, label, part), real(self, label, part, **kwargs))
@@ -204,7 +204,7 @@ def shown(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
         patch.setattr(html_page, "write_figure", write_plain)
-        patch.setattr(Plan, "play", kept)
+        patch.setattr(keyhole.play.jobs, "simulate_replications", kept)
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1), yielded
 
 
@@ -229,7 +229,7 @@ def test_a_demo_of_other_code_is_replaced(shown, plain_figures, monkeypatch):
         played.append(label)
         return yielded[self.horizon, label, part]
 
-    monkeypatch.setattr(Plan, "play", counted)
+    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", counted)
     assert demo(folder, threads=1).verdicts == shown.verdicts
     assert not played
     monkeypatch.setattr(keyhole.papers.reproduction, "run_digest", lambda spec: "of other code")

@@ -154,7 +154,7 @@ def test_progress_speaks_of_all_jobs_together():
 
 def test_a_cluster_without_workers_is_waited_for_and_it_is_said(monkeypatch):
     cluster = Inline(0)
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_PATIENCE", 0.0)
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_TIMEOUT", 0.0)
     waits = iter([0, 0, 0, 2])
     monkeypatch.setattr(cluster, "capacity", lambda: next(waits, 2))
     with pytest.warns(UserWarning, match="inline has no worker; waiting for one") as said:
@@ -198,13 +198,13 @@ def task(**changes):
 
 def test_another_version_is_refused_with_both_named():
     assert task()[1] > 0
-    with pytest.raises(ValueError, match=r"has numba .+, and this client has numba 0.1: they must"):
+    with pytest.raises(ValueError, match=r"has numba .+, and this client has numba 0.1: install"):
         task(wanted=package_versions() | {"numba": "0.1"})
 
 
 def test_a_block_that_nobody_waits_for_ends(monkeypatch):
     monkeypatch.setattr(keyhole.play.cluster_jobs, "make_wanted_check", lambda: lambda: False)
-    with pytest.raises(RuntimeError, match="nobody waits for this block any more"):
+    with pytest.raises(RuntimeError, match="the client does not wait for this block any more"):
         task()
 
 
@@ -214,7 +214,7 @@ def test_other_code_is_refused():
 
 
 def test_bytes_that_changed_on_the_way_are_refused():
-    with pytest.raises(ValueError, match="did not arrive as it was sent: its digest differs"):
+    with pytest.raises(ValueError, match="was damaged on its way: its digest differs"):
         task(key="0" * 64)
 
 
@@ -255,11 +255,11 @@ def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
 
 
 def test_a_cluster_is_woken_once_it_has_workers_and_given_up_without(monkeypatch):
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_WAIT", 0.0)
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_POLL_SECONDS", 0.0)
     cluster, sizes = Inline(), iter([0, 0, 3])
     cluster.capacity = lambda: next(sizes)
     assert warm_up_workers(cluster) == cluster.most == 3
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_PATIENCE", 0.0)
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_TIMEOUT", 0.0)
     with pytest.raises(ClusterLostError, match="inline has no worker; try again when it has one"):
         warm_up_workers(Inline(0))
 

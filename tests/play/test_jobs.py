@@ -81,11 +81,11 @@ def test_a_block_is_no_larger_than_a_message(monkeypatch):
 
 def test_progress_is_that_of_all_blocks(monkeypatch):
     monkeypatch.setattr(keyhole.play.jobs, "_FIRST_ROUNDS", 1000)
-    monkeypatch.setattr(keyhole.play.jobs, "_SECONDS_HERE", 0.0)
+    monkeypatch.setattr(keyhole.play.jobs, "_BLOCK_SECONDS", 0.0)
     told, kept = [], []
 
-    def keep(job, block, data):
-        kept.append((block.first, block.stop))
+    def keep(job, part, values):
+        kept.append((part.start, part.stop))
 
     run_locally(job(20, left=[range(4, 20)]), keep, 1, lambda *said: told.append(said))
     assert kept == [(4, 12), *((first, first + 1) for first in range(12, 20))]

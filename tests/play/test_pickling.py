@@ -47,6 +47,7 @@ FILES = {
         import helpers
         from keyhole.play.block import plan_digest
         from keyhole.play.plan import Plan
+        from keyhole.play.plan_executor import simulate_replications
         from keyhole.play.pickling import pickle_plan
         from keyhole.policy import float_array
         from keyhole.thresholding import Policy, Problem
@@ -70,7 +71,8 @@ FILES = {
             plan = Plan.make(problem, [Turns()], horizon=60, checkpoints=[60], seed=3)
             with open(sys.argv[1], "wb") as file:
                 file.write(pickle_plan(plan))
-            print(plan_digest(plan), plan.play("Turns()", range(8), threads=1).sum())
+            values = simulate_replications(plan, "Turns()", range(8), threads=1)
+            print(plan_digest(plan), values.sum())
         """,
 }
 AWAY = """
@@ -78,9 +80,10 @@ import statistics
 import sys
 from keyhole.play.block import plan_digest
 from keyhole.play.pickling import unpickle_plan
+from keyhole.play.plan_executor import simulate_replications
 
 plan = unpickle_plan(open(sys.argv[1], "rb").read())
-print(plan_digest(plan), plan.play("Turns()", range(8), threads=1).sum())
+print(plan_digest(plan), simulate_replications(plan, "Turns()", range(8), threads=1).sum())
 assert statistics.mean([1, 3]) == 2
 assert not {"helpers", "constants", "fast", "gear", "gear.more"} & set(sys.modules)
 """

@@ -13,9 +13,9 @@ import pytest
 
 from keyhole import simulate
 from keyhole.drivers import engine
-from keyhole.play.engine_simulator import split_replications
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.play.learner import learner_for
+from keyhole.play.plan_executor import split_replications
 from keyhole.policy import parameter, uniform
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.busy import wait_until_busy
@@ -188,7 +188,7 @@ class Unlucky(Policy):
     [(0, "IndexError: bad luck"), (1, "OwnError: ('bad', 3)"), (2, "AssertionError")],
 )
 def test_what_a_kernel_raises_is_said_with_whose_it_is(which, raised):
-    words = f"a kernel of Unlucky(which={which}) or of its world raised {raised}"
+    words = f"a kernel of Unlucky(which={which}) or of its environment raised {raised}"
     with pytest.raises(ValueError, match=f"^{re.escape(words)}$") as caught:
         simulate(PROBLEM, [Unlucky(which=which)], horizon=10, replications=9)
     assert type(caught.value.__cause__).__name__ == raised.partition(":")[0]
@@ -360,7 +360,7 @@ LOOPING = """
 import sys
 import threading
 
-import keyhole.play.engine_simulator
+import keyhole.play.plan_executor
 from keyhole import simulate
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -378,7 +378,7 @@ def told(thread, timeout=None):
     join(thread, timeout)
 
 threading.Thread.join = told
-keyhole.play.engine_simulator._GRACE_SECONDS = float(sys.argv[1])
+keyhole.play.plan_executor._GRACE_SECONDS = float(sys.argv[1])
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 simulate(problem, [Stuck()], horizon=2, replications=1)
 print("ready", flush=True)
@@ -405,7 +405,7 @@ def test_ctrl_c_ends_a_process_whose_kernel_never_returns(presses, grace):
         finally:
             process.kill()
     assert process.returncode == -signal.SIGINT
-    assert "a kernel of Stuck() does not return: its thread is left behind" in errors
+    assert "a kernel of Stuck() does not return: its thread is abandoned" in errors
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
 
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import keyhole.play.speed
 from keyhole.play.plan import Plan
 from keyhole.play.speed import measure_seconds_per_round
 from keyhole.thresholding import LSA, Problem
@@ -36,7 +37,7 @@ def slow(monkeypatch):
         def measured(self, spent, horizon, seconds, **options):
             plan = plan_of(horizon)
 
-            def play(_, label, part, *, threads, report):
+            def play(plan, label, part, *, threads, report):
                 self.calls += ((len(part), threads),)
                 together = min(len(part), 8 * threads)
                 for group in range(len(part) // together):
@@ -46,8 +47,8 @@ def slow(monkeypatch):
                         done = group * together * horizon + together * horizon * step // 100
                         report(label, done, len(part) * horizon)
 
-            monkeypatch.setattr(Plan, "play", play)
-            monkeypatch.setattr(Plan, "simulators", lambda *_: [])
+            monkeypatch.setattr(keyhole.play.speed, "simulate_replications", play)
+            monkeypatch.setattr(keyhole.play.speed, "make_simulators", lambda *_: [])
             options = {"replications": 10**6} | options
             return measure_seconds_per_round(plan, "it", seconds, clock=self.clock, **options)
 
@@ -93,7 +94,7 @@ def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
             slow.now += 1.0
             report("it", 0, 100)
 
-    monkeypatch.setattr(Plan, "play", play)
+    monkeypatch.setattr(keyhole.play.speed, "simulate_replications", play)
     assert (
         measure_seconds_per_round(plan_of(100), "it", 0.1, replications=8, clock=slow.clock)
         == math.inf
@@ -103,7 +104,7 @@ def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
 
 STUCK = """
 import keyhole.play.speed
-import keyhole.play.engine_simulator
+import keyhole.play.plan_executor
 from keyhole.play.plan import Plan
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -114,8 +115,8 @@ class Stuck(IndexPolicy):
             n += 1.0
         return n
 
-keyhole.play.speed._IN_VAIN = 0.2
-keyhole.play.engine_simulator._GRACE_SECONDS = 0.2
+keyhole.play.speed._STUCK_SECONDS = 0.2
+keyhole.play.plan_executor._GRACE_SECONDS = 0.2
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 plan = Plan.make(problem, {"it": Stuck()}, horizon=50, checkpoints=None, seed=1)
 print(keyhole.play.speed.measure_seconds_per_round(plan, "it", 0.1, replications=8, threads=2))
@@ -131,7 +132,7 @@ def test_a_process_ends_although_the_kernel_that_it_measured_never_does():
         timeout=90,
     )
     assert (done.returncode, done.stdout) == (0, "inf\n")
-    assert "a kernel of Stuck() does not return: its thread is left behind" in done.stderr
+    assert "a kernel of Stuck() does not return: its thread is abandoned" in done.stderr
 
 
 def test_few_replications_are_played_in_the_groups_that_they_will_be(slow):

@@ -15,7 +15,7 @@ from keyhole.experiment.small_multiples import title_of
 from keyhole.experiment.sweep_report import grid_summary
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.play.cluster_jobs import warm_up_workers
-from keyhole.play.progress import step
+from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves
 
 _SHOWN_POINTS: Final = 12
@@ -33,7 +33,7 @@ def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
         _print_points(grid)
     else:
         _print_means(result.curves)
-    step("drawing the report")
+    print_step("drawing the report")
     typer.echo(f"report: {report_of(result, grid=grid)}")
 
 

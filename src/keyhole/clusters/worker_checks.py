@@ -1,4 +1,4 @@
-"""What a task asks where it runs."""
+"""Checks that a task makes on its cluster worker."""
 
 import socket
 import sys
@@ -9,19 +9,19 @@ _ENDING: Final = ("closing", "closed", "failed")
 
 
 def check_versions(there: Mapping[str, str], here: Mapping[str, str]) -> None:
-    """Refuse a worker that has something in another version than its client, by name."""
+    """Refuse a worker whose versions, by name, differ from those of its client."""
     for name, version in there.items():
         if here.get(name) != version:
             raise ValueError(
                 f"the worker on {socket.gethostname()} has {name} {version}, and this client has "
-                f"{name} {here.get(name)}: they must have the same"
+                f"{name} {here.get(name)}: install the same version on both"
             )
 
 
 def make_wanted_check() -> Callable[[], bool]:
-    """Return what says whether anybody still wants the task that this thread runs.
+    """Return a function that says whether the client still wants the task of this thread.
 
-    Dask ends no task that has begun, and forgets it when its client is gone; Ray ends it.
+    Dask cannot end a task that has begun, and forgets it when its client is gone; Ray ends it.
     """
     try:
         worker = sys.modules["distributed"].get_worker()

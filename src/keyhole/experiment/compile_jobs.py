@@ -38,9 +38,9 @@ def spec_jobs(spec: Spec, *, learners: bool = True) -> list[Job]:
 def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[Job]:
     kinds = dict.fromkeys(type(policy) for policy in plan.policies.values())
     worlds = [plan.problem.environment]
-    if plan.work:
+    if plan.workers:
         return [
-            _with_workers(type(policy), worlds[0], plan.work[label])
+            _with_workers(type(policy), worlds[0], plan.workers[label])
             for label, policy in plan.policies.items()
         ]
     return [job for kind in kinds for job in _jobs(kind, worlds, learners=learners)]

@@ -20,6 +20,7 @@ from keyhole.kernels.cache_files import cached_files
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
+from keyhole.play.plan_executor import make_simulators
 from keyhole.play.speed import measure_seconds_per_round
 
 _SPAN: Final = 1.0
@@ -106,7 +107,7 @@ class _Unit:
     @property
     def kind(self) -> tuple[Any, ...]:
         """What is compiled together, and about as fast."""
-        policy, work = self.plan.policies[self.label], self.plan.work.get(self.label)
+        policy, work = self.plan.policies[self.label], self.plan.workers.get(self.label)
         how = (work.number, work.pending_mode(policy), repr(work.duration)) if work else ()
         return type(policy).__name__, self.plan.problem.environment.__qualname__, *how
 
@@ -140,7 +141,7 @@ def forecast(
     began, known = clock(), {path for path, _ in cached_files()}
     kinds = _kinds(jobs)
     for units in kinds if cluster is None else ():
-        units[0].alone().simulators(units[0].label)
+        make_simulators(units[0].alone(), units[0].label)
     compiled = len({path for path, _ in cached_files()} - known)
     compiling = clock() - began
     chosen = [_spread(units, _SAMPLES // len(kinds)) for units in kinds]

@@ -78,16 +78,20 @@ class ResultCache:
                     jobs[key] = label, self._job(key, spec.replications)
         names = {job: key for key, (_, job) in jobs.items()}
 
-        def keep(job: Job, block: Block, data: bytes) -> None:
+        def store(job: Job, block: Block, data: bytes) -> None:
             write_block(self.folder, names[job], block, data)
 
+        def encode(job: Job, part: range, values: FloatArray) -> None:
+            block = job.block(part)
+            store(job, block, block.to_bytes(values))
+
         if cluster is not None:
-            run_on_cluster(cluster, list(names), keep, report)
+            run_on_cluster(cluster, list(names), store, report)
         else:
-            tell = report and len(specs) > 1 and _Overall(report, names)
+            total = report and len(specs) > 1 and _TotalProgress(report, names)
             for label, job in jobs.values():
-                told = partial(tell, job) if tell else report and partial(_told, report, label)
-                run_locally(job, keep, threads, told or None)
+                own = partial(total, job) if total else report and partial(_relabel, report, label)
+                run_locally(job, encode, threads, own or None)
         self._filled |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
@@ -123,8 +127,8 @@ class ResultCache:
         return values[rows][:, columns]
 
 
-class _Overall:
-    """Tells of several jobs as of one."""
+class _TotalProgress:
+    """Reports the progress of several jobs as that of one."""
 
     def __init__(self, report: Report, jobs: Collection[Job]) -> None:
         self._report = report
@@ -133,19 +137,19 @@ class _Overall:
         self._done = {job: job.rounds * job.replications - job.rounds_left for job in jobs}
 
     def __call__(self, job: Job, _label: str, played: int, _total: int) -> None:
-        """Tell how far all are, now that one is so far."""
+        """Report the rounds of all jobs, given those of one."""
         self._done[job] = played
         self._report(self._name, sum(self._done.values()), self._total)
 
 
-def _told(report: Report, label: str, _: str, played: int, total: int) -> None:
-    """Tell of a policy by the label that its experiment gives it."""
+def _relabel(report: Report, label: str, _: str, played: int, total: int) -> None:
+    """Report the progress of a policy under the label that its experiment gives it."""
     report(label, played, total)
 
 
 def _alone(plan: Plan, label: str) -> Plan:
-    work = {_LABEL: plan.work[label]} if plan.work else {}
-    return replace(plan, policies={_LABEL: plan.policies[label]}, work=work)
+    workers = {_LABEL: plan.workers[label]} if plan.workers else {}
+    return replace(plan, policies={_LABEL: plan.policies[label]}, workers=workers)
 
 
 def _key(alone: Plan, replications: int) -> str:

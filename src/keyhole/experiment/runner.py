@@ -37,7 +37,7 @@ from keyhole.experiment.sweep_tables import CURVES, Sweep, points_file, values_s
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
-from keyhole.play.progress import Report, bar, step
+from keyhole.play.progress import Report, print_step, progress_report
 
 _BLOCKS: Final = "blocks"
 # What reports show, and results do not depend on.
@@ -101,10 +101,10 @@ def run(
                 provenance = _begin(folder, spec, digest, command, found)
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
-                with bar(progress) as report:
+                with progress_report(progress) as report:
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
-                step("writing tables")
+                print_step("writing tables")
             provenance |= _finish(folder, spec, cache)
             checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
@@ -225,7 +225,7 @@ def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
         values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
     ]
-    return pa.concat_tables(tables), plan.curves(values).to_arrow()
+    return pa.concat_tables(tables), plan.make_curves(values).to_arrow()
 
 
 def _write_grid(

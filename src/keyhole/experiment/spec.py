@@ -243,10 +243,10 @@ class Spec(BaseModel):
             checkpoints=checkpoints,
             seed=self.seed,
             details=self.details,
-            work=self._work(policies),
+            workers=self._workers(policies),
         )
 
-    def _work(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers] | None:
+    def _workers(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers] | None:
         """Return the workers of each policy; None where no decision takes time."""
         common = {name: getattr(self, name) for name in WORKER_ENTRIES}
         own = [

@@ -150,7 +150,7 @@ def _work(specs: Mapping[tuple[str, str], Spec], cache: ResultCache) -> Sequence
 
 def _kind(plan: Plan, label: str) -> tuple[str, ...]:
     """Return what is alike in speed."""
-    work = plan.work.get(label)
+    work = plan.workers.get(label)
     workers = "none" if work is None else f"{work.number} workers"
     return workers, plan.problem.setting.name, type(plan.policies[label]).__name__
 

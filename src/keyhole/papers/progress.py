@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from keyhole.play.progress import Line, Report
+from keyhole.play.progress import Report, StatusLine
 
 _SECONDS_BETWEEN_LINES: Final = 10.0
 _MINUTE: Final = 60.0
@@ -145,12 +145,12 @@ class _Lines:
     """Says a line every ten seconds."""
 
     def __init__(self) -> None:
-        self.line = Line(_SECONDS_BETWEEN_LINES)
+        self.line = StatusLine(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, what: str, share: float, playing: float, preparing: float) -> None:
-        if self.line.due:
+        if self.line.is_due:
             text = f"{100 * share:.0f} % of all rounds; {what}; {_left(playing, preparing)}"
-            self.line.say(text, stays=False)
+            self.line.print(text, stays=False)
 
 
 def _left(playing: float, preparing: float) -> str:

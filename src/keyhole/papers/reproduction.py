@@ -21,7 +21,7 @@ from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.report_pages import ReportPart, write_pages
 from keyhole.papers.verdicts import Verdict
-from keyhole.play.progress import Report, bar, step
+from keyhole.play.progress import Report, print_step, progress_report
 from keyhole.validate import check_choice, check_distinct, check_line
 
 SHARED: Final = "shared"
@@ -174,7 +174,7 @@ def simulate_entries(
     if cache is None:
         shutil.rmtree(own.folder, ignore_errors=True)
     if progress is True:
-        step("drawing the report")
+        print_step("drawing the report")
     return Reproduction(title, write_pages(folder, title, parts), tuple(parts))
 
 
@@ -201,7 +201,7 @@ def run_missing(
     """Play on a cluster, if there is one, what runs lack that are not finished in their folders."""
     if cluster is not None:
         left = [spec for folder, spec in specs.items() if not is_finished(folder)]
-        with bar(progress) as report:
+        with progress_report(progress) as report:
             cache.fill(left, cluster, threads, report)
 
 

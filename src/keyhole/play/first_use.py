@@ -1,4 +1,4 @@
-"""What Python begins, in a learner or a simulation, and when it is compiled."""
+"""Interpretation of policies that are not compiled yet, until compiling pays."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from keyhole.play.engine_simulator import EngineSimulator
     from keyhole.play.learner import Learner
 
-# So many rounds are played to foresee how long all take. None takes less than this: a clock may be
-# coarse.
+# Rounds that are interpreted to estimate the duration of all, and the least duration of a round:
+# a coarse clock may read 0.
 _SAMPLE_ROUNDS: Final = 64
 _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
@@ -31,7 +31,7 @@ _HOUR: Final = 3600.0
 def find_step(learner: Learner, side: Component, checked: bool) -> Kernel:
     """Return the step of a learner's policy; `checked` says whether every index is to be checked.
 
-    Where Python begins, the learner calls the machine code itself once there is any.
+    If it is interpreted at first, the learner's step is replaced once machine code exists.
     """
     setting, wanted = learner.policy.setting, learner._interpreted
     may_be = wanted is None and not checked
@@ -49,16 +49,16 @@ def _take_step(learner: ref[Learner], step: Kernel) -> None:
 
 
 def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
-    """Compile what Python is to play at first only, if it would take more than its budget.
+    """Compile what is interpreted for now, if interpreting it would exceed the time budget.
 
-    How long that takes is foreseen from the first rounds of one replication.
+    The duration is estimated from the first rounds of one replication.
     """
-    foreseen = 0.0
+    estimated = 0.0
     begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, FirstUse)]
     for simulator, kernel in begun:
         seconds = _seconds_of_a_round(simulator, kernel, replications.start)
-        foreseen += seconds * len(replications) * int(simulator.checkpoints[-1])
-        if kernel.account.seconds + foreseen > first_use.BUDGET:
+        estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
+        if kernel.account.seconds + estimated > first_use.BUDGET:
             break
     else:
         return
@@ -67,13 +67,13 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
 
 
 def _seconds_of_a_round(simulator: EngineSimulator, kernel: FirstUse, replication: int) -> float:
-    """Return how long a round takes that Python plays; an hour where that cannot be said."""
+    """Return the duration of an interpreted round; an hour if it cannot be measured."""
     rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
     control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
     checkpoints, last = np.array([rounds], np.int64), replication + 1
     before = kernel.account.seconds
     try:
         kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())
-    except Exception:  # to be raised when it is played, if it is raised then
+    except Exception:  # the simulation itself raises it, with the replication's number
         return _HOUR
     return max(_LEAST_SECONDS, (kernel.account.seconds - before) / rounds)

@@ -1,4 +1,4 @@
-"""Jobs: a policy's replications, cut into blocks by how long they take."""
+"""Jobs: the replications of one policy, split into blocks of about equal duration."""
 
 import os
 from collections.abc import Callable
@@ -8,37 +8,39 @@ from time import monotonic
 from typing import Any, Final
 
 from keyhole.cached import cached_property
+from keyhole.contract.state_memory import FloatArray
 from keyhole.drivers.engine import LANES
 from keyhole.play.block import Block, plan_digest
 from keyhole.play.plan import Plan
+from keyhole.play.plan_executor import simulate_replications
 from keyhole.play.plan_fingerprint import fingerprint_texts, json_digest
 from keyhole.play.progress import Report
 
-_SECONDS_HERE: Final = 2.0
-"""What a killed run loses, and a report waits for."""
+_BLOCK_SECONDS: Final = 2.0
+"""Duration of a block on this machine: the work that a killed run loses."""
 _FIRST_ROUNDS: Final = 1_000_000
-"""Those of the block by which the others are measured: some 30 ms of work."""
+"""Rounds of the first block, whose speed gives the size of the others: some 30 ms of work."""
 _MOST_VALUES: Final = 2**22
-"""In a block: 32 MB, which one message can carry."""
+"""Values in a block: 32 MB, which one message can carry."""
 
-Keep = Callable[["Job", Block, bytes], None]
-"""Told of each block that has been played, with its content."""
+StoreValues = Callable[["Job", range, FloatArray], None]
+"""Called with some replications of a job and their values, block by block."""
 
 
 @dataclass(eq=False)
 class Job:
-    """One policy of a plan, with the replications that are still to be played.
+    """One policy of a plan, with the replications that are still to be simulated.
 
     Attributes
     ----------
     plan : Plan
         The experiment.
     label : str
-        The policy's.
+        The label of the policy.
     replications : int
-        How many there are in all.
+        The number of all replications.
     remaining : list of range
-        Those that nobody plays or has played yet.
+        The replications that are neither simulated nor begun.
     """
 
     plan: Plan
@@ -50,40 +52,40 @@ class Job:
 
     @cached_property
     def rounds(self) -> int:
-        """Those of one replication."""
+        """The rounds of one replication."""
         return self.plan.rounds(self.plan.policies[self.label])
 
     @cached_property
     def digest(self) -> str:
-        """That of the plan."""
+        """The digest of the plan."""
         return plan_digest(self.plan)
 
     @cached_property
     def values(self) -> int:
-        """Those that a replication yields."""
+        """The number of values of one replication."""
         return len(self.plan.checkpoints) * len(self.plan.metrics)
 
     @property
     def rounds_left(self) -> int:
-        """The rounds that nobody has begun."""
+        """The rounds of the remaining replications."""
         return self.rounds * sum(map(len, self.remaining))
 
     @property
     def measured(self) -> bool:
-        """Whether it is known how long a replication takes."""
+        """Whether the duration of a replication is known."""
         return self._measured > 0
 
-    def block(self, part: range) -> Block:
-        """Return what the block of some replications must be."""
-        plan = self.plan
+    def block(self, replications: range) -> Block:
+        """Return the block of some replications, without their values."""
+        plan, count = self.plan, len(replications)
         return Block(
-            self.digest, self.label, part.start, plan.metrics, len(plan.checkpoints), len(part)
+            self.digest, self.label, replications.start, plan.metrics, len(plan.checkpoints), count
         )
 
     def next_block(self, seconds: float, at_once: int = 1) -> range:
-        """Return replications that will take about so long, if so many are played at once.
+        """Take from `remaining` what takes about so long if so many replications run at once.
 
-        The first ones are few: nobody knows yet.
+        The first block is small, since no speed has been measured yet.
         """
         first, *others = self.remaining
         if self.measured:
@@ -93,46 +95,51 @@ class Job:
         count = min(count, _MOST_VALUES // self.values)
         group = LANES * at_once
         count = max(count - count % group if count >= group else count, at_once)
-        part = first[:count]
+        replications = first[:count]
         self.remaining = [first[count:], *others] if len(first) > count else others
-        return part
+        return replications
 
     @cached_property
     def cost_key(self) -> tuple[Any, ...]:
-        """What is alike in how long a round takes; a parameter can be what makes it long."""
+        """The key of jobs whose rounds take equally long; policy parameters may change that."""
         plan, policy = self.plan, self.plan.policies[self.label]
         arms = plan.problem.fact("arms") if "arms" in plan.problem.setting.facts else None
-        who = (
-            type(policy),
-            json_digest(fingerprint_texts(policy.numbers())),
-            plan.work.get(self.label),
-        )
-        return *who, plan.problem.environment, arms, plan.horizon
+        numbers = json_digest(fingerprint_texts(policy.numbers()))
+        workers = plan.workers.get(self.label)
+        return type(policy), numbers, workers, plan.problem.environment, arms, plan.horizon
 
-    def expect(self, seconds: float) -> None:
-        """Take for known how long a round takes."""
-        self._seconds, self._measured = seconds * self.rounds, 1
+    def set_speed(self, seconds_per_round: float) -> None:
+        """Set the duration of a round, measured on a job of equal cost."""
+        self._seconds, self._measured = seconds_per_round * self.rounds, 1
 
-    def record_block(self, part: range, seconds: float) -> None:
-        """Take note of how long a part took."""
+    def record_block(self, replications: range, seconds: float) -> None:
+        """Record how long some replications took."""
         self._seconds += seconds
-        self._measured += len(part)
+        self._measured += len(replications)
 
 
-def run_locally(job: Job, keep: Keep, threads: int | None, report: Report | None) -> None:
-    """Play what is left of a job on threads of this process."""
+def run_locally(
+    job: Job,
+    store: StoreValues,
+    threads: int | None,
+    report: Report | None,
+    *,
+    block_seconds: float | None = None,
+) -> None:
+    """Simulate the remaining replications of a job on threads of this process, block by block."""
     threads = os.cpu_count() or 1 if threads is None else threads
+    seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
     total = job.rounds * job.replications
     while job.remaining:
-        told = report and partial(_told, report, total - job.rounds_left, total)
-        part = job.next_block(_SECONDS_HERE, threads)
+        in_job = report and partial(_report_block, report, total - job.rounds_left, total)
+        part = job.next_block(seconds, threads)
         began = monotonic()
-        values = job.plan.play(job.label, part, threads=threads, report=told)
+        values = simulate_replications(job.plan, job.label, part, threads=threads, report=in_job)
         job.record_block(part, monotonic() - began)
-        block = job.block(part)
-        keep(job, block, block.to_bytes(values))
+        # Not `job.block(part)`: its digest covers all sources, which `simulate` need not read.
+        store(job, part, values)
 
 
-def _told(report: Report, before: int, total: int, label: str, played: int, _: int) -> None:
-    """Tell of a block as a part of all that there is."""
+def _report_block(report: Report, before: int, total: int, label: str, played: int, _: int) -> None:
+    """Report the progress of a block as progress of its job."""
     report(label, before + played, total)

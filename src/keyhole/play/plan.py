@@ -1,12 +1,9 @@
-"""Plans: which policies play which problem, and when they are measured."""
+"""Plans: checked descriptions of an experiment, without the code that executes them."""
 
-import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-
-import numpy as np
 
 from keyhole.contract.environment import PER_ROUND, Problem, metrics_for
 from keyhole.contract.policy import Policy
@@ -14,27 +11,18 @@ from keyhole.contract.state_memory import FloatArray
 from keyhole.kernels.execution import wanted_execution
 from keyhole.metric import CLOCK, Metric
 from keyhole.play.checkpoints import check_checkpoints
-from keyhole.play.engine_simulator import (
-    EngineSimulator,
-    simulate_in_this_thread,
-    simulate_in_threads,
-    split_replications,
-)
-from keyhole.play.first_use import compile_if_long
-from keyhole.play.progress import Report
-from keyhole.play.simulated_workers import AsynchronousSimulator, SimulatedWorkers
+from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import (
     Range,
     check_entries,
     check_integer,
     check_line,
-    check_memory,
     check_seed,
     short_repr,
 )
 
-# Until here a float counts exactly, and pulls are counted in floats.
+# Pulls are counted in floats, which represent every integer up to 2**53.
 COUNT: Final = Range(ge=1, le=2**53)
 
 
@@ -66,7 +54,7 @@ def _check_policy(name: str, policy: object) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked experiment: which policies play which problem, and when they are measured."""
+    """A checked experiment: a problem, its policies, the horizon, checkpoints and seed."""
 
     problem: Problem
     policies: dict[str, Policy]
@@ -77,9 +65,9 @@ class Plan:
     checked: bool = False
     interpreted: bool = False
     interpret_uncompiled: bool = False
-    """Whether Python plays what takes less than a moment, and is not compiled yet."""
-    work: Mapping[str, SimulatedWorkers] = field(default_factory=dict)
-    """Of each policy, by label; none where decisions take no time."""
+    """Whether Python may simulate short runs of policies that are not compiled yet."""
+    workers: Mapping[str, SimulatedWorkers] = field(default_factory=dict)
+    """The simulated workers of each policy, by label; empty where decisions take no time."""
 
     @classmethod
     def make(
@@ -94,7 +82,7 @@ class Plan:
         checked: bool = False,
         interpreted: bool | None = None,
         interpret_uncompiled: bool = False,
-        work: SimulatedWorkers | Mapping[str, SimulatedWorkers] | None = None,
+        workers: SimulatedWorkers | Mapping[str, SimulatedWorkers] | None = None,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
         if not isinstance(problem, Problem):
@@ -114,7 +102,9 @@ class Plan:
             checked,
             bool(interpreted),
             interpret_uncompiled and interpreted is None,
-            dict.fromkeys(policies, work) if isinstance(work, SimulatedWorkers) else work or {},
+            dict.fromkeys(policies, workers)
+            if isinstance(workers, SimulatedWorkers)
+            else workers or {},
         )
         plan._check_length()
         plan._check_budgets()
@@ -124,13 +114,13 @@ class Plan:
                     f"{label} must be a policy of the setting {problem.setting.name!r}, "
                     f"got one of {policy.setting.name!r}"
                 )
-            if plan.work:
-                plan.work[label].check(policy, problem)
-                if text := plan.work[label].caution(policy):
+            if plan.workers:
+                plan.workers[label].check(policy, problem)
+                if text := plan.workers[label].caution(policy):
                     warnings.warn(text, stacklevel=3)
             for budget, _ in plan.runs(policy):
-                told = plan.facts(policy, budget) | {"horizon": budget}
-                if text := policy.caution(told, problem):
+                facts = plan.facts(policy, budget) | {"horizon": budget}
+                if text := policy.caution(facts, problem):
                     warnings.warn(text, stacklevel=3)
         return plan
 
@@ -153,17 +143,17 @@ class Plan:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the metrics."""
         return tuple(m.name for m in self.measured)
 
     @property
     def measured(self) -> tuple[Metric, ...]:
         """The metrics."""
         measured = metrics_for(self.problem, details=self.details)
-        return (*measured, CLOCK) if self.work else measured
+        return (*measured, CLOCK) if self.workers else measured
 
-    def curves(self, values: Mapping[str, FloatArray]) -> Curves:
-        """Return what `play` found for each policy, with what is to be known of the metrics."""
+    def make_curves(self, values: Mapping[str, FloatArray]) -> Curves:
+        """Return the simulated values of each policy, by label, together with their metrics."""
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
         return Curves(self.checkpoints, self.measured, values, arms=arms)
 
@@ -178,54 +168,7 @@ class Plan:
         return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
 
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
-        """Return what a policy is told, checked by the setting."""
+        """Return the quantities that a policy knows, checked by the setting."""
         names = policy.setting.known_quantities(policy.needs)
-        told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
-        return policy.check_facts(told)
-
-    def simulators(self, label: str) -> list[EngineSimulator | AsynchronousSimulator]:
-        """Return what plays each run of a policy; their code is compiled, or taken from a file."""
-        policy = self.policies[label]
-        return [
-            AsynchronousSimulator(self, policy, *run, self.work[label])
-            if self.work
-            else EngineSimulator(self, policy, *run)
-            for run in self.runs(policy)
-        ]
-
-    def play(
-        self,
-        label: str,
-        replications: range,
-        *,
-        threads: int | None = None,
-        report: Report | None = None,
-    ) -> FloatArray:
-        """Run one policy for some replications: shape (checkpoints, metrics, replications)."""
-        threads = os.cpu_count() or 1 if threads is None else threads
-        threads = check_integer("threads", threads, Range(ge=1))
-        policy, simulators = self.policies[label], self.simulators(label)
-        with check_memory(f"replications = {len(replications)}"):
-            out = [
-                np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
-                for p in simulators
-            ]
-        work = [
-            (simulator, piece, values)
-            for simulator, values in zip(simulators, out, strict=True)
-            for piece in split_replications(replications, threads)
-        ]
-        total = self.rounds(policy) * len(replications)
-        if any(simulator.is_interpreted for simulator in simulators):
-            compile_if_long(simulators, replications)
-        interpreted = any(simulator.is_interpreted for simulator in simulators)
-        in_turn = simulate_in_this_thread if interpreted else simulate_in_threads
-        in_turn(label, work, replications.start, threads, total, report)
-        values = np.concatenate(out)
-        if not np.isfinite(values).all():
-            name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
-            raise ValueError(
-                f"{label} led to a metric, {name}, that is not a finite number: "
-                f"{self.problem.environment.__qualname__}.score must fill it"
-            )
-        return values
+        facts = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
+        return policy.check_facts(facts)

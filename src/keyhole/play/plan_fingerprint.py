@@ -1,4 +1,4 @@
-"""What decides the results of an experiment, as a digest."""
+"""The digest of all that determines the results of an experiment."""
 
 import hashlib
 import json
@@ -19,22 +19,25 @@ from keyhole.play.simulated_workers import SimulatedWorkers
 
 
 def plan_parts(plan: Plan) -> list[Any]:
-    """Return all that decides the results of a plan, but for seed and replications.
+    """Return all that determines the results of a plan, except seed and replications.
 
-    The problem's values; of every policy the class, all parameters, what its kernels read of them
-    and what it is told; the code of policies, world, setting and core; the workers; the versions of
-    the compiler; and how this machine computes logarithms.
+    These are the problem's values; each policy's class, parameters, the numbers that its kernels
+    read and its known quantities; the code of policies, environment, setting and core; the
+    simulated workers; the versions of the compiler; and the digest of the math library.
     """
     setting, environment = plan.problem.setting, environment_component(plan.problem.environment)
-    work = [[label, *_work_print(work, plan.policies[label])] for label, work in plan.work.items()]
+    workers = [
+        [label, *_worker_parts(workers, plan.policies[label])]
+        for label, workers in plan.workers.items()
+    ]
     kinds = {type(policy) for policy in plan.policies.values()}
     codes = {kind: policy_component(kind).digest for kind in kinds}
     return [
-        work,
+        workers,
         plan.checkpoints,
         fingerprint_texts(plan.problem.truth()),
         [
-            [label, *_policy_print(plan, policy), codes[type(policy)]]
+            [label, *_policy_parts(plan, policy), codes[type(policy)]]
             for label, policy in plan.policies.items()
         ],
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
@@ -47,42 +50,38 @@ def plan_parts(plan: Plan) -> list[Any]:
 
 @cache
 def compiler_versions() -> list[str]:
-    """Return the versions of what compiles: they are read from files, and a grid asks often."""
+    """Return the versions of the compiler's packages; cached, since they are read from files."""
     return [version(package) for package in ("numba", "llvmlite", "numpy")]
 
 
 def json_digest(parts: Any) -> str:
-    """Return a digest of nested lists and tables."""
+    """Return the SHA-256 of nested lists and tables, as JSON."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
-    told = [fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+def _policy_parts(plan: Plan, policy: Policy) -> list[Any]:
+    facts = [fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
     return [
         type(policy).__name__,
         fingerprint_texts(policy.parameters()),
         fingerprint_texts(policy.numbers()),
-        told,
+        facts,
     ]
 
 
-def _work_print(work: SimulatedWorkers, policy: Policy) -> list[Any]:
-    distribution, way = (
-        work.duration,
-        work.pending_mode(policy),
-    )  # what a class declares is no part of its kernels
-    numbers = fingerprint_texts({"numbers": distribution.numbers})
+def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[Any]:
+    duration = workers.duration
     return [
-        work.number,
-        way,
-        fingerprint(distribution.draw),
-        numbers,
-        getattr(distribution, "aged", False),
+        workers.number,
+        workers.pending_mode(policy),
+        fingerprint(duration.draw),
+        fingerprint_texts({"numbers": duration.numbers}),
+        getattr(duration, "aged", False),  # declared by the class, so no part of its kernel
     ]
 
 
 def fingerprint_texts(values: Mapping[str, Any]) -> list[list[str]]:
-    """Return named values as texts; arrays by the digest of their content."""
+    """Return named values as texts; arrays by the SHA-256 of their content."""
     rows = []
     for name, value in sorted(values.items()):
         if isinstance(value, np.ndarray | list | tuple):

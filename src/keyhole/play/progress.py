@@ -9,34 +9,34 @@ from typing import Final
 from keyhole.validate import short_repr
 
 Report = Callable[[str, int, int], None]
-"""Told, every now and then: a policy's label, rounds played so far, rounds in all."""
+"""Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
 _SECONDS_IN_PLACE: Final = 0.5
 
 
 @contextmanager
-def bar(wanted: bool | Report) -> Iterator[Report | None]:
-    """Give what is told label, rounds played and rounds in all, or None where none is wanted.
+def progress_report(wanted: bool | Report) -> Iterator[Report | None]:
+    """Yield the function that shows progress, or None if it is not wanted.
 
-    In place of True may stand who is told.
+    `wanted` may be a function, which is then yielded itself.
     """
     if callable(wanted):
         yield wanted
     elif not isinstance(wanted, bool):
         raise TypeError(
-            "progress must be True, False or a function that is told how far it is, got "
-            f"{short_repr(wanted)}"
+            "progress must be True, False or a function of label, rounds done and rounds in all, "
+            f"got {short_repr(wanted)}"
         )
     elif not wanted:
         yield None
     elif sys.stderr.isatty():
-        yield from _bar()
+        yield from _show_bar()
     else:
-        yield _Lines()
+        yield _LineReport()
 
 
-def _bar() -> Iterator[Report]:
+def _show_bar() -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -59,32 +59,32 @@ def _bar() -> Iterator[Report]:
         yield report
 
 
-class Line:
-    """Says how far something is, now and then.
+class StatusLine:
+    """A line of text about progress, which is printed from time to time.
 
-    On standard error a line every few seconds; in a notebook, which shows that in red, on standard
-    output, each line in the place of the last until one is to stay.
+    It is printed to standard error. In a notebook, which shows that in red, it is printed to
+    standard output, and replaces the line before unless that one stays.
 
     Parameters
     ----------
     seconds : float
-        How long a line stays the last one, outside of notebooks.
+        The least time between two lines, outside of notebooks.
     """
 
     def __init__(self, seconds: float) -> None:
         self.in_place = _in_notebook()
         self.seconds = _SECONDS_IN_PLACE if self.in_place else seconds
-        self.said = time.monotonic()
+        self.printed_at = time.monotonic()
         self.width = 0
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether it is time for another line."""
-        return time.monotonic() - self.said >= self.seconds
+        return time.monotonic() - self.printed_at >= self.seconds
 
-    def say(self, text: str, *, stays: bool = True) -> None:
+    def print(self, text: str, *, stays: bool = True) -> None:
         """Print a line."""
-        self.said = time.monotonic()
+        self.printed_at = time.monotonic()
         if not self.in_place:
             print(text, file=sys.stderr, flush=True)  # noqa: T201
             return
@@ -92,34 +92,35 @@ class Line:
         print(f"\r{covering}", end="\n" if stays else "", flush=True)  # noqa: T201
 
 
-def step(text: str) -> None:
-    """Say on a line what comes now: after the bar, where something still takes a while."""
-    Line(0.0).say(text)
+def print_step(text: str) -> None:
+    """Print the name of a step that follows the simulation and takes a while."""
+    StatusLine(0.0).print(text)
 
 
 def _in_notebook() -> bool:
-    """Return whether a notebook's kernel runs this: IPython is there, and its shell has one."""
+    """Return whether this runs in the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
-class _Lines:
-    """Says a line when a policy is done, and every now and then in between."""
+class _LineReport:
+    """Prints a line when a policy is done, and every few seconds before."""
 
     def __init__(self) -> None:
         self.started: dict[str, tuple[float, int]] = {}
         self.done: set[str] = set()
-        self.line = Line(_SECONDS_BETWEEN_LINES)
+        self.line = StatusLine(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
         began, before = self.started.setdefault(label, (now, played))
-        early = played < total and not self.line.due
+        early = played < total and not self.line.is_due
         if early or played == 0 or label in self.done:
             return
         if played == total:
             self.done.add(label)
         speed = (played - before) / max(now - began, 1e-9)
         left = f", {(total - played) / speed:.0f} s left" if speed > 0 and played < total else ""
-        pace = f", {speed:,.0f} rounds/s" if speed > 0 else ""
-        self.line.say(f"{label}: {100 * played // total} %{pace}{left}", stays=played == total)
+        per_second = f", {speed:,.0f} rounds/s" if speed > 0 else ""
+        text = f"{label}: {100 * played // total} %{per_second}{left}"
+        self.line.print(text, stays=played == total)

@@ -1,7 +1,7 @@
-"""Simulation: policies x replications, on threads or on a cluster."""
+"""`simulate`: all replications of several policies, on threads or on a cluster."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,13 +13,17 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import FloatArray
 from keyhole.play.block import Block
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.jobs import Job
+from keyhole.play.jobs import Job, run_locally
 from keyhole.play.pickling import check_in_file
 from keyhole.play.plan import COUNT, Plan
-from keyhole.play.progress import Report, bar
+from keyhole.play.progress import Report, progress_report
 from keyhole.play.simulated_workers import Duration, SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import check_integer, check_memory
+
+# A killed call has nothing to resume, so blocks are as long as memory allows: threads wait for each
+# other only at the end of a block.
+_BLOCK_SECONDS: Final = 3600.0
 
 
 def simulate(
@@ -40,60 +44,58 @@ def simulate(
     pending: Pending | None = None,
     on: str | Cluster = THREADS,
 ) -> Curves:
-    """Play policies against a problem, many times, and measure how they do.
+    """Simulate policies on a problem, in many replications, and return their metrics.
 
-    All policies meet the same randomness: the n-th pull of an arm in a replication yields the same
-    sample to each. The result depends on the arguments alone: neither on `threads` and `on`, nor on
-    the machine's load, nor on which other policies run. A policy that takes a decision which the
-    setting does not allow is refused. On Ctrl-C a kernel that is in a loop without end cannot be
-    stopped: after two seconds, or the next Ctrl-C, it is left behind, with a warning, and ends with
-    the process.
+    All policies share common random numbers: the n-th pull of an arm in a replication yields the
+    same sample to each. The result depends on the arguments alone: neither on `threads` and `on`,
+    nor on the machine's load, nor on which other policies run. A decision that the setting does not
+    allow is an error. A kernel in an endless loop cannot be interrupted: two seconds after Ctrl-C,
+    or at the next one, its thread is abandoned with a warning, and ends with the process.
 
     Parameters
     ----------
     problem : Problem
         The instance, such as `keyhole.thresholding.Problem`.
     policies : mapping of str to Policy, or iterable of Policy
-        The policies by label; without labels they are called by their parameters,
-        ``LSA(alpha=1.35)``.
+        The policies by label; the default label is the policy's repr, ``LSA(alpha=1.35)``.
     horizon, replications : int
-        Rounds in a replication, and independent repetitions; each from 1 to 2**53.
+        Rounds in a replication, and independent replications; each from 1 to 2**53.
     seed : int, default 0
         From 0, below 2**63.
     checkpoints : iterable of int or mapping, optional
-        Rounds after which the metrics are taken: rising, from 1 to `horizon`; or, as in a spec,
-        ``{"count": 50}`` for as many, evenly spaced, with ``"spacing": "log"`` in their logarithm.
-        By default the horizon alone. In a setting with a budget, a checkpoint is a budget: policies
-        that know the horizon are then run once for each.
+        Rounds after which the metrics are taken: increasing, from 1 to `horizon`; or, as in a spec,
+        ``{"count": 50}`` for 50 of them, evenly spaced, or with ``"spacing": "log"`` in their
+        logarithm. By default the horizon alone. In a setting with a budget, a checkpoint is a
+        budget: policies that know the horizon then run once for each.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool or callable, default False
-        Whether to show progress: on standard error, in a notebook below the cell; or what is told
-        label, rounds played, rounds in all.
+        Whether to show progress: on standard error, in a notebook below the cell; or a function
+        that is called with label, rounds done, rounds in all.
     details : bool, default False
-        Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
+        Whether to keep the metrics that are details: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
         Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
     interpreted : bool, optional
-        Whether Python runs the kernels, in this thread: with the same results, slowly, to look
-        into them. By default as `keyhole.interpreted` says, inside which it stands. Where nothing
-        says so, a pair that is not compiled yet, and all of it Keyhole's own, is played by Python
-        if that takes less than half a second.
+        Whether Python runs the kernels, in this thread: slowly, with the same results, for
+        debugging. By default as `keyhole.interpreted` says. Without it, a pair of Keyhole's own
+        policy and problem that is not compiled yet is interpreted if that takes less than half a
+        second.
     workers : int, default 1
-        How many decisions may be open at a time, up to 65,536: each worker asks, is busy, tells,
-        and asks again. A checkpoint is a number of decisions; what is still open then is told
-        before anything is measured. Not in the room `delayed`, where rounds are time.
-    duration : law, optional
-        For how long a worker is busy with a decision: see `keyhole.distributions.durations`; by
-        default 1. If it is given, or there are several workers, a metric more is taken: ``clock``,
-        the time until all feedback is back.
+        How many decisions may be pending at a time, up to 65,536: each worker asks, is busy, tells,
+        and asks again. A checkpoint is a number of decisions; those still pending then are told
+        before anything is measured. Not in the setting `delayed`, where time counts in rounds.
+    duration : Duration, optional
+        The distribution of how long a worker is busy with a decision: see
+        `keyhole.distributions.durations`; by default 1. If it is given, or there are several
+        workers, there is one more metric: ``clock``, the time until all feedback is back.
     pending : {"impute", "ignore", "wait"}, optional
-        What policies make of open decisions, see `keyhole.policy.Policy`; by default what is best
-        for each. With "wait", and with one worker, decisions are those of one at a time.
+        How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode
+        that each declares. With "wait", and with one worker, there is one decision at a time.
     on : str or Cluster, default "threads"
-        Where: on threads of this process, or on the workers of a cluster, ``dask[=ADDRESS]`` or
-        ``ray[=ADDRESS]``: see `keyhole.clusters.connect`, whose clusters serve several calls.
-        Without an address, `threads` is how many processes are started.
+        Where to simulate: on threads of this process, or on the workers of a cluster,
+        ``dask[=ADDRESS]`` or ``ray[=ADDRESS]``: see `keyhole.clusters.connect`, whose clusters
+        serve several calls. Without an address, `threads` is how many processes are started.
 
     Examples
     --------
@@ -117,40 +119,36 @@ def simulate(
         checked=checked,
         interpreted=interpreted,
         interpret_uncompiled=on == THREADS,
-        work=_work(workers, duration, pending),
+        workers=_make_workers(workers, duration, pending),
     )
     replications = check_integer("replications", replications, COUNT)
     if on != THREADS:  # before a cluster is started for it
-        for thing in (problem, *plan.policies.values()):
-            check_in_file(type(thing))
-    with bar(progress) as report, cluster_connection(on, threads) as cluster:
-        if cluster is not None:
-            return plan.curves(_values_from(cluster, plan, replications, report))
-        values = {
-            label: plan.play(label, range(replications), threads=threads, report=report)
-            for label in plan.policies
-        }
-    return plan.curves(values)
-
-
-def _values_from(
-    cluster: Cluster, plan: Plan, replications: int, report: Report | None
-) -> dict[str, FloatArray]:
-    """Return what all policies yield, played on a cluster."""
+        for value in (problem, *plan.policies.values()):
+            check_in_file(type(value))
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     with check_memory(f"replications = {replications}"):
-        values = {label: np.empty(shape) for label in plan.policies}
-
-    def keep(job: Job, block: Block, data: bytes) -> None:
-        values[job.label][:, :, block.first : block.stop] = block.read(data)
-
+        found = {label: np.empty(shape) for label in plan.policies}
     jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
-    run_on_cluster(cluster, jobs, keep, report)
-    return values
+
+    def store(job: Job, part: range, values: FloatArray) -> None:
+        found[job.label][:, :, part.start : part.stop] = values
+
+    def read(job: Job, block: Block, data: bytes) -> None:
+        store(job, range(block.first, block.stop), block.read(data))
+
+    with progress_report(progress) as report, cluster_connection(on, threads) as cluster:
+        if cluster is not None:
+            run_on_cluster(cluster, jobs, read, report)
+        else:
+            for job in jobs:
+                run_locally(job, store, threads, report, block_seconds=_BLOCK_SECONDS)
+    return plan.make_curves(found)
 
 
-def _work(count: int, duration: Duration | None, pending: str | None) -> SimulatedWorkers | None:
-    """Return the workers of all policies, checked; None where none is needed."""
+def _make_workers(
+    count: int, duration: Duration | None, pending: str | None
+) -> SimulatedWorkers | None:
+    """Return the simulated workers of all policies, checked; None where none is needed."""
     given = {} if duration is None else {"duration": duration}
-    work = SimulatedWorkers(count, pending=pending, **given)
-    return None if count == 1 and duration is None else work
+    workers = SimulatedWorkers(count, pending=pending, **given)
+    return None if count == 1 and duration is None else workers

@@ -1,4 +1,4 @@
-"""How fast a policy is played: measured for a span of time, and for no longer."""
+"""Measurement of a policy's simulation speed within a given time."""
 
 import math
 from collections.abc import Callable
@@ -7,16 +7,17 @@ from typing import Final
 
 from keyhole.drivers.engine import LANES
 from keyhole.play.plan import Plan
+from keyhole.play.plan_executor import make_simulators, simulate_replications
 
 _FIRST_ROUNDS: Final = 1_000_000  # as in the first block of a run
-_PATIENCE: Final = 3.0  # times the span, to see a run longer than it get slower
-_IN_VAIN: Final = 30.0  # seconds without a round: the kernel may be in a loop without end
-_STEADY: Final = 1.15  # below this power of the rounds, what was measured is noise
-_STEEPEST: Final = 2.0
+_LONG_RUN_FACTOR: Final = 3.0  # a run that is longer than the span is measured for 3 spans
+_STUCK_SECONDS: Final = 30.0  # without a round: the kernel may be in an endless loop
+_LEAST_POWER: Final = 1.15  # a growth of time by less than this power of the rounds is noise
+_MOST_POWER: Final = 2.0
 
 
-class _EnoughError(Exception):
-    """The time is over."""
+class _TimeIsUpError(Exception):
+    """Raised to end a measurement."""
 
 
 def measure_seconds_per_round(
@@ -28,33 +29,32 @@ def measure_seconds_per_round(
     threads: int = 1,
     clock: Callable[[], float] = perf_counter,
 ) -> float:
-    """Play one policy for a span of time; return how long a round takes, with so many threads.
+    """Simulate a policy for a span of time; return the seconds per round with so many threads.
 
-    Compiling does not count. Of a run that is longer than the span the beginning is measured; if
-    it gets slower, the rest is taken to do so by the same power of the rounds. If none ends within
-    half a minute, it is infinity.
+    Compilation does not count. Only the beginning of a run that is longer than the span is
+    measured; if rounds get slower, the rest is extrapolated by the same power of the rounds. The
+    result is infinite if no round ends within half a minute.
 
     Parameters
     ----------
     plan : Plan
         The experiment.
     label : str
-        The policy's.
+        The label of the policy.
     seconds : float
-        How long to play, about.
+        About how long to simulate.
     replications : int
-        How many there are: few are played in smaller groups.
+        How many the run has: few are simulated in smaller groups.
     threads : int, default 1
-        Threads at once: two are slower than one.
+        How many threads run at once, which slow each other down.
     clock : callable, optional
-        Tells the time.
+        Returns the time in seconds.
     """
-    plan.simulators(label)
+    make_simulators(plan, label)  # compile before the clock starts
     rounds = plan.rounds(plan.policies[label])
     group = LANES * threads
     count = min(replications, max(1, _FIRST_ROUNDS // (rounds * group)) * group)
-    # Those that are played at once: each of them is at the same round.
-    at_once = min(count, group)
+    at_once = min(count, group)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
     began = clock()
     before = 0
@@ -62,21 +62,21 @@ def measure_seconds_per_round(
     def watch(_label: str, played: int, _total: int) -> None:
         spent, done = clock() - began, before + played
         trace.append((spent, done))
-        long_enough = _PATIENCE * seconds if done < at_once * rounds else seconds
-        if spent >= (long_enough if done else _IN_VAIN):
-            raise _EnoughError
+        span = _LONG_RUN_FACTOR * seconds if done < at_once * rounds else seconds
+        if spent >= (span if done else _STUCK_SECONDS):
+            raise _TimeIsUpError
 
     try:
         while clock() - began < seconds:
-            plan.play(label, range(count), threads=threads, report=watch)
+            simulate_replications(plan, label, range(count), threads=threads, report=watch)
             before += count * rounds
-    except _EnoughError:
+    except _TimeIsUpError:
         pass
-    return _extrapolated(trace, at_once * rounds)
+    return _extrapolate(trace, at_once * rounds)
 
 
-def _extrapolated(trace: list[tuple[float, int]], whole: int) -> float:
-    """Return the time of a round, from (time, rounds); `whole` is how many a first group takes."""
+def _extrapolate(trace: list[tuple[float, int]], whole: int) -> float:
+    """Return seconds per round from (seconds, rounds); `whole` is the rounds of one group."""
     spent, played = trace[-1]
     if not played:
         return math.inf
@@ -84,5 +84,5 @@ def _extrapolated(trace: list[tuple[float, int]], whole: int) -> float:
     if played >= whole or not half:
         return spent / played
     power = math.log(spent / half[-1][0]) / math.log(played / half[-1][1])
-    power = min(power, _STEEPEST) if power > _STEADY else 1.0
+    power = min(power, _MOST_POWER) if power > _LEAST_POWER else 1.0
     return float(spent / played * (whole / played) ** (power - 1.0))

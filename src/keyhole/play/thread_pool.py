@@ -1,7 +1,7 @@
-"""A crew of threads that can be left behind.
+"""A pool of daemon threads, which can be abandoned.
 
-The threads of `concurrent.futures` are waited for when the process ends. Machine code cannot be
-interrupted, so that a kernel in a loop without end would keep the process alive for ever.
+A process waits for the threads of `concurrent.futures` when it ends. Machine code cannot be
+interrupted, so a kernel in an endless loop would keep the process alive for ever.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,12 +16,12 @@ _MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
 
 
 class DaemonThreadPool:
-    """Daemon threads that take tasks in turn, at once."""
+    """A fixed set of tasks, run by daemon threads that start at once."""
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
         self._tasks: SimpleQueue[Task] = SimpleQueue()
-        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
-        self._over = Event()
+        self._results: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._stopped = Event()
         for task in tasks:
             self._tasks.put(task)
         self._left = self._tasks.qsize()
@@ -37,7 +37,7 @@ class DaemonThreadPool:
             self._threads.append(thread)
 
     def _work(self) -> None:
-        while not self._over.is_set():
+        while not self._stopped.is_set():
             try:
                 task = self._tasks.get_nowait()
             except Empty:
@@ -45,14 +45,14 @@ class DaemonThreadPool:
             try:
                 task()
             except BaseException as error:
-                self._ended.put(error)
+                self._results.put(error)
             else:
-                self._ended.put(None)
+                self._results.put(None)
 
-    def completed(self, seconds: float) -> bool:
-        """Wait a little for a task to end, raise what it raised; return whether none is left."""
+    def wait_for_task(self, seconds: float) -> bool:
+        """Wait for one task to end and raise its error; return whether all tasks have ended."""
         try:
-            error = self._ended.get(timeout=seconds)
+            error = self._results.get(timeout=seconds)
         except Empty:
             return False
         self._left -= 1
@@ -63,9 +63,9 @@ class DaemonThreadPool:
     def abandon(self, seconds: float) -> bool:
         """Begin no further task, and wait for those that run; return whether all threads ended.
 
-        Those that have not are left behind. A further Ctrl-C ends the wait.
+        A further Ctrl-C ends the wait.
         """
-        self._over.set()
+        self._stopped.set()
         deadline = monotonic() + seconds
         try:
             for thread in self._threads:

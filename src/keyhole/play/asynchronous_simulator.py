@@ -1,0 +1,62 @@
+"""The simulator of one policy with several decisions pending at a time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from keyhole.contract.compiled_class import environment_component, policy_component
+from keyhole.contract.environment import true_values
+from keyhole.contract.policy import Policy
+from keyhole.drivers.asynchronous import compiled_asynchronous_loop
+from keyhole.drivers.pending import memory_plan, working_memory
+from keyhole.kernels.execution import interpreted
+from keyhole.kernels.jit import bounds_checked
+from keyhole.play.engine_simulator import EngineSimulator, sizes_vector
+from keyhole.play.plan import Plan
+from keyhole.play.simulated_workers import SimulatedWorkers
+
+
+class AsynchronousSimulator(EngineSimulator):
+    """The compiled simulator of one policy on one problem with simulated workers."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        policy: Policy,
+        horizon: int,
+        checkpoints: Sequence[int],
+        workers: SimulatedWorkers,
+    ) -> None:
+        problem = plan.problem
+        p_side, w_side = policy_component(type(policy)), environment_component(problem.environment)
+        known = policy.numbers() | plan.facts(policy, horizon)
+        truth = true_values(problem, horizon)
+        p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
+        self.policy, self._interpreted = policy, plan.interpreted
+        self.checkpoints = np.array(checkpoints, np.int64)
+        pending_mode = workers.pending_mode(policy)
+        with bounds_checked(plan.checked), interpreted(plan.interpreted):
+            self.kernel = compiled_asynchronous_loop(
+                problem.setting, p_side, w_side, workers.duration.draw
+            )
+        layout = memory_plan(
+            p_side, w_side, p_sizes, w_sizes,
+            workers=1 if pending_mode == "wait" else workers.number,
+            impute=pending_mode == "impute",
+            aged=getattr(workers.duration, "aged", False),
+        )  # fmt: skip
+        self.input = (
+            p_side.inputs.pack(known, p_sizes),
+            sizes_vector(p_side, p_sizes),
+            w_side.inputs.pack(truth, w_sizes),
+            sizes_vector(w_side, w_sizes),
+            layout,
+            np.ascontiguousarray(workers.duration.numbers, np.float64),
+            np.uint64(plan.seed),
+        )
+        self._layout = layout
+
+    def memory(self) -> tuple[Any, ...]:
+        """Return new working memory of the compiled loop."""
+        return working_memory(self._layout)

@@ -1,0 +1,123 @@
+"""Execution of a plan on this machine: replications of one policy, on threads of this process."""
+
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.drivers.engine import LANES, ROUNDS_DONE, STOP
+from keyhole.play.asynchronous_simulator import AsynchronousSimulator
+from keyhole.play.engine_simulator import EngineSimulator
+from keyhole.play.first_use import compile_if_long
+from keyhole.play.plan import Plan
+from keyhole.play.progress import Report
+from keyhole.play.thread_pool import DaemonThreadPool
+from keyhole.validate import check_memory
+
+# Threads finish at about the same time if each gets several pieces of work.
+_PIECES_PER_THREAD: Final = 8
+_POLL_SECONDS: Final = 0.1
+# After Ctrl-C the compiled loop looks at its stop flag once per round. A round that takes longer
+# than this may never end: no signal can interrupt machine code.
+_GRACE_SECONDS: Final = 2.0
+
+Piece = tuple[EngineSimulator, range, FloatArray]
+"""A simulator, some replications, and the part of the result that they fill."""
+
+
+def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
+    """Return the simulator of each run of a policy; compile those that are not in the cache."""
+    policy = plan.policies[label]
+    if plan.workers:
+        workers = plan.workers[label]
+        return [AsynchronousSimulator(plan, policy, *run, workers) for run in plan.runs(policy)]
+    return [EngineSimulator(plan, policy, *run) for run in plan.runs(policy)]
+
+
+def simulate_replications(
+    plan: Plan, label: str, replications: range, *, threads: int, report: Report | None = None
+) -> FloatArray:
+    """Simulate some replications of a policy: shape (checkpoints, metrics, replications)."""
+    policy, simulators = plan.policies[label], make_simulators(plan, label)
+    sizes = [len(simulator.checkpoints) for simulator in simulators]
+    with check_memory(f"replications = {len(replications)}"):
+        values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    first = replications.start
+    pieces = [
+        (simulator, piece, part[:, :, piece.start - first : piece.stop - first])
+        for simulator, part in zip(simulators, parts, strict=True)
+        for piece in split_replications(replications, threads)
+    ]
+    if any(simulator.is_interpreted for simulator in simulators):
+        compile_if_long(simulators, replications)
+    total = plan.rounds(policy) * len(replications)
+    if any(simulator.is_interpreted for simulator in simulators):
+        _simulate_in_this_thread(label, pieces, total, report)
+    else:
+        _simulate_in_threads(label, pieces, threads, total, report)
+    if not np.isfinite(values).all():
+        name = plan.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
+        raise ValueError(
+            f"{label} led to a metric, {name}, that is not a finite number: "
+            f"{plan.problem.environment.__qualname__}.score must fill it"
+        )
+    return values
+
+
+def split_replications(replications: range, threads: int) -> list[range]:
+    """Split replications into pieces of whole groups of lanes, several pieces for each thread.
+
+    Few replications make smaller pieces, so that every thread has one.
+    """
+    step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
+    step = min(-(-step // LANES) * LANES, -(-len(replications) // threads))
+    return [replications[i : i + step] for i in range(0, len(replications), step)]
+
+
+def _simulate_in_this_thread(
+    label: str, pieces: Sequence[Piece], total: int, report: Report | None
+) -> None:
+    """Simulate all pieces in this thread, where debuggers look: Python gains nothing by threads."""
+    control, done = np.zeros(4, np.int64), 0
+    for simulator, replications, values in pieces:
+        control[:] = 0
+        simulator.simulate(replications, values, control)
+        done += int(control[ROUNDS_DONE])
+        if report is not None:
+            report(label, done, total)
+    if report is not None:
+        report(label, total, total)
+
+
+def _simulate_in_threads(
+    label: str, pieces: Sequence[Piece], threads: int, total: int, report: Report | None
+) -> None:
+    """Simulate all pieces in a thread pool; on Ctrl-C or an error stop all of them and raise."""
+    controls = np.zeros((len(pieces), 4), np.int64)
+    tasks = [
+        partial(simulator.simulate, replications, values, control)
+        for (simulator, replications, values), control in zip(pieces, controls, strict=True)
+    ]
+    pool = DaemonThreadPool(tasks, threads)
+    # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
+    # take Ctrl-C at any time; Python delivers signals to no other thread.
+    try:
+        while not pool.wait_for_task(_POLL_SECONDS):
+            if report is not None:
+                report(label, int(controls[:, ROUNDS_DONE].sum()), total)
+    except BaseException:
+        controls[:, STOP] = 1
+        if not pool.abandon(_GRACE_SECONDS):
+            warnings.warn(
+                f"a kernel of {pieces[0][0].policy} does not return: its thread is abandoned, and "
+                "ends with the process",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        raise
+    if report is not None:
+        report(label, total, total)
