@@ -146,7 +146,7 @@ def test_while_a_process_compiles_a_piece_no_other_does(tmp_path):
     import fcntl
 
     lock, refused = tmp_path / "piece.lock", pytest.raises(BlockingIOError)
-    with compile_cache._alone(lock.with_suffix(".code")), lock.open() as file, refused:
+    with compile_cache._file_lock(lock.with_suffix(".code")), lock.open() as file, refused:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     assert not list(tmp_path.iterdir())
 
@@ -170,7 +170,7 @@ def announced(monkeypatch, folder):
     heard = Heard()
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(folder))
     monkeypatch.setattr(compile_cache, "_alive", {})
-    monkeypatch.setattr(compile_cache, "_SAY_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(compile_cache, "_ANNOUNCE_AFTER_SECONDS", 0.0)
     monkeypatch.setattr(sys, "stderr", heard)
     cache_files.is_usable.cache_clear()
 

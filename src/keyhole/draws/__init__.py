@@ -1,1 +1,1 @@
-"""Randomness and special functions, for kernels: the same words on every machine."""
+"""Random numbers and special functions for kernels."""

@@ -1,10 +1,10 @@
-"""The candidate with the smallest key, when one key changes at a time.
+"""An arg-min that is updated in place when one key changes: a tree of minima.
 
-The keys are the leaves of a tree of minima in which every node has sixteen children: up to 16 keys
+The keys are the leaves of a tree in which every node has sixteen children: up to 16 keys
 are one node, up to 256 two levels; but up to 32 are two nodes, and both are read. A node is read at
-once, with whatever vector instructions the processor has. The answer is the lowest position among
-equal smallest keys. Keys must not be NaN. Throughout, `keys` is the store of
-`argmin_size(candidates)` keys, and `candidates` at least 1; positions count from 0.
+once, in vector registers. The answer is the lowest position among equal smallest keys. Keys must
+not be NaN. Throughout, `keys` is the store of `argmin_size(candidates)` keys, and `candidates` at
+least 1; positions count from 0.
 """
 
 import math
@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import from_internals, kernel
 
-# The root's children are cells 0 to 15, those of cell i the sixteen from 16 (i + 1) on. With two
-# children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4 times as long.
+# An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
+# are the sixteen cells from 16 (i + 1) on. The leaves are the last cells, padded with infinity to
+# whole nodes. With two children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4
+# times as long.
 _CHILDREN: Final = 16
-# So many are read without a tree above them: a round of LSA at K = 20 then takes 0.67 of the time.
+# Up to so many keys have no node above them, which would be read just after a part of it was
+# written. A round of LSA at K = 20 takes 0.67 of the time.
 _FLAT: Final = 2 * _CHILDREN
 
 
@@ -32,9 +35,10 @@ def _smaller(low: float, high: float) -> float:
 def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     """Return the smallest of the sixteen keys from cell `start` on.
 
-    They are compared in the order in which vectors are, so that the result is the same to the bit:
+    They are compared in the order of the vector code, so that the result is the same to the bit:
     -0.0 and 0.0 are equal, and NaN is not smaller than anything.
     """
+    # The halves, quarters and eighths of the vector code, written as loops.
     smallest = 0.0
     for i in range(2):
         half = 0.0
@@ -72,10 +76,12 @@ def argmin_size(candidates: int) -> int:
     >>> argmin_size(10), argmin_size(1000)
     (16, 1280)
     """
-    above, room = 0, _CHILDREN
-    while room < candidates and candidates > _FLAT:
-        above += room
-        room *= _CHILDREN
+    # `level` is the number of cells on a level, from the root's children down; `above` is the
+    # number of cells on all levels above the leaves.
+    above, level = 0, _CHILDREN
+    while level < candidates and candidates > _FLAT:
+        above += level
+        level *= _CHILDREN
     return above + (candidates + _CHILDREN - 1) // _CHILDREN * _CHILDREN
 
 
@@ -102,6 +108,7 @@ def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
     >>> argmin(store, 3)
     0
     """
+    # Level by level from the leaves up: of each level, the cells with a candidate below them.
     keys[:] = math.inf
     cell, count = argmin_begin(len(keys), candidates), candidates
     while cell > 0:
@@ -125,6 +132,7 @@ def argmin_set(keys: NDArray[np.float64], candidates: int, position: int, key: f
     begin = argmin_begin(len(keys), candidates)
     cell = begin + position
     keys[cell] = key
+    # Up the path to the root: each node's minimum is written into its parent cell.
     while begin > 0 and cell >= _CHILDREN:
         node = cell // _CHILDREN
         cell = node - 1
@@ -146,19 +154,21 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     begin = argmin_begin(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
         other: float = _smallest(keys, _CHILDREN)
+        # Of two nodes, the first wins a tie, so that the lowest position does.
         half = _CHILDREN if other < smallest else 0
         place: int = half + _place(keys, half, min(smallest, other))
         return min(place, candidates - 1)
+    # Down from the root: on each level, to the first child that equals the minimum.
     cell: int = _place(keys, 0, smallest)
     while cell < begin:
-        # Bounded, here and below: a damaged store must not lead out of it.
+        # Bounded here and below: keys from a damaged file must not lead outside of the array.
         node = min(_CHILDREN * (cell + 1), len(keys) - _CHILDREN)
         cell = node + _place(keys, node, smallest)
     return min(cell - begin, candidates - 1)
 
 
 def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
-    """Make a store whole of which only the keys are right: for Python, not for kernels.
+    """Rebuild a store from its keys alone; for Python, not for kernels.
 
     Examples
     --------
@@ -167,6 +177,7 @@ def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
     >>> argmin(store, 2)
     1
     """
+    # For stores loaded from files, which have the keys only (`Layout.rebuild_trees`).
     padding = -candidates % _CHILDREN
     level = np.append(keys[len(keys) - candidates - padding :][:candidates], [math.inf] * padding)
     keys[:] = math.inf

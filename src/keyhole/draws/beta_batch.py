@@ -1,10 +1,9 @@
-"""Beta variates by the dozen: what draws from many posteriors in every round needs.
+"""Batches of beta variates, for policies that sample many posteriors in every round.
 
 The variates are those of `keyhole.draws.samplers.beta`, one after the other, bit by bit. Four are
-tried at once, with whatever vector instructions the processor has, each from the words that it
-reads if all before it are the usual case: both gammas accepted by their first tests, which takes
-four words of the stream. One that is not is drawn step by step; where that takes as many words,
-those behind it hold.
+computed at once, in vector registers, each from the words that it reads if all before it are the
+usual case: both gammas accepted by their first tests, which takes four words of the stream. Any
+other is drawn step by step; if it takes four words all the same, those behind it are valid.
 """
 
 from collections.abc import Callable
@@ -19,12 +18,13 @@ from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import from_internals, intrinsic, kernel
 
 _LANES: Final = 4
-_FEWEST: Final = 3  # fewer are drawn faster one by one
-_WORDS: Final = 4  # of a variate that is the usual case: place and test of either gamma
+_FEWEST: Final = 3  # fewer variates are drawn faster one by one
+# The words of a variate in the usual case: the proposal and the test of both gammas.
+_WORDS: Final = 4
 
 
 def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
-    """Be compiled to: return `count`. Refuse vectors that are not what `betas` reads."""
+    """Type and build: return `count`; refuse vectors that `betas` cannot read."""
     from numba import types
 
     for name, kind in (("a", a), ("b", b), ("out", out)):
@@ -49,7 +49,7 @@ def none_of_four(
     begun: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
-    """Draw nothing, and return in bits that none of four variates is drawn."""
+    """Draw nothing, and return in bits that none of four variates was drawn."""
     return np.uint64(2**_LANES - 1)
 
 
@@ -67,9 +67,9 @@ def betas(
     count: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Draw `count` beta variates, at least 1, with the shapes of two vectors: see `beta`.
+    """Draw `count` beta variates, at least 1, with the shapes in two vectors: see `beta`.
 
-    The shapes are from 1e-300 to 1e300. The vectors are of float64 and lie in one piece: whole
+    The shapes are from 1e-300 to 1e300. The vectors are of float64 and contiguous: whole
     arrays, or rows of such.
 
     Examples
@@ -87,6 +87,8 @@ def betas(
             out[first] = beta(rng, a[first], b[first])
             first += 1
             continue
+        # All four are computed as if each took four words. The stream is set behind them, and set
+        # back where one took another number of words.
         begun = rng[0]
         unusual = _four(begun, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)
@@ -102,14 +104,18 @@ def _redraw(
     a: NDArray[np.float64], b: NDArray[np.float64], first: int, lanes: int,
     out: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Draw step by step what is not the usual case; return how many variates then hold."""
+    """Draw the unusual variates step by step; return how many variates are valid then."""
     for lane in range(lanes):
         if (unusual >> np.uint64(lane)) & np.uint64(1) == np.uint64(0):
             continue
+        # Drawn again from its own first word, not from new ones: drawing anew would be biased,
+        # since whether a case is usual depends on the value.
         end = begun + np.uint64(_WORDS * (lane + 1)) * np.uint64(WALK)
         after = rng[0]
         rng[0] = end - np.uint64(_WORDS) * np.uint64(WALK)
         out[first + lane] = beta_by_steps(rng, a[first + lane], b[first + lane])
+        # If it took more words, the variates behind it were computed from the wrong ones: they are
+        # drawn in the next batch, from where the stream is now.
         if rng[0] != end:
             return lane + 1
         rng[0] = after

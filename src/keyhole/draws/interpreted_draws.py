@@ -1,7 +1,7 @@
-"""Draws for interpreted kernels: the same words and numbers, on plain integers.
+"""Twins of the samplers for interpreted kernels: the same numbers, on plain integers.
 
-What stands for vector instructions, and what would be slow if every operation went through a
-`keyhole.kernels.interpreter.words.Word`. Each is the kernel of its name, to the bit.
+They stand for vector instructions, and for functions that would be slow if every operation made a
+`keyhole.kernels.interpreter.words.Word`. Each gives the bits of the kernel of its name.
 """
 
 import math
@@ -80,7 +80,7 @@ def seek(rng: Any, arm: int, pull: int) -> None:
 
 
 def normal(rng: Any) -> float:
-    """Draw from the standard normal law."""
+    """Draw from the standard normal distribution."""
     steps, ends, density = _NORMAL
     while True:
         bits = _next(rng)
@@ -97,7 +97,7 @@ def normal(rng: Any) -> float:
 
 
 def exponential(rng: Any) -> float:
-    """Draw from the exponential law of mean 1."""
+    """Draw from the exponential distribution of mean 1."""
     steps, ends, density = _EXPONENTIAL
     beyond = 0.0
     while True:
@@ -106,7 +106,7 @@ def exponential(rng: Any) -> float:
         x = float((bits >> 11) | 1) * steps[strip]
         if x < ends[strip + 1]:
             return beyond + x
-        if strip == 0:  # the tail is the same law again
+        if strip == 0:  # the tail is the same distribution again
             beyond += samplers._EXPONENTIAL_EDGE
             continue
         low, high = density[strip], density[strip + 1]
@@ -115,7 +115,7 @@ def exponential(rng: Any) -> float:
 
 
 def beta(rng: Any, a: float, b: float) -> float:
-    """Draw from the beta law, step by step: the usual case is no faster here."""
+    """Draw from the beta distribution, step by step: the usual case is no faster here."""
     return float(_twin(samplers.beta_by_steps)(rng, a, b))
 
 
@@ -133,7 +133,7 @@ def smallest_of_sixteen(keys: Any, start: int) -> float:
     smallest: float = min(node)
     if smallest:
         return smallest
-    left: list[float] = list(node)  # of 0.0 and -0.0, the order decides: that of vectors
+    left: list[float] = list(node)  # of 0.0 and -0.0, the order of the vector code decides
     while len(left) > 1:
         half = len(left) // 2
         left = [high if high < low else low for low, high in zip(left, left[half:], strict=False)]

@@ -1,8 +1,7 @@
-"""Random variates for kernels: each sampler takes a stream and moves it on.
+"""Random variates for kernels: each sampler takes a random stream and advances it.
 
 All are kernel functions: they allocate nothing and raise nothing. Arguments outside the stated
-ranges are the caller's mistake and give meaningless numbers; whoever takes them from a user
-checks them first. How many draws a variate takes varies from call to call.
+ranges give meaningless numbers; check those from users. How many draws a variate takes varies.
 
 References
 ----------
@@ -78,7 +77,7 @@ def bernoulli(rng: Stream, mean: float) -> float:
 
 @kernel
 def normal(rng: Stream) -> float:
-    """Draw from the standard normal law: a ziggurat (Marsaglia and Tsang 2000a).
+    """Draw from the standard normal distribution: a ziggurat (Marsaglia and Tsang 2000a).
 
     Examples
     --------
@@ -101,7 +100,7 @@ def normal(rng: Stream) -> float:
 
 @kernel
 def _normal_tail(rng: Stream) -> float:
-    """Draw from the normal law beyond the edge (Devroye 1986, chapter IX.1)."""
+    """Draw from the normal distribution beyond the edge (Devroye 1986, chapter IX.1)."""
     while True:
         beyond = exponential(rng) / _NORMAL_EDGE
         if 2.0 * exponential(rng) > beyond * beyond:
@@ -110,7 +109,7 @@ def _normal_tail(rng: Stream) -> float:
 
 @kernel
 def exponential(rng: Stream) -> float:
-    """Draw from the exponential law of mean 1: a ziggurat (Marsaglia and Tsang 2000a).
+    """Draw from the exponential distribution of mean 1: a ziggurat (Marsaglia and Tsang 2000a).
 
     Examples
     --------
@@ -127,7 +126,7 @@ def exponential(rng: Stream) -> float:
         if x < _EXPONENTIAL_ENDS[strip + np.uint64(1)]:
             return beyond + x
         low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + np.uint64(1)]
-        if strip == np.uint64(0):  # the tail is the same law again
+        if strip == np.uint64(0):  # the tail is the same distribution again
             beyond += _EXPONENTIAL_EDGE
         elif low + uniform(rng) * (high - low) < math.exp(-x):
             return beyond + x
@@ -151,11 +150,11 @@ def _gamma_from_one(rng: Stream, shape: float) -> float:
 
 @kernel
 def _usual_gamma(rng: Stream, shape: float) -> float:
-    """Return what `_gamma_from_one` does if its first normal proposal is accepted without a doubt.
+    """Return the variate of `_gamma_from_one` if its first proposal is surely accepted; else -1.
 
-    That is 97 in 100, 99 of large shapes; else -1. With y = x / sqrt(9 d), the logarithm that `u`
-    is compared with is 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3), at least -1.35 d y^4 from y = -0.5
-    on: -0.15 x^2 y^2. What is taken off covers rounding a hundred times.
+    It is accepted in 97 of 100 cases, 99 for large shapes. With y = x / sqrt(9 d), the logarithm
+    that `u` is compared with is 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3), at least -1.35 d y^4 from
+    y = -0.5 on: -0.15 x^2 y^2. The margin covers rounding a hundred times.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -174,7 +173,7 @@ def _usual_gamma(rng: Stream, shape: float) -> float:
 
 @kernel
 def gamma(rng: Stream, shape: float) -> float:
-    """Draw from the gamma law of scale 1 (Marsaglia and Tsang 2000b).
+    """Draw from the gamma distribution of scale 1 (Marsaglia and Tsang 2000b).
 
     The shape is at least 1e-300. A draw is 0 only by underflow: for shape 0.01 one in a thousand.
 
@@ -190,7 +189,7 @@ def gamma(rng: Stream, shape: float) -> float:
 
 @kernel
 def beta(rng: Stream, a: float, b: float) -> float:
-    """Draw from the beta law: a share of two gamma variates (Devroye 1986, chapter IX.4).
+    """Draw from the beta distribution: a ratio of gamma variates (Devroye 1986, chapter IX.4).
 
     The shapes are from 1e-300 to 1e300. A draw is 0 or 1 only by rounding.
 
@@ -200,9 +199,9 @@ def beta(rng: Stream, a: float, b: float) -> float:
     True
     """
     if a >= 1.0 and b >= 1.0:
-        # Mostly both gammas are the usual case: in a straight line, the processor works on both at
-        # once. Otherwise the stream goes back to where it stood, so that what is drawn is the same;
-        # to draw anew would be biased, as the case depends on the value.
+        # Mostly both gammas are the usual case: without branches in between, the processor works on
+        # both at once. Otherwise the stream is set back, and the same words are used step by step:
+        # drawing anew would be biased, since the case depends on the value.
         begun = rng[0]
         first, second = _usual_gamma(rng, a), _usual_gamma(rng, b)
         if first >= 0.0 and second >= 0.0:
@@ -213,7 +212,7 @@ def beta(rng: Stream, a: float, b: float) -> float:
 
 @kernel
 def beta_by_steps(rng: Stream, a: float, b: float) -> float:
-    """Draw what `beta` does, whatever the case."""
+    """Draw the variate of `beta`, without a fast path."""
     first = _gamma_from_one(rng, a if a >= 1.0 else a + 1.0)
     second = _gamma_from_one(rng, b if b >= 1.0 else b + 1.0)
     # The two boosts meet as the logarithm of their ratio, so that 0 is never divided by 0.
@@ -298,7 +297,7 @@ def binomial(rng: Stream, n: int, p: float) -> int:
 
 @kernel
 def poisson(rng: Stream, mean: float) -> int:
-    """Draw from the Poisson law (Devroye 1986, chapter X.3; Hoermann 1993b).
+    """Draw from the Poisson distribution (Devroye 1986, chapter X.3; Hoermann 1993b).
 
     The mean is at least 0 and below 2**52.
 

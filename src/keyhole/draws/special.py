@@ -48,8 +48,9 @@ def _deviance(x: float, mean: float) -> float:
 def log_beta_weight(x: float, a: float, b: float) -> float:
     r"""Return the logarithm of :math:`x^a (1 - x)^b / B(a, b)`.
 
-    This is the density of the beta law times :math:`x (1 - x)`; also, times 1 / a, the step from
-    :math:`I_x(a + 1, b)` to :math:`I_x(a, b)`. `x` lies in (0, 1); the shapes are above 0.
+    This is the density of the beta distribution times :math:`x (1 - x)`; also, times 1 / a, the
+    step from :math:`I_x(a + 1, b)` to :math:`I_x(a, b)`. `x` lies in (0, 1); the shapes are above
+    0.
 
     References
     ----------

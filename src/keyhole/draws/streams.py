@@ -1,4 +1,4 @@
-"""Streams of randomness in which every draw has an address.
+"""Counter-based random streams: any draw can be reached by its key and position.
 
 A stream is identified by (seed, replication, purpose). Inside it, draws are numbered, and the
 number alone decides the value: there is no generator to share, so results cannot depend on
@@ -17,14 +17,14 @@ from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import kernel
 
 Stream = NDArray[np.uint64]
-"""Two words: where the next draw is read, and the key at which the stream begins."""
+"""Two words: the counter of the next draw, and the key at which the stream begins."""
 
 POLICY: Final = 0
 """Purpose of the stream from which a policy draws: Thompson samples, random ties."""
 ENVIRONMENT: Final = 1
-"""Purpose of the stream from which a world answers."""
+"""Purpose of the stream from which an environment draws feedback."""
 WORKERS: Final = 2
-"""Purpose of the stream that says for how long workers are busy."""
+"""Purpose of the stream from which the durations of simulated workers are drawn."""
 
 # SplitMix64's increment (the golden ratio in 64 bits) walks along a stream. A second odd
 # constant, from the table of good multipliers of Steele and Vigna (2021), jumps between the
@@ -113,7 +113,7 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
     arm : int
         From 0, below 2**24.
     pull : int
-        Which pull of this arm, from 0, below 2**40.
+        The number of the pull of this arm, from 0, below 2**40.
 
     Examples
     --------

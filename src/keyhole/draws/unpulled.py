@@ -1,4 +1,4 @@
-"""Arms without pulls, whose bounds are infinite (a kernel)."""
+"""Search for arms without pulls, whose bounds are infinite (a kernel)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,17 +8,16 @@ from keyhole.kernels.jit import kernel
 
 @kernel
 def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> int:
-    """Return the first arm without pulls; none is -1.
+    """Return the first arm without pulls; -1 if there is none.
 
-    Rounds are no measure of it: a first pull may be told late, or never, and arms may be added.
+    The round does not tell: a first feedback may come late, or never, and arms may be added.
 
     Parameters
     ----------
     pulls : ndarray of float64
-        Of each arm.
+        Pulls of each arm.
     begin : ndarray of float64, shape (1,)
-        All arms before this one have pulls: a `scratch` of the policy's, moved on here, so that
-        in most rounds there is nothing to look at.
+        All arms before this one have pulls: a `scratch_array`, so that most rounds need no search.
 
     Examples
     --------

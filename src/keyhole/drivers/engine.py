@@ -30,8 +30,8 @@ LANES: Final = 8
 # Rounds between two checks of the stop flag: well under a second for any policy, and far too many
 # for the check to cost anything.
 _SEGMENT: Final = 1024
-# Cells of a cache line (8 bytes each). Lanes begin on lines of their own, so that a store to one
-# state does not delay loads from another; blocks of other threads have other buffers.
+# Cells of a cache line (8 bytes each). States of different lanes lie on different lines; blocks of
+# other threads have buffers of their own.
 _LINE: Final = 8
 
 # Cells of the control vector that a running block shares with its caller.
@@ -149,8 +149,8 @@ def _compile_lane_reader(policy: Component, environment: Component) -> Kernel:
     """Return the compiled function that gives one lane's two states and two random streams."""
     read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
 
-    # The views are made anew in every round. That costs nothing: they count no references
-    # (decision 002), and the compiler keeps their addresses in registers.
+    # The views are made in every round, which costs nothing: they count no references (decision
+    # 002), so that only addresses are computed.
     @kernel
     def read_lane(cells: Any, words: Any, at: Any, shapes: Any, lane: int) -> Any:
         return (

@@ -1,1 +1,1 @@
-"""From the functions of a class to machine code: compiled, linked, kept between processes."""
+"""Compilation: from Python functions (kernels) to machine code, cached between processes."""

@@ -1,4 +1,4 @@
-"""Calls of interpreted functions that other threads, forks and Ctrl-C see as one step."""
+"""Interpreted calls that are atomic to other threads, forks and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from keyhole.kernels.compiler_lock import call_lock
 
 
 class AtomicCall:
-    """A function of Python that is run to its end, or not at all if something comes in between.
+    """An interpreted function whose calls are atomic: completed, or rolled back by an interrupt.
 
-    So is a compiled function that keeps Python's lock. A fork waits for the end of a call, up to
-    the limit of `keyhole.kernels.compiler_lock`; a child of a fork that waited in vain has half of
-    one.
+    A compiled function that holds the GIL is so by itself. A fork waits for the end of a call, up
+    to the limit of `keyhole.kernels.compiler_lock`; after that, the child refuses to call it.
 
     Parameters
     ----------
     owner : str
-        Whose it is, for messages.
+        The name of its policy or pair, for messages.
     run : callable
         The function; it changes nothing but its arguments.
     """
 
     def __init__(self, owner: str, run: Callable[..., Any]) -> None:
         self._owner, self._run = owner, run
-        self._process = 0  # which one is in the midst of a call
+        self._process = 0  # the process that is in a call; 0 for none
 
     def __call__(self, *args: Any) -> Any:
         """Call the function.
 
-        An error of a kernel leaves what was written before it, as in compiled code, and for a
-        debugger to see. Ctrl-C, and who leaves a debugger, take back what was written.
+        After an error in a kernel, the arguments keep what was written before it, as in compiled
+        code, and for a debugger to inspect. Ctrl-C, and leaving a debugger, restore the arguments.
 
         Raises
         ------
         RuntimeError
-            If another thread was in the midst of a call when this process was forked.
+            If another thread was in a call when this process was forked.
         """
-        with call_lock():  # no thread has it during a fork
+        with call_lock():
+            # The fork did not wait for a call in another thread: here, it will never be finished.
             if self._process not in (0, os.getpid()):
                 raise RuntimeError(
                     f"another thread was in the midst of a call of {self._owner} when this process "
                     f"was forked: make it anew"
                 )
+            # The rollback: arrays are the only arguments that a kernel changes, and small.
             before = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
             self._process = os.getpid()
             try:
@@ -62,6 +63,6 @@ class AtomicCall:
 
 
 def _is_quit(error: Exception) -> bool:
-    """Return whether an error is how Python's debugger is left: no error of a kernel."""
-    debugger = sys.modules.get("bdb")  # which nobody else needs to import
+    """Return whether an error means that Python's debugger was left."""
+    debugger = sys.modules.get("bdb")  # not imported: without a debugger it is not needed
     return debugger is not None and isinstance(error, debugger.BdbQuit)

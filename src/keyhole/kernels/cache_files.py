@@ -1,4 +1,4 @@
-"""The files of the compile cache: where they are, whom they belong to, how large they may get."""
+"""The files of the compile cache: folder, permissions, checksums, size limit."""
 
 import contextlib
 import hashlib
@@ -16,13 +16,13 @@ from keyhole.validate import Range, check_integer
 
 _FOLDER: Final = "KEYHOLE_CACHE_DIR"
 _SIZE: Final = "KEYHOLE_CACHE_MB"
-_DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and world
-# Nothing else in the folder is ever removed. Drafts and locks are there while somebody compiles.
+_DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and environment
+# Only files of these names are ever removed. Drafts and locks exist while a process compiles.
 _OURS: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _DIGEST: Final = 32
 CODE: Final = ".code"
 NOTE: Final = ".sources"
-"""The ending of files in which some hundred bytes are noted; they are not counted."""
+"""The suffix of files of some hundred bytes, which do not count towards the size limit."""
 
 
 def cache_folder() -> Path:
@@ -57,7 +57,7 @@ def cache_limit() -> int:
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:
-    """Return the files of compiled code, those used last at the end; none if unreadable."""
+    """Return the files of compiled code, least recently used first; none if unreadable."""
     found = []
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
@@ -68,7 +68,7 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
 
 
 def has_code() -> bool:
-    """Tell whether there may be any compiled code."""
+    """Return whether there may be any compiled code."""
     try:
         with os.scandir(cache_folder()) as entries:
             return any(entry.name.endswith(CODE) for entry in entries)
@@ -86,7 +86,7 @@ def clear_cache() -> int:
 
 
 def _is_trusted(found: os.stat_result) -> bool:
-    """Tell whether a file or folder is the user's own, and nobody else may write to it."""
+    """Return whether a file or folder belongs to the user, and nobody else may write to it."""
     if sys.platform == "win32":
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -94,7 +94,7 @@ def _is_trusted(found: os.stat_result) -> bool:
 
 @cache
 def is_usable(folder: Path) -> bool:
-    """Tell whether a folder may hold code that this process runs; warn if not."""
+    """Return whether a folder may hold code that this process runs; warn if not."""
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_trusted(folder.stat()):
@@ -107,13 +107,14 @@ def is_usable(folder: Path) -> bool:
     return True
 
 
-# A cache may lose, but never fail: whatever goes wrong below (an unwritable folder, a file cut
-# short), what was to be found is made anew instead.
+# All errors below (an unwritable folder, a truncated file) fall back to compiling: a cache may
+# miss, but must not fail.
 
 
 def read_file(path: Path) -> bytes | None:
-    """Return what `write_file` wrote, or None if that is not there as it was."""
+    """Return the content that `write_file` wrote; None if it is missing, foreign or damaged."""
     with contextlib.suppress(OSError):
+        # Owner and mode are checked on the open file: the path could be replaced in between.
         with open(path, "rb", opener=_open_at_once) as file:
             found = os.fstat(file.fileno())
             if not (stat.S_ISREG(found.st_mode) and _is_trusted(found)):
@@ -122,23 +123,23 @@ def read_file(path: Path) -> bytes | None:
         if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # what is used stays
+            os.utime(path)  # the time of last use, by which `_shrink` removes files
         return data[_DIGEST:]
     return None
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file; a named pipe as well, which waits for whoever writes to it."""
+    """Open a file without blocking: a named pipe would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _checksum(path: Path, payload: bytes) -> bytes:
-    """Return a digest that is right for this name alone."""
+    """Return a digest of a file's name and content, so that a renamed file does not match."""
     return hashlib.sha256(path.name.encode() + payload).digest()
 
 
 def write_file(path: Path, payload: bytes) -> None:
-    """Write a file in one step, with its checksum."""
+    """Write a file atomically, with its checksum."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".draft", dir=path.parent)
@@ -153,7 +154,7 @@ def write_file(path: Path, payload: bytes) -> None:
 
 
 def _shrink() -> None:
-    """Remove what was not used for longest, until the rest fits."""
+    """Remove the least recently used files until the rest is within the limit."""
     files = cached_files()
     over = sum(found.st_size for _, found in files) - cache_limit()
     for path, found in files:

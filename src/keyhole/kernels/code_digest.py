@@ -1,4 +1,4 @@
-"""What a function's code does, as words: the same whatever comments and docstrings stand in it."""
+"""A function's bytecode as words: independent of comments, docstrings and line numbers."""
 
 import dis
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from types import CodeType
 from typing import Any, Final
 
 _SILENT: Final = ("EXTENDED_ARG", "CACHE")
-# How arguments are taken, and whether it is a generator; not what the compiler notes for itself.
+# The flags that matter: `*args`, `**kwargs`, generators; not those that the compiler adds.
 _FLAGS: Final = 0x2F
 _JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
 _NAMED: Final = {*dis.haslocal, *dis.hasfree}
@@ -15,10 +15,10 @@ _NAMED: Final = {*dis.haslocal, *dis.hasfree}
 
 @lru_cache(maxsize=4096)
 def code_words(code: CodeType) -> tuple[str, ...]:
-    """Return what some code does: its arguments, and its instructions in order.
+    """Return the arguments and the instructions of some code, in order.
 
-    A constant stands where it is used, and not where it lies: docstrings lie among constants, and
-    are used by nobody.
+    Constants are given where they are used, not as the table in which they lie: a docstring lies in
+    the table, and no instruction uses it.
 
     Examples
     --------
@@ -39,7 +39,9 @@ def code_words(code: CodeType) -> tuple[str, ...]:
 
 def _instructions(code: CodeType) -> Iterator[str]:
     steps: list[dis.Instruction] = []
-    place: dict[int, int] = {}  # a jump may lead to the beginning of a long argument
+    # Jump targets as numbers of instructions: offsets would depend on how long arguments are. A
+    # jump may lead to the EXTENDED_ARG in front of an instruction.
+    place: dict[int, int] = {}
     for step in dis.get_instructions(code):
         place[step.offset] = len(steps)
         if step.opname not in _SILENT:

@@ -1,4 +1,4 @@
-"""Machine code kept between processes, addressed by what it was compiled from."""
+"""The compile cache: machine code in memory and on disk, content-addressed by its sources."""
 
 import contextlib
 import hashlib
@@ -47,30 +47,32 @@ from keyhole.kernels.jit import (
 from keyhole.kernels.numba_settings import changed_settings
 from keyhole.kernels.source_digest import COMPILED_PACKAGES, code_digest
 
-# An operation of a kernel that the compiler could not turn into code.
+# The place of an operation in a kernel that Numba could type, but not lower to LLVM code.
 _LOWERED: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
-_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # bold letters, where colorama is found
+_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # bold letters, where colorama is installed
 _WITHIN: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
 
-# Functions that nobody holds any more are let go, but for the ones used last.
+# Machine code in memory. A function that is no longer referenced is freed with its code, except for
+# those used last: a simulation drops its function at its end, and the next one may need it again.
 _alive: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _recent: dict[str, Kernel] = {}
 _RECENT: Final = 32
-# What Python has spent on code before it was compiled.
+# For how long each piece of code was interpreted before it was compiled.
 _accounts: Final[dict[str, Account]] = {}
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
-_WAITS: Final = 6000  # five minutes: some compile on machines full of workers
+_WAITS: Final = 6000  # five minutes: compiling takes long where all cores are busy
 
 
 @cache
 def _compilers() -> list[str]:
-    """Return the versions of what compiles, which stand in files."""
+    """Return the versions of the compilers, which are read from files."""
     return [version(package) for package in ("numba", "llvmlite")]
 
 
 def _path(digest: str) -> Path:
-    # Several Python versions and processors may share the folder.
+    # Everything that machine code depends on beyond the kernels: several versions, processors and
+    # settings may share the folder. A part that is missing here would run stale code.
     words = (
         code_digest(),
         digest,
@@ -95,22 +97,24 @@ def _load(path: Path) -> Kernel | None:
 
 
 def _error_text(error: Exception) -> str:
-    """Return the compiler's complaint on one line, with the place if it names one."""
-    complaint = _STYLES.sub("", str(error))
-    lines = [line for line in complaint.splitlines() if not line.startswith("Failed in")]
+    """Return the compiler's error on one line, with the user's file and line if it names them."""
+    # Numba has no structured errors: the cause and the place are found in its text. An unknown text
+    # is passed on as it is.
+    message = _STYLES.sub("", str(error))
+    lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
     text = lines[0] if lines else type(error).__name__
-    if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", complaint):
+    if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", message):
         text = (
             "a kernel cannot allocate memory (a new array, or a copy of one array into another "
             "by a slice); declare arrays in State and write loops"
         )
     if "returning of array" in text:
         text = "a kernel returns no array: it fills the arrays of the group that it names"
-        lowered = [place for place in _LOWERED.findall(complaint) if not _WITHIN.search(place[0])]
+        lowered = [place for place in _LOWERED.findall(message) if not _WITHIN.search(place[0])]
         if lowered:
             text = "a kernel cannot call what may make a new array, such as `ravel`"
             return f"{text}: take entries by their indices ({lowered[0][0]}, line {lowered[0][1]})"
-    for file, line in re.findall(r'File "([^"]+)", line (\d+)', complaint):
+    for file, line in re.findall(r'File "([^"]+)", line (\d+)', message):
         if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"
     return text
@@ -118,7 +122,7 @@ def _error_text(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _file_lock(path: Path) -> Iterator[None]:
-    """Let one process at a time compile a piece: the others wait, and then find it on file."""
+    """Let one process at a time compile an entry; the others wait, and then find it on disk."""
     lock = path.with_suffix(".lock")
     handle = -1
     if sys.platform != "win32":
@@ -126,7 +130,9 @@ def _file_lock(path: Path) -> Iterator[None]:
 
         with contextlib.suppress(OSError):
             handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
-            for _ in range(_WAITS):  # not for ever: the other may have been stopped
+            # A lock of the file system: the kernel releases it if the process dies. Not for ever,
+            # since the other process may have been suspended; then both compile the same entry.
+            for _ in range(_WAITS):
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
@@ -142,7 +148,7 @@ def _file_lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _announce(owner: str, path: Path | None) -> Iterator[None]:
-    """Say on standard error what is being compiled, if that takes long."""
+    """Print to standard error what is being compiled, if it takes long."""
     how = " with every index checked" if is_bounds_checked() else ""
     kept = "in every process"
     if path is not None and os.access(path.parent, os.W_OK):
@@ -188,7 +194,8 @@ def _load_or_compile(
         return _compile(owner, None, build, signature, hold_gil)
     if (found := _load(path)) is not None:
         return found
-    cache_limit()  # refused before the work, not after it
+    cache_limit()  # a wrong limit is refused before the work, not after it
+    # Looked up again under the lock: another process may have compiled it meanwhile.
     with _file_lock(path):
         return _load(path) or _compile(owner, path, build, signature, hold_gil)
 
@@ -196,17 +203,19 @@ def _load_or_compile(
 def compile_cached(
     owner: str, digest: str, build: Callable[[], Any], signature: str, *, hold_gil: bool = False
 ) -> Kernel:
-    """Return the machine code filed under a digest, compiling it if nobody has yet.
+    """Return the machine code for a digest, compiling it if neither memory nor disk has it.
 
     `digest` stands for everything that goes into the function: equal digest, equal code. `build`
-    makes the function, not yet compiled; it is called only when the code is not on file, and only
+    makes the function, not yet compiled; it is called only when the code is not on disk, and only
     then Numba is imported. `signature` is text, such as ``"int64(float64[::1], int64)"``. The
     result does not check the types of its arguments. It releases the GIL during a call, unless
     `hold_gil` is set. Its code is freed with the last reference to it (those used last are
     referenced here).
 
-    Within `interpreted_at_first`, what is not on file is not compiled: a `FirstUse` is returned.
+    Within `interpreted_at_first`, code that is not on disk is not compiled: a `FirstUse` is
+    returned.
     """
+    # Never cached: an interpreted copy holds its caller's arrays, and is made in milliseconds.
     if is_interpreted():
         run = interpret(owner, build())
         return AtomicCall(owner, run) if hold_gil else run
@@ -217,13 +226,13 @@ def compile_cached(
             kept = has_internals() and is_usable(cache_folder())
             account = _accounts.setdefault(name, Account())
             if is_interpreted_at_first() and not account.is_spent:
-                # An empty folder is not asked for a name, which takes 0.2 s to find.
+                # The file name takes 0.2 s to compute, which an empty folder does not need.
                 function = _load(_path(name)) if kept and has_code() else None
                 if function is None:
                     again = partial(
                         compile_cached, owner, digest, build, signature, hold_gil=hold_gil
                     )
-                    with contextlib.suppress(TypeError):  # what cannot be interpreted is compiled
+                    with contextlib.suppress(TypeError):  # it cannot be interpreted: compile it
                         return _first_use(owner, build, account, again, hold_gil)
             if function is None:
                 path = _path(name) if kept else None
@@ -243,9 +252,10 @@ def _first_use(
     again: Callable[[], Kernel],
     hold_gil: bool,
 ) -> FirstUse:
-    """Return what Python runs; `again` is asked for the machine code, as it would be here."""
+    """Return a function that Python runs at first; `again` returns its machine code."""
     with account.charged():
         run = interpret(owner, build())
+    # Compiled later, but with the settings of now (`bounds_checked`): these are context variables.
     context = copy_context()
 
     def compiled() -> Kernel:

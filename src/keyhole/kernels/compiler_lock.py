@@ -1,9 +1,9 @@
-"""The two locks that forks wait for: of the compiler, and of interpreted calls.
+"""Two locks for which forks wait: that of the compiler, and that of interpreted calls.
 
-A child inherits every lock that another thread holds just then, LLVM's own and those of modules
-that are being imported, and nobody ever lets go of these. So whoever compiles, loads, or imports
-Numba does it under the lock of the compiler. A call of an interpreted learner has a lock of its
-own: it need not wait while another thread compiles, which takes seconds.
+A forked child inherits every lock that another thread holds at that moment, LLVM's and the import
+locks of modules included, and no thread of the child will ever release it. So code is compiled and
+loaded, and Numba imported, only under the compiler's lock. Calls of interpreted learners have a
+lock of their own: they need not wait while another thread compiles, which takes seconds.
 """
 
 import os
@@ -23,7 +23,7 @@ _calling: Final = threading.RLock()
 
 
 def compiler_lock() -> AbstractContextManager[bool]:
-    """Return what keeps other threads from compiling, and forks from happening meanwhile.
+    """Return the lock that excludes other compiling threads, and forks.
 
     It is the lock itself: `with` runs no Python for it, which Ctrl-C might interrupt.
     """
@@ -31,20 +31,20 @@ def compiler_lock() -> AbstractContextManager[bool]:
 
 
 def call_lock() -> AbstractContextManager[bool]:
-    """Return what keeps other interpreted calls, and forks, from happening during one."""
+    """Return the lock that excludes other interpreted calls, and forks."""
     return _calling
 
 
 def import_numba() -> ModuleType:
-    """Return Numba. A Ctrl-C waits until its import is whole: half of it could not be mended."""
+    """Import and return Numba; Ctrl-C is delayed, since a partial import cannot be repaired."""
     with compiler_lock(), delayed_interrupts():
         return import_module("numba")
 
 
 def _reset_locks() -> None:
-    """In a child, make the locks anew: another thread that held one is not here.
+    """Reinitialise the locks in a forked child, where other threads that held them do not exist.
 
-    What the forking thread itself holds, beside what the fork does, it goes on to release.
+    Locks that the forking thread holds itself, beyond the fork's own, stay held: it releases them.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
         depth = lock._release_save()[0] - 1 if lock._is_owned() else 0
@@ -53,15 +53,15 @@ def _reset_locks() -> None:
             lock.acquire()
 
 
-# These run no Python either: Ctrl-C in one of them, or while the system forks, would leave a lock
-# held for ever. If another thread holds one for longer than a fork waits, there is nothing to
-# release, and Python says so on standard error; it does no harm.
+# Partial objects of C methods, which run no Python: Ctrl-C inside a Python function here, or during
+# the fork, would leave a lock held for ever. If another thread holds a lock for longer than a fork
+# waits, releasing it fails, and Python prints the error to standard error; that is harmless.
 _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
-    # Before a fork, what is registered last comes first; so does the lock of calls, within which
-    # that of the compiler may be taken.
+    # Hooks before a fork run in reverse order, so the lock of calls is taken first: a call may take
+    # the compiler's lock, and the same order everywhere excludes a deadlock.
     os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
     os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
     os.register_at_fork(after_in_child=_reset_locks)

@@ -1,10 +1,10 @@
-"""The lines at which kernels raise errors, as they are now, whatever they were when compiled.
+"""Current line numbers for errors that cached machine code raises.
 
-Compiled code holds, beside each error that it raises, where that stands. A comment further up moves
-the line, and changes no digest: kept code is right as it is, but would name the wrong line. So what
-is compiled in is no line, but which instruction of which function raises. Functions are noted here
-by what they do, in every process, when their digest is taken; when an error comes, its line is
-looked up.
+Numba compiles the file and line into each error. An edit above a kernel moves its lines without
+changing the digest: the cached code is still right, but its line would be wrong. So the code
+contains a digest of the raising function and the offset of the instruction instead. Functions are
+registered under that digest when their fingerprint is taken, and the line is looked up when the
+error comes.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ _raising: Final[dict[str, CodeType]] = {}
 
 
 def note_raising(function: FunctionType) -> None:
-    """Remember where a function stands, if it raises errors."""
+    """Register a function's code, if it raises errors."""
     words = code_words(function.__code__)
     if _RAISES in words:
         named = (function.__module__, function.__qualname__, words)
@@ -33,13 +33,13 @@ def note_raising(function: FunctionType) -> None:
 
 
 def copy_note(function: FunctionType, copy: FunctionType) -> None:
-    """Let a copy of a function be known by what the function is known by."""
+    """Register a copy of a function under the digest of the original."""
     if (key := _keys.get(function)) is not None:
         _keys[copy] = key
 
 
 def encode_line(function: FunctionType, line: int) -> tuple[str, int] | None:
-    """Return what stands for a line in compiled code: a file name and a number, or None."""
+    """Return the file name and number that replace a line in compiled code, or None."""
     key = _keys.get(function)
     for begin, _, at in function.__code__.co_lines() if key else ():
         if at == line:
@@ -48,7 +48,7 @@ def encode_line(function: FunctionType, line: int) -> tuple[str, int] | None:
 
 
 def decode_line(file: str, number: int) -> tuple[str, int] | None:
-    """Return file and line of what `encode_line` made; None if the function is not known."""
+    """Return file and line for the result of `encode_line`; None if the function is unknown."""
     code = _raising.get(file.removeprefix(_MARK))
     for begin, end, line in code.co_lines() if code else ():
         if begin <= number < end and line is not None and code is not None:
@@ -57,7 +57,7 @@ def decode_line(file: str, number: int) -> tuple[str, int] | None:
 
 
 def _read_error(data: int, size: int, digest: int) -> Any:
-    """Return an error that compiled code raises: its class, what it says, and where."""
+    """Return an error that compiled code raises: its class, its arguments, and its place."""
     try:
         error = pickle.loads(ctypes.string_at(data, size))
         kind, words, place = error
@@ -65,10 +65,10 @@ def _read_error(data: int, size: int, digest: int) -> Any:
             return error
         found = decode_line(place[1], place[2])
         return kind, words, None if found is None else (place[0], *found)
-    except Exception as cause:  # nobody is there to catch it
+    except Exception as cause:  # a callback from C: an exception could not propagate
         return RuntimeError, (f"a kernel raised an error that cannot be read: {cause}",), None
 
 
 _CALLED = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 read_error: Final = _CALLED(_read_error)
-"""What compiled code calls to read an error, in place of Numba's `numba_unpickle`."""
+"""The function that compiled code calls to read an error, instead of Numba's `numba_unpickle`."""

@@ -1,4 +1,4 @@
-"""Who runs kernels: the processor, or Python."""
+"""The choice between compiled and interpreted kernels, as a context."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,13 +12,13 @@ _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 @contextmanager
 def interpreted(wanted: bool = True) -> Iterator[None]:
-    """Let Python run the kernels of what is made inside: learners, simulations, opened studies.
+    """Run kernels in Python, for everything made inside: learners, simulations, opened studies.
 
     The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
     and every index is checked. It takes some 100 times as long as compiled code, and nothing is
-    compiled. Of what is made inside, kernels are interpreted for as long as it lives. The
-    environment variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for those
-    that it starts.
+    compiled. Whatever is made inside stays interpreted for as long as it lives. The environment
+    variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for those that it
+    starts.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def interpreted(wanted: bool = True) -> Iterator[None]:
 
 
 def wanted_execution() -> bool | None:
-    """Return whether Python is to run the kernels of what is made here; None if nobody has said.
+    """Return whether kernels are to be interpreted here; None if nothing says so.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def wanted_execution() -> bool | None:
 
 
 def is_interpreted() -> bool:
-    """Tell whether Python is to run the kernels of what is made here.
+    """Return whether kernels are to be interpreted here.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def is_interpreted() -> bool:
 
 
 def interpret(owner: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what does in Python what a function would do compiled; `owner` is for messages.
+    """Return the interpreted version of a function; `owner` is for messages.
 
     Raises
     ------

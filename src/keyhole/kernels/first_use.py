@@ -1,8 +1,7 @@
-"""The first use of code that nobody has compiled yet: Python begins, and it is compiled if it pays.
+"""Tiered execution: code that is not compiled yet is interpreted first, and compiled if it pays.
 
-Compiling takes two to five seconds, and what Python plays in one tenth of that is often all that is
-wanted. State lies in plain buffers, and both have the same bits, so that machine code can take over
-between any two calls.
+Compiling takes two to five seconds; a short run, interpreted, a tenth of that. State lies in plain
+buffers, and both ways give the same bits, so that machine code can take over between two calls.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.fingerprint import Kernel
 
 BUDGET: Final = 0.5
-"""Processor seconds that Python may spend in a process on one piece of code before it is compiled:
-about a fifth of what compiling takes."""
+"""The processor seconds for which a process interprets one piece of code before compiling it: about
+a fifth of the time to compile it, so that no run loses more than that."""
 
 _wanted: ContextVar[bool] = ContextVar("first_use", default=False)
 
 
 @contextmanager
 def interpreted_at_first(wanted: bool = True) -> Iterator[None]:
-    """Let Python begin, of what is made inside, with what is not compiled yet.
+    """Interpret uncompiled code at first, for everything made inside.
 
-    It gives a `FirstUse` where machine code would have to be compiled. Whoever asks for it knows
-    that the code can be compiled: what cannot is refused at once, and not after some seconds.
+    `compile_cached` then returns a `FirstUse` in place of compiling. It is for code that is known
+    to compile: code that cannot be compiled must be refused at once, not after some seconds.
     """
     token = _wanted.set(wanted)
     try:
@@ -39,13 +38,13 @@ def interpreted_at_first(wanted: bool = True) -> Iterator[None]:
 
 
 def is_interpreted_at_first() -> bool:
-    """Tell whether `interpreted_at_first` holds where this is called."""
+    """Return whether `interpreted_at_first` holds where this is called."""
     return _wanted.get()
 
 
 @dataclass
 class Account:
-    """What Python has spent on one piece of code, in processor seconds."""
+    """The processor seconds for which one piece of code has been interpreted."""
 
     seconds: float = 0.0
 
@@ -56,7 +55,7 @@ class Account:
 
     @contextmanager
     def charged(self) -> Iterator[None]:
-        """Add what is spent inside."""
+        """Add the processor time that is spent inside."""
         began = time.thread_time()
         try:
             yield
@@ -65,20 +64,20 @@ class Account:
 
 
 class FirstUse:
-    """A function that Python runs, until it is compiled.
+    """A function that is interpreted until it is compiled.
 
     Parameters
     ----------
     owner : str
-        Whose it is, for messages.
+        The name of its policy or pair, for messages.
     run : callable
         The function, interpreted.
     account : Account
-        Of all that run the same code.
+        The account shared by all that run the same code.
     compiled : callable
         Returns the machine code.
     hold_gil : bool
-        Whether a call must be one step to all other threads, and to Ctrl-C, as it is when compiled.
+        Whether a call must be atomic to other threads and to Ctrl-C, as it is when compiled.
     """
 
     def __init__(
@@ -99,7 +98,8 @@ class FirstUse:
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def __call__(self, *args: Any) -> Any:
-        """Call the function, compiled if Python has spent its budget."""
+        """Call the function, compiled if the budget is spent."""
+        # Only for learners, whose calls are short. A simulation estimates its length beforehand.
         if self._holds_gil and self.account.is_spent:
             code = self.compiled()
             self.when_compiled(code)

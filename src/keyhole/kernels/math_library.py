@@ -1,4 +1,4 @@
-"""What the last bit of a result depends on: the C library's elementary functions."""
+"""Digest of the C library's elementary functions, which can change the last bit of results."""
 
 import hashlib
 import math

@@ -1,4 +1,4 @@
-"""What Numba is set to, by its environment variables or in its `config`, without importing it."""
+"""Numba's settings (environment variables, `config`), read without importing Numba."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from keyhole.kernels.compiler_lock import import_numba
 
-# What machine code depends on, and what holds where nobody has said otherwise, as Numba prints it.
+# The settings on which machine code depends, with Numba's defaults as `repr` shows them.
 _DEFAULTS: Final = {
     "OPT": "_OptLevel(3)",
     "BOUNDSCHECK": "None",
@@ -23,13 +23,13 @@ _FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder where a proc
 
 
 def changed_settings() -> dict[str, Any]:
-    """Return the settings that machine code depends on and that are not as by default.
+    """Return the settings that affect machine code and differ from the defaults.
 
-    Numba is imported, and asked, only where some may be: where a variable of the environment or a
-    file may say so. Where it is loaded already, a program may have changed its `config`.
+    Numba is imported, and asked, only where an environment variable or a file may have changed a
+    setting; or if it is loaded already, since a program may have changed its `config`.
     """
-    told = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS) or Path(_FILE).exists()
-    if not told and "numba" not in sys.modules:
+    is_set = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS) or Path(_FILE).exists()
+    if not is_set and "numba" not in sys.modules:
         return {}
     config = import_numba().config
     values = {name: getattr(config, name) for name in _DEFAULTS}

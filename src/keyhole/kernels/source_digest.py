@@ -1,9 +1,8 @@
-"""A digest of the sources that all compiled code stands on: of what they do, not of what they say.
+"""Digest of the sources of the packages that generate compiled code.
 
-It is taken over the syntax trees, without comments, docstrings and places in the file: it is the
-same until code is changed. To read the trees takes more than a tenth of a second, and is done once
-for each version of the sources: the digest is kept beside the compiled code, under one of their
-bytes.
+It is taken over syntax trees, without comments, docstrings and line numbers, so it changes only
+with code. Reading the trees takes more than a tenth of a second, so the digest is stored beside the
+compiled code, under a digest of the files' bytes.
 """
 
 import ast
@@ -16,29 +15,32 @@ from typing import Any, Final
 
 from keyhole.kernels.cache_files import NOTE, cache_folder, is_usable, read_file, write_file
 
+# Three of these packages are above this one. They are named here, not registered when they are
+# imported: the key of an entry would then depend on which of them were imported first.
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
-"""The packages whose sources are part of every cache key as a whole: code is made in them that no
-kernel names. All else is followed."""
+"""The packages whose sources are part of every cache key as a whole, since they generate code that
+no kernel refers to. Functions of others are followed one by one (`keyhole.kernels.fingerprint`)."""
 _INTERPRETER: Final = "interpreter"
-"""A folder in one of them of which nothing is compiled."""
-_LEFT_OUT: Final = ("kind", "type_comment")  # of a node: what says nothing of what it does
+"""The folder that is left out, since nothing in it is compiled."""
+_LEFT_OUT: Final = ("kind", "type_comment")  # fields of a node without effect on the code
 
 
 def _read_sources() -> dict[str, bytes]:
     """Return the sources of `COMPILED_PACKAGES`, by their names."""
     home = Path(__file__).parents[1]
-    found = [path for room in COMPILED_PACKAGES for path in sorted((home / room).rglob("*.py"))]
+    found = [path for name in COMPILED_PACKAGES for path in sorted((home / name).rglob("*.py"))]
     paths = [path for path in found if path.parent.name != _INTERPRETER]
     return {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
 
-# At import: a package that is replaced later must not have its digest on the older code.
+# Read at import: if the package is upgraded while this process runs, the running code must not be
+# filed under the digest of the new one.
 _sources: Final = _read_sources()
 
 
 @cache
 def code_digest() -> str:
-    """Return a digest of the sources of `COMPILED_PACKAGES`, which is part of all compiled code.
+    """Return the digest of the sources of `COMPILED_PACKAGES`, a part of every cache key.
 
     Examples
     --------
@@ -60,7 +62,7 @@ def code_digest() -> str:
 
 
 def tree_digest(source: str | bytes) -> str:
-    """Return a digest of some source text that is equal as long as it does the same.
+    """Return a digest of source text that does not depend on comments, docstrings and layout.
 
     Examples
     --------
@@ -73,9 +75,9 @@ def tree_digest(source: str | bytes) -> str:
 
 
 def _write_node(node: Any, write: Callable[[str], None]) -> None:
-    """Write a part of a syntax tree, word by word; what is empty is left out.
+    """Write a part of a syntax tree, word by word, without its empty fields.
 
-    So it does not matter that later versions of Python have more kinds of parts.
+    So it does not matter that later versions of Python have more fields.
     """
     if isinstance(node, ast.Constant):
         write(f"{type(node.value).__name__} {node.value!r}")
@@ -96,7 +98,7 @@ def _write_node(node: Any, write: Callable[[str], None]) -> None:
 
 
 def _is_text(node: Any) -> bool:
-    """Tell whether a statement is a docstring, or stands where it says as little."""
+    """Return whether a statement is a docstring, or another string that has no effect."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

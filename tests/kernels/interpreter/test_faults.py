@@ -73,7 +73,7 @@ def test_what_compiled_code_answers_without_sense_is_an_error(function, given, m
 
 def test_what_arrays_have_not_is_named():
     with pytest.raises(
-        TypeError, match=r"uses max of an array, which interpreted kernels have not: n\.max"
+        TypeError, match=r"uses max of an array, which interpreted kernels lack: n\.max"
     ):
         Entry("Mine", spread)(NUMBERS, 0)
 

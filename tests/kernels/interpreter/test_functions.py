@@ -24,7 +24,7 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     def kernel():
         return 1
 
-    monkeypatch.setattr(functions, "_copied", copied)
+    monkeypatch.setattr(functions, "_make_twin", copied)
     functions.twin_of(kernel)
     assert found == [False]
 

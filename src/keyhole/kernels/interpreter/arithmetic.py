@@ -1,8 +1,8 @@
-"""Operators and functions of Python that compiled code has otherwise.
+"""Operators and built-in functions with the semantics of compiled code.
 
-A division of floats by zero is infinite or no number; integers wrap at 64 bits; a power is by
-squaring. What compiled code leaves undefined, or answers without sense, is a fault here: an integer
-divided by zero, and an integer made of NaN.
+A division of floats by zero is infinite or NaN; integers wrap at 64 bits; integer powers are by
+squaring. Undefined or meaningless operations of compiled code are errors here: an integer divided
+by zero, an integer made of NaN.
 """
 
 import math
@@ -49,7 +49,7 @@ def negate(a: Any) -> Any:
 
 
 def invert(a: Any) -> Any:
-    """Return ~a: of a bool the other one."""
+    """Return ~a; the negation of a bool."""
     return not a if type(a) is bool else ~a
 
 
@@ -71,7 +71,7 @@ def _check_shift(count: Any) -> None:
 
 
 def divide(a: Any, b: Any) -> float:
-    """Return a / b: two floats, whatever they are.
+    """Return a / b, as floats.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def floor_divide(a: Any, b: Any) -> Any:
     """Return a // b."""
     if b:
         result = a // b
-        # The one quotient that is no int64, which Numba makes 0: of the least one and -1.
+        # The only quotient beyond int64 is that of the least one and -1, which Numba makes 0.
         return 0 if type(result) is int and result > LARGEST else result
     if isinstance(a, int) and isinstance(b, int):
         raise KernelFault("divides an integer by 0")
@@ -123,7 +123,7 @@ def power(a: Any, b: Any) -> Any:
 
 
 def maximum(first: Any, *others: Any) -> Any:
-    """Return the largest, of the type that all of them fit in."""
+    """Return the largest, in the common type of all."""
     if not others:
         return max(first)
     for value in others:
@@ -133,7 +133,7 @@ def maximum(first: Any, *others: Any) -> Any:
 
 
 def minimum(first: Any, *others: Any) -> Any:
-    """Return the smallest, of the type that all of them fit in."""
+    """Return the smallest, in the common type of all."""
     if not others:
         return min(first)
     for value in others:
@@ -150,12 +150,12 @@ def total(values: Any, start: Any = 0) -> Any:
 
 
 def to_integer(value: Any = 0) -> Any:
-    """Return a number without its fraction, as an integer of 64 bits."""
+    """Return a number truncated to an integer of 64 bits."""
     return value if type(value) is Word else to_int64(value)
 
 
 def round_number(value: Any, digits: Any = None) -> Any:
-    """Return a number round_number, half to even; to some digits as Numba does, by scaling."""
+    """Return a number rounded half to even; to a number of digits as Numba does, by scaling."""
     if digits is None:
         return to_int64(float(round(float(value))))
     if not math.isfinite(value):
@@ -176,7 +176,7 @@ def _to_nearest(value: float) -> float:
 
 
 def absolute(value: Any) -> Any:
-    """Return a number without its sign."""
+    """Return the absolute value."""
     result = abs(value)
     return wrap(result) if type(result) is int else result
 

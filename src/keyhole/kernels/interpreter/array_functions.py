@@ -1,4 +1,4 @@
-"""What kernels do with whole arrays: write a number to a part, take a sum, give another shape."""
+"""Operations of kernels on whole arrays: fill a slice, reduce, reshape."""
 
 import math
 import operator
@@ -14,12 +14,12 @@ Kernel = Callable[..., Any]
 
 
 def fill(array: Any, index: slice, value: Any) -> None:
-    """Write one number to a part of an array.
+    """Write one number to a slice of an array.
 
     Raises
     ------
     TypeError
-        If it is no number: compiled code would have to allocate memory.
+        If the value is not a number: compiled code would have to allocate memory.
     """
     if not isinstance(value, int | float):
         raise TypeError(
@@ -33,14 +33,14 @@ def fill(array: Any, index: slice, value: Any) -> None:
 
 
 def store(array: Any, index: Any, value: Any) -> None:
-    """Write a number to an array; an integer takes a float without its fraction."""
+    """Write a number to an array; an array of integers truncates floats."""
     if array.format == "q" and (isinstance(value, float) or type(value) is Word):
         value = to_int64(value)
     array[index] = value
 
 
 def reshape(array: Any, *shape: Any) -> Any:
-    """Return an array over the same memory with other axes."""
+    """Return an array over the same memory with another shape."""
     if len(shape) == 1 and isinstance(shape[0], tuple):
         shape = shape[0]
     cells = array.cells if isinstance(array, Grid | WordView) else array
@@ -61,7 +61,7 @@ def _sum(array: Any) -> Any:
 
 
 def _first(array: Any, is_better: Kernel) -> int:
-    """Return the place of the best number, of equals the first; of NaN the first of them."""
+    """Return the index of the best entry, of equals the first; of NaN the first of them."""
     best = 0
     for i in range(len(array)):
         if array[i] != array[i]:
@@ -84,7 +84,7 @@ def _product(array: Any) -> Any:
 
 
 def search_sorted(array: Any, value: Any) -> int:
-    """Return before which entry of a rising array a number belongs, the first of equals."""
+    """Return the index at which to insert a number into an ascending array, before equals."""
     return bisect_left(array, value)
 
 
@@ -97,7 +97,7 @@ REDUCTIONS: Final[dict[str, Kernel]] = {
     "any": lambda array: any(_entries(array)),
     "all": lambda array: all(_entries(array)),
 }
-"""What NumPy has to make one number of an array, as functions and as methods, by name."""
+"""NumPy's reductions of an array to one number, as functions and as methods, by name."""
 
 
 def _size(array: Any) -> int:
@@ -110,9 +110,9 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
     "fill": lambda array: lambda value: fill(array, slice(None), value),
     **{name: partial(partial, function) for name, function in REDUCTIONS.items()},
 }
-"""What arrays of NumPy have, and views have not, by name: a function of the array."""
+"""Attributes that NumPy's arrays have and memory views lack, by name: a function of the array."""
 
 
 def attribute(value: Any, name: str) -> Any:
-    """Return an attribute of an array as of one of NumPy, and of all else its own."""
+    """Return an attribute of an array as NumPy has it; of other values their own."""
     return ATTRIBUTES[name](value) if is_array(value) else getattr(value, name)

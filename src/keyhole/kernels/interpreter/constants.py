@@ -1,4 +1,4 @@
-"""Expressions that Python makes constants of before anybody runs, or compiles, a function."""
+"""Constant folding: expressions that Python evaluates when it compiles a function."""
 
 import ast
 import dis
@@ -9,9 +9,9 @@ _STEPS: Final = ("LOAD_CONST", "RETURN_VALUE", "RETURN_CONST")
 
 
 def constant_of(node: ast.expr) -> ast.Constant | None:
-    """Return the constant that an operation on constants is, such as ``1 << 63``, if it is one.
+    """Return the constant that an operation on constants folds to, such as ``1 << 63``; else None.
 
-    Its arithmetic is Python's, without any limit of 64 bits.
+    Its arithmetic is Python's, without a limit of 64 bits.
     """
     if not all(isinstance(part, _PARTS) for part in ast.walk(node)):
         return None

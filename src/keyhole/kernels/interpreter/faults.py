@@ -1,4 +1,4 @@
-"""What goes wrong in an interpreted kernel, said of the line that its writer wrote."""
+"""Errors in interpreted kernels, reported at the author's own line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from keyhole.kernels.interpreter.words import KernelFault
 _HERE: Final = str(Path(__file__).parent)
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
 _BRIDGE: Final = "bridge"
-"""Generated functions of this name call kernels; they know the round."""
+"""The name of the generated functions that call kernels, in which `t` is the round."""
 _ARM: Final = "arm"
 
 
 class NotInterpretedError(TypeError):
-    """Something that a kernel uses has no equal in Python; the text names it."""
+    """Something that a kernel uses has no equivalent in Python; the text names it."""
 
 
 class OutOfBoundsError(IndexError):
@@ -30,10 +30,11 @@ class OutOfBoundsError(IndexError):
 
 
 def explain(error: Exception, owner: str) -> Exception | None:
-    """Return the error that a user is shown for one that Python raised in a kernel.
+    """Return the error to show to the user for one that Python raised in a kernel.
 
-    It ends in the kernel's line, so that a debugger stops there. None stands for `error` itself:
-    one that a kernel raises on purpose, to which a note is added, or that is no fault of a kernel.
+    Its traceback ends in the kernel's line, so that a debugger stops there. None means `error`
+    itself: an error that a kernel raises on purpose, to which a note is added, or one outside
+    kernels.
     """
     steps = _steps(error.__traceback__)
     if not steps:
@@ -51,7 +52,7 @@ def explain(error: Exception, owner: str) -> Exception | None:
 
 
 def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
-    """Return the kind of error and the verb for it; no kind for what speaks for itself."""
+    """Return the class of an error and its description; None for one that is clear by itself."""
     text = str(error)
     if isinstance(error, IndexError):
         return OutOfBoundsError, "reads or writes beyond an array"
@@ -64,16 +65,16 @@ def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
     if text.startswith("memoryview: invalid type"):
         return TypeError, "writes something to an array that is not a number of its kind"
     if text.startswith("memoryview: invalid slice key"):
-        return TypeError, "takes something for an index that is not an integer"
+        return TypeError, "uses an index that is not an integer"
     if isinstance(error, AttributeError) and is_array(error.obj):
-        return TypeError, f"uses {error.name} of an array, which interpreted kernels have not"
+        return TypeError, f"uses {error.name} of an array, which interpreted kernels lack"
     if text.startswith("cannot modify read-only memory"):
         return TypeError, "writes to an array that is a constant"
     return None, ""
 
 
 def _steps(trace: TracebackType | None) -> list[TracebackType]:
-    """Return the steps of a traceback, without those that end in this package."""
+    """Return the frames of a traceback, without the last ones inside this package."""
     found = []
     while trace is not None:
         found.append(trace)
@@ -88,7 +89,7 @@ def _is_raised_on_purpose(step: TracebackType) -> bool:
 
 
 def _is_own(frame: FrameType) -> bool:
-    """Tell whether a frame is of a function that a user wrote."""
+    """Return whether a frame belongs to a function of the user."""
     name = str(frame.f_globals.get("__name__", ""))
     return bool(name) and not name.startswith("keyhole.") and name != "builtins"
 
@@ -104,7 +105,7 @@ def _describe_place(steps: list[TracebackType]) -> str:
 
 
 def _find_local(steps: list[TracebackType], function: str, name: str) -> Iterator[int]:
-    """Yield the innermost integer that a variable of that name holds, if there is one."""
+    """Yield the innermost integer in a variable of that name, if there is one."""
     for step in reversed(steps):
         frame = step.tb_frame
         value = frame.f_locals.get(name)
@@ -114,7 +115,7 @@ def _find_local(steps: list[TracebackType], function: str, name: str) -> Iterato
 
 
 def _expression(step: TracebackType) -> str:
-    """Return the source of what failed, with the numbers that it names."""
+    """Return the source of the failing expression, with the values of its names."""
     code = step.tb_frame.f_code
     line, end, first, last = next(islice(code.co_positions(), step.tb_lasti // 2, None))
     if line is None or line != end or first is None or last is None:

@@ -1,4 +1,4 @@
-"""A kernel and everything it uses, copied so that Python runs it as compiled code would."""
+"""Interpreted copies (*twins*) of a kernel and everything it uses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _print(*values: Any, **options: Any) -> None:
 
 
 _BUILTINS: Final[dict[str, Any]] = {"round": arithmetic.round_number, "print": _print}
-# Keyhole's own kernels need none of these: their integers are below 2**63.
+# Not used in Keyhole's own kernels, whose integers stay below 2**63: Python's functions are faster.
 _BUILTINS_OF_USERS: Final[dict[str, Any]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
@@ -51,12 +51,12 @@ _BUILTINS_OF_USERS: Final[dict[str, Any]] = {
     "sum": arithmetic.total,
 }
 
-# A twin holds nothing of the function that it stands for, so that both are let go together.
+# Twins have no reference to their originals, so that both can be freed.
 _twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 
 def twin_of(kernel: Kernel) -> Kernel:
-    """Return the function that does in Python what a kernel does compiled.
+    """Return the Python function that does the same as a compiled kernel.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def twin_of(kernel: Kernel) -> Kernel:
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_describe(kernel)} is not written in Python")
-    with compiler_lock():  # a fork waits for it: in the child nobody would let go of another
+    with compiler_lock():  # forks wait for this lock; in a child, no other would be released
         if plain not in _twins:
             try:
                 _twins[plain] = _make_twin(plain)
@@ -80,11 +80,11 @@ def twin_of(kernel: Kernel) -> Kernel:
 
 def _make_twin(plain: FunctionType) -> Kernel:
     home = str(plain.__globals__.get("__name__", ""))
-    ours = home.startswith(_OURS) or not home  # what is generated has no home
+    ours = home.startswith(_OURS) or not home  # generated functions have no module
     scope: dict[str, Any] = {
         "__builtins__": builtins,
         "__name__": plain.__module__ or "",
-        "__file__": plain.__code__.co_filename,  # tools that count lines ask for it
+        "__file__": plain.__code__.co_filename,  # for coverage tools
         **HELPERS,
         **(_BUILTINS if ours else _BUILTINS_OF_USERS),
     }
@@ -95,7 +95,7 @@ def _make_twin(plain: FunctionType) -> Kernel:
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, closure)
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
     result: Kernel = remembering(copy) if returns_views(plain) else copy
-    _twins[plain] = result  # before what it uses: that may use it
+    _twins[plain] = result  # before the functions that it uses, which may use it
     used = references(plain.__code__)
     for name, chains in used.items():
         if name in plain.__globals__ and name not in old:
@@ -106,7 +106,7 @@ def _make_twin(plain: FunctionType) -> Kernel:
 
 
 def _value(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -> Any:
-    """Return what a kernel finds under a name; `chains` are the attributes that it reads of it."""
+    """Return the value of a name in a kernel; `chains` are the attributes that it reads of it."""
     try:
         return _convert(value, chains)
     except _UnknownError as error:
@@ -118,7 +118,7 @@ def _value(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -
 
 
 class _UnknownError(Exception):
-    """Something that a kernel uses has no equal in Python; the text goes after its name."""
+    """Something that a kernel uses has no equivalent in Python; the text follows its name."""
 
 
 def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
@@ -143,10 +143,10 @@ def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
 
 
 def _function(value: Any) -> Any:
-    """Return what does in Python what a function or a type does that is no kernel."""
+    """Return the Python equivalent of a function or type that is not a kernel."""
     home, name = getattr(value, "__module__", "") or "", getattr(value, "__name__", "")
     if home.startswith("numba."):
-        name = str(value)  # a type that converts
+        name = str(value)  # a type that is called to convert a number
         if name in CASTS:
             return CASTS[name]
     elif home == "math" and name in MATH:
@@ -155,7 +155,7 @@ def _function(value: Any) -> Any:
         return _NUMPY[name]
     elif isinstance(value, type) or home in _FOLLOWED:
         return _BUILTINS_OF_USERS.get(name, value) if home == "builtins" else value
-    raise _UnknownError(f", {_describe(value)}, which has no equal in Python")
+    raise _UnknownError(f", {_describe(value)}, which has no equivalent in Python")
 
 
 def _describe(value: Any) -> str:
@@ -164,7 +164,7 @@ def _describe(value: Any) -> str:
 
 
 def _constant_array(value: np.ndarray[Any, Any]) -> Any:
-    array = value.copy()  # in rows, as it is now
+    array = value.copy()  # a snapshot, row-major
     array.flags.writeable = False
     try:
         return view_of(np.ascontiguousarray(array))
@@ -173,7 +173,7 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
 
 
 def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
-    """Return what stands for a module: it holds what a kernel uses of it."""
+    """Return a stand-in for a module, with the attributes that a kernel uses."""
     known = {"math": MATH, "numpy": _NUMPY, "numba": CASTS}.get(module.__name__)
     result = SimpleNamespace()
     below: dict[str, list[Chain]] = {}
@@ -183,7 +183,7 @@ def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
     for name, rest in below.items():
         if known is not None:
             if name not in known:
-                raise _UnknownError(f".{name}, which has no equal in Python")
+                raise _UnknownError(f".{name}, which has no equivalent in Python")
             setattr(result, name, known[name])
         elif hasattr(module, name):
             try:

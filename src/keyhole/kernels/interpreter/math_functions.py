@@ -1,7 +1,7 @@
 """Functions of `math` and NumPy on single numbers, with the bits of compiled code.
 
 Compiled code calls the C library, and gets infinity or NaN where Python raises an error. Where
-Python's own answer is the C library's, it is used, since that is faster.
+Python's result is the C library's, its function is used, since it is faster.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from keyhole.kernels.interpreter.words import (
 
 Function = Callable[..., Any]
 
-# Python is linked with the library of functions itself, but on Windows.
+# The C library of the process, with which Python itself is linked (not so on Windows).
 _LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
@@ -35,7 +35,7 @@ def _c_function(name: str, arguments: int = 1) -> Function:
 
 
 def _without_errors(name: str, arguments: int = 1) -> Function:
-    """Return Python's function, or the C library's where Python raises an error."""
+    """Return Python's function, falling back to the C library's where Python raises an error."""
     quick, slow = getattr(math, name), _c_function(name, arguments)
 
     if arguments == 1:
@@ -62,7 +62,7 @@ _pow: Final = _without_errors("pow", 2)
 
 
 def power_of_floats(x: float, y: float) -> float:
-    """Return a power of floats: compiled code has the same special exponents."""
+    """Return a power of floats, with the special exponents of compiled code."""
     x = float(x)
     if y == 2.0:
         return x * x
@@ -140,7 +140,7 @@ def _smaller(x: Any, y: Any) -> Any:
 
 
 def _wrapping(function: Function) -> Function:
-    """Return a function whose results are wrapped where they are integers."""
+    """Return a function that wraps its integer results at 64 bits."""
 
     def wrapping(x: Any) -> Any:
         result = function(x)
@@ -150,7 +150,7 @@ def _wrapping(function: Function) -> Function:
 
 
 def _to_integer(function: Function) -> Function:
-    """Return a function to an integer of the type of its argument, by way of a float."""
+    """Return a function that converts by way of a float to an integer of its argument's type."""
 
     def to_integer(x: Any) -> Any:
         if type(x) is Word:
@@ -169,7 +169,7 @@ MATH: Final[dict[str, Any]] = {
     **{name: _without_errors(name) for name in _ONE},
     "pow": _power,
     "atan2": _without_errors("atan2", 2),
-    # Python computes these in its own way.
+    # Python has its own implementations of these, which differ in the last bits.
     **{name: _c_function(name) for name in ("erf", "erfc", "lgamma")},
     "hypot": _c_function("hypot", 2),
     "gamma": _c_function("tgamma"),
@@ -179,7 +179,7 @@ MATH: Final[dict[str, Any]] = {
     **{name: _to_integer(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     **{name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")},
 }
-"""What kernels may use of `math`, by name."""
+"""The functions and constants of `math` that kernels may use, by name."""
 
 _SAME: Final = (
     "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
@@ -207,4 +207,4 @@ NUMPY: Final[dict[str, Any]] = {
     "pi": math.pi,
     "e": math.e,
 }
-"""What kernels may use of NumPy on single numbers, by name."""
+"""The functions and constants of NumPy that kernels may use on single numbers, by name."""

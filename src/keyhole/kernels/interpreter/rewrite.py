@@ -1,7 +1,7 @@
-"""The source of a function with the operators that compiled code has: same file, same lines.
+"""Rewriting of a kernel's syntax tree to the operators of compiled code: same file, same lines.
 
-What Python does as compiled code would is left alone. Functions of Keyhole keep their integers
-below 2**63; those of others may rely on it that they wrap.
+Operations that are the same in Python and compiled code stay as they are. Keyhole's own functions
+keep their integers below 2**63; those of users may rely on wrapping.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from keyhole.kernels.interpreter.source import compile_definition, find_definiti
 from keyhole.kernels.interpreter.words import LARGEST, to_uint64
 
 _PREFIX: Final = "__keyhole_"
-_ENDING: Final = "__"  # a name with two of them before it alone would be a private one of its class
+_ENDING: Final = "__"  # without it, Python would mangle the name in a class
 HELPERS: Final[dict[str, Any]] = {
     f"{_PREFIX}{name}{_ENDING}": function
     for name, function in {
@@ -41,7 +41,7 @@ HELPERS: Final[dict[str, Any]] = {
         "uint64": to_uint64,
     }.items()
 }
-"""What rewritten functions call, by name."""
+"""The functions that rewritten code calls, by name."""
 
 _DIVISIONS: Final[dict[type[ast.operator], str]] = {
     ast.Div: "divide",
@@ -74,12 +74,12 @@ def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
 
 
 def _with_location(statement: ast.stmt, place: ast.AST) -> ast.stmt:
-    """Return a statement, all that has no place of its own where another one stands."""
+    """Return a statement whose nodes without a location get that of another one."""
     return ast.fix_missing_locations(ast.copy_location(statement, place))
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces what compiled code does otherwise; `wraps` if integers may leave 64 bits."""
+    """Replaces operations that differ in compiled code; `wraps` if integers may leave 64 bits."""
 
     def __init__(self, wraps: bool) -> None:
         self.wraps = wraps
@@ -87,7 +87,7 @@ class _Rewriter(ast.NodeTransformer):
         self.operators = _DIVISIONS | (_WRAPPING if wraps else {})
 
     def _operator(self, kind: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
-        """Return the function for an operator, if Python's own will not do."""
+        """Return the function for an operator, if Python's own differs."""
         name = self.operators.get(type(kind))
         if name is None or name == "power":
             return name
@@ -116,7 +116,7 @@ class _Rewriter(ast.NodeTransformer):
         return _call(name, [node.operand], node) if name else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        """Replace an operator that assigns."""
+        """Replace an augmented assignment."""
         load = _as_load(node.target)
         name = self._operator(node.op, load, node.value)
         stored = self.wraps and isinstance(node.target, ast.Subscript)
@@ -129,7 +129,7 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Assign([node.target], result), node)
         if not isinstance(node.target, ast.Subscript):
             return node  # refused when the class is made
-        # The array and its index are evaluated once.
+        # The array and its index are evaluated once, as in the original: held in two variables.
         array, index = _array_and_index(self.visit(_as_load(node.target)))
         held = [
             ast.NamedExpr(ast.Name(_ARRAY, ast.Store()), array),
@@ -144,7 +144,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(_call("store", [*held, new], node)), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        """Replace what is written to a part of an array, or to one that may be of integers."""
+        """Replace an assignment to a slice, or to an array that may be of integers."""
         target = node.targets[0]
         if self.wraps and (len(node.targets) > 1 or isinstance(target, _SEVERAL)):
             return self._one_by_one(node)
@@ -160,11 +160,11 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(call), node)
 
     def _one_by_one(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        """Replace an assignment of several by one each, if any of them is to an array."""
+        """Replace an assignment to several targets by single ones, if one is in an array."""
         if not any(isinstance(part, ast.Subscript) for t in node.targets for part in ast.walk(t)):
             self.generic_visit(node)
             return node
-        self.held += 1  # what is held for targets within targets has a name of its own
+        self.held += 1  # nested targets need variables of their own
         name = f"{_VALUES}{self.held}{_ENDING}"
         found: list[Any] = [ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value))]
         for target in node.targets:
@@ -178,7 +178,7 @@ class _Rewriter(ast.NodeTransformer):
         return [_with_location(one, node) for part in found for one in _as_list(part)]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """Look up a pair or more of indices where that is fast."""
+        """Use the fast lookup for two or three indices."""
         self.generic_visit(node)
         parts = _parts(node.slice)
         if len(parts) in (2, 3) and not any(isinstance(p, ast.Slice | ast.Starred) for p in parts):
@@ -188,14 +188,14 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """Replace what arrays of NumPy have, and views of memory have not."""
+        """Replace attributes that NumPy's arrays have and memory views lack."""
         self.generic_visit(node)
         if node.attr in array_functions.ATTRIBUTES and isinstance(node.ctx, ast.Load):
             return _call("attribute", [node.value, ast.Constant(node.attr)], node)
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        """Replace an integer that has no place in an int64: it is a uint64."""
+        """Replace an integer above the largest int64 by a uint64."""
         if isinstance(node.value, int) and node.value > LARGEST:
             return _call("uint64", [ast.Constant(node.value)], node)
         return node
@@ -206,7 +206,7 @@ def _as_list(found: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _is_float(node: ast.expr) -> bool:
-    """Tell whether an expression is a float, as far as can be seen."""
+    """Return whether an expression is a float for certain."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, float)
     if isinstance(node, ast.UnaryOp):
@@ -225,7 +225,7 @@ def _parts(index: ast.expr) -> list[ast.expr]:
 
 
 def _as_load(target: ast.expr) -> Any:
-    """Return what reads a target of an assignment."""
+    """Return the expression that reads an assignment's target."""
     load: Any = copy.deepcopy(target)
     load.ctx = ast.Load()
     return load
@@ -245,7 +245,7 @@ def _array_and_index(node: Any) -> tuple[ast.expr, ast.expr]:
 
 
 def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
-    """Tell whether compiled code might do something of this otherwise."""
+    """Return whether code may contain operations that differ in compiled code."""
     if wraps and any(type(c) is int and c > LARGEST for c in code.co_consts):
         return True
     before = ("", None)
@@ -259,7 +259,7 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
             return True
         if step.opname in (*_SLICES, *(_WRAPPED if wraps else ())):
             return True
-        # A tuple that is an index; where the entry is written back too, it is copied first.
+        # A tuple as an index. For an augmented assignment, COPY comes before the subscript.
         is_tuple = before[0] == "BUILD_TUPLE" or isinstance(before[1], tuple)
         if is_tuple and (step.opname in _TAKES or step.argrepr == "[]"):
             return True
@@ -270,19 +270,19 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
 
 @lru_cache(maxsize=4096)
 def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
-    """Return the code of a function with the operators that compiled code has.
+    """Return the code of a function with the operators of compiled code.
 
     Parameters
     ----------
     code : code object
-        Of the function.
+        The function's code.
     wraps : bool
         Whether its integers may leave 64 bits, and wrap then.
 
     Raises
     ------
     NotInterpretedError
-        If its source is needed, and is not there or is another one by now.
+        If its source is needed, and is missing or has changed.
     """
     if not _needs_rewriting(code, wraps):
         return code

@@ -1,4 +1,4 @@
-"""The definition that a function was compiled from, as a syntax tree with its lines."""
+"""The syntax tree of the definition from which a function was compiled."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from types import CodeType
 from typing import Any, Final
 
 _LAMBDA: Final = "<lambda>"
-_NO_CLASS: Final = "_"  # names in it are not private
-# How a function of an imported module is called depends on the rest of the file.
+_NO_CLASS: Final = "_"  # Python mangles no names in a class of this name
+# Calls of functions of a module compile to other instructions if the file imports the module, so
+# these are not compared.
 _CALLS: Final = (
     "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
     "PUSH_NULL",
@@ -22,10 +23,10 @@ _JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
 
 
 def find_definition(code: CodeType) -> ast.FunctionDef | str:
-    """Return the definition of a function; or, if there is none, what is wrong with its source.
+    """Return the definition of a function; or a text that says why there is none.
 
-    A lambda is one with a single statement. What compiles to other code than the function has is
-    another source: a file may have changed since it was imported.
+    A lambda is returned as a function with a single statement. A definition that compiles to other
+    code is refused: the file may have changed since it was imported.
     """
     changed = False
     for tree in _candidates(code):
@@ -36,26 +37,27 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
 
 
 def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
-    """Return the code of a definition, with the variables from outside that some code has.
+    """Return the code of a definition, with the free variables of some code.
 
-    It stands in a class: of the same name as the one that it is from, on which private names depend
-    (``__x``), and whose own names its functions do not see, so that a function may call itself.
+    The definition is compiled inside a class: one of the original's name, on which private names
+    (``__x``) depend, and whose names are not visible in its functions, so that a function may call
+    itself.
     """
     home = ast.ClassDef(_class_of(code), [], [], [ast.Pass()], [])
     names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
-    # A function that names its own class finds it in the module, unless that is a local class.
+    # A function that uses its own class by name reads a global, unless the class is local.
     own = [] if home.name in code.co_freevars else [ast.Global([home.name])]
     outer = ast.FunctionDef("outer", names, [*own, home], [], None)
     _leave_out_types(home)
     _leave_out_types(outer)
-    # A function of something imported is called in other steps than one of a global variable.
+    # Calls on imported names compile differently from those on other globals: see `_CALLS`.
     imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
     module = ast.Module([imports, outer] if imports.names else [outer], [])
     ast.copy_location(outer, tree)
     ast.fix_missing_locations(module)
     home.body.insert(0, tree)
     found = compile(module, code.co_filename, "exec", dont_inherit=True)
-    for _ in range(3):  # what is in the module, in the outer function, in the class
+    for _ in range(3):  # from the module to the outer function, the class, the definition
         found = next(c for c in found.co_consts if isinstance(c, CodeType))
     return found.replace(co_qualname=code.co_qualname)
 
@@ -76,7 +78,7 @@ def _candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
     last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
     if lines and last <= len(lines):
         yield from _functions("".join(lines[first - 1 : last]), code)
-    try:  # up to its last instruction is not all of it where something is never reached
+    try:  # unreachable lines at the end have no instructions: `inspect` finds the whole block
         yield from _functions("".join(inspect.getsourcelines(code)[0]), code)
     except (OSError, TypeError):
         return
@@ -100,7 +102,7 @@ def _functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
 
 
 def _parse(source: str) -> ast.Module:
-    """Return the tree of some text: an empty one if it is no Python."""
+    """Return the syntax tree of some text; an empty one if it is not valid Python."""
     try:
         return ast.parse(source)
     except SyntaxError:
@@ -108,7 +110,7 @@ def _parse(source: str) -> ast.Module:
 
 
 def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
-    """Return a definition without what is evaluated when it is made."""
+    """Return a definition without the parts that are evaluated when it is executed."""
     tree.decorator_list, tree.returns = [], None
     _leave_out_types(tree)
     for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
@@ -120,12 +122,12 @@ def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _leave_out_types(tree: Any) -> None:
-    if "type_params" in tree._fields:  # from Python 3.12 on, which wants to be told of none
+    if "type_params" in tree._fields:  # required from Python 3.12 on
         tree.type_params = []
 
 
 def _is_same(one: CodeType, other: CodeType) -> bool:
-    """Tell whether two codes were compiled from one source."""
+    """Return whether two code objects were compiled from the same source."""
     if (one.co_names, one.co_varnames) != (other.co_names, other.co_varnames):
         return False
     if _constants(one) != _constants(other):

@@ -1,6 +1,7 @@
-"""Which Python function stands for something that is no Python itself, or is faster by hand.
+"""Registration of twins: the Python functions that stand for objects which Python cannot interpret.
 
-It is an attribute of the object that kernels use: the function, or where it is found, as
+A twin is registered for something that is not Python (vector instructions), or is faster when
+written by hand. It is an attribute of the object that kernels use: the function, or its place as
 ``"package.module:name"``, so that nothing is imported before a kernel is interpreted.
 """
 
@@ -15,16 +16,16 @@ _VIEWS: Final = "returns_views_alone"
 
 
 def set_twin(kernel: T, twin: Callable[..., Any] | str) -> T:
-    """Say which function runs in place of a kernel where Python interprets, and return the kernel.
+    """Register the function that runs in place of a kernel when interpreted; return the kernel.
 
-    It is to do the same, to the bit.
+    It must do the same, to the bit.
     """
     setattr(_home(kernel), _TWIN, twin)
     return kernel
 
 
 def find_twin(kernel: Any) -> Callable[..., Any] | None:
-    """Return the function that stands for a kernel, if there is one."""
+    """Return the registered twin of a kernel, if there is one."""
     found = getattr(kernel, _TWIN, None) or getattr(_home(kernel), _TWIN, None)
     if isinstance(found, str):
         module, _, name = found.partition(":")
@@ -33,16 +34,16 @@ def find_twin(kernel: Any) -> Callable[..., Any] | None:
 
 
 def mark_views(kernel: T) -> T:
-    """Say that a function of (buffer, start, dims) returns views alone, which are made once."""
+    """Mark a function of (buffer, start, dims) that returns only views, which can be cached."""
     setattr(_home(kernel), _VIEWS, True)
     return kernel
 
 
 def returns_views(kernel: Any) -> bool:
-    """Tell whether `mark_views` has said so."""
+    """Return whether a function was marked by `mark_views`."""
     return bool(getattr(_home(kernel), _VIEWS, False))
 
 
 def _home(kernel: Any) -> Any:
-    """Return the function that a compiled one was made of, else the object itself."""
+    """Return the Python function of a compiled one, else the object itself."""
     return getattr(kernel, "py_func", kernel)

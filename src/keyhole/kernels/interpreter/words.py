@@ -1,7 +1,7 @@
-"""Integers of 64 bits, as compiled code has them.
+"""64-bit integers with the semantics of compiled code.
 
 An int64 is a Python int whose results are wrapped; a uint64 is a `Word`. As in Numba, an operation
-on both is one on int64.
+on one of each gives an int64.
 """
 
 from math import isfinite
@@ -13,7 +13,7 @@ LARGEST: Final = _SIGN - 1
 
 
 class KernelFault(ArithmeticError):
-    """Something that compiled code does without a word, and without sense."""
+    """An operation that compiled code performs silently, with a meaningless result."""
 
 
 def wrap(value: int) -> int:
@@ -41,7 +41,7 @@ class Word(int):
 
     __slots__ = ()
 
-    # Not spelt out by a loop over names: what runs here often is found by debuggers and readers.
+    # Written out, not generated in a loop: these methods appear in debuggers and profiles.
 
     def __add__(self, other: Any) -> Any:
         """Return the sum."""
@@ -70,48 +70,48 @@ class Word(int):
     __rmul__ = __mul__
 
     def __and__(self, other: Any) -> Any:
-        """Return the bits that both have."""
+        """Return the bitwise and."""
         result = int.__and__(self, other)
         return Word(result) if type(other) is Word else wrap(result)
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Any:
-        """Return the bits that either has."""
+        """Return the bitwise or."""
         result = int.__or__(self, other)
         return Word(result) if type(other) is Word else wrap(result)
 
     __ror__ = __or__
 
     def __xor__(self, other: Any) -> Any:
-        """Return the bits that one of both has."""
+        """Return the bitwise exclusive or."""
         result = int.__xor__(self, other)
         return Word(result) if type(other) is Word else wrap(result)
 
     __rxor__ = __xor__
 
     def __lshift__(self, other: int) -> Self:
-        """Return the bits shifted to higher places; what leaves the word is gone."""
+        """Return the bits shifted left; those beyond bit 63 are lost."""
         return type(self)(int.__lshift__(self, other) & MASK)
 
     def __rlshift__(self, other: int) -> int:
-        """Return an int64 shifted to higher places."""
+        """Return an int64 shifted left."""
         return wrap(int.__rlshift__(self, other))
 
     def __rshift__(self, other: int) -> Self:
-        """Return the bits shifted to lower places."""
+        """Return the bits shifted right."""
         return type(self)(int.__rshift__(self, other))
 
     def __rrshift__(self, other: int) -> int:
-        """Return an int64 shifted to lower places."""
+        """Return an int64 shifted right."""
         return int.__rrshift__(self, other)
 
     def __neg__(self) -> Self:
-        """Return the word that adds up to 0 with this one."""
+        """Return the two's complement."""
         return type(self)(-int(self) & MASK)
 
     def __invert__(self) -> Self:
-        """Return the bits that this one lacks."""
+        """Return the one's complement."""
         return type(self)(int(self) ^ MASK)
 
     def __floordiv__(self, other: Any) -> Any:
@@ -136,21 +136,21 @@ class Word(int):
 
 
 def to_uint64(value: Any) -> Word:
-    """Return a number as a uint64, as `numba.uint64` does in compiled code."""
+    """Convert a number to uint64, as `numba.uint64` does in compiled code."""
     if type(value) is float and not -1.0 < value < 2.0**64 and isfinite(value):
         raise KernelFault(f"makes an integer from 0 to 2**64 - 1 of {value!r}")
     return value if type(value) is Word else Word(int(value) & MASK)
 
 
 def to_int64(value: Any) -> int:
-    """Return a number as an int64, as `numba.int64` does in compiled code."""
+    """Convert a number to int64, as `numba.int64` does in compiled code."""
     if type(value) is float and not -(2.0**63) <= value < 2.0**63 and isfinite(value):
         raise KernelFault(f"makes an integer of more than 64 bits of {value!r}")
     return wrap(int(value))
 
 
 def of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two numbers as compiled code compares them to choose one.
+    """Convert two numbers to the type in which compiled code compares them to choose one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Four beta variates at once, with whatever vector instructions the processor has.
+"""Four beta variates at once, in vector registers (LLVM vector types).
 
 `keyhole.draws.beta_batch` draws the same ones step by step.
 """
@@ -30,13 +30,13 @@ def _splat(kind: Any, value: Any) -> Any:
 
 
 class _Lanes:
-    """Writes vector code."""
+    """Builder of vector code for four variates."""
 
     def __init__(self, builder: Any, walk: int, factors: tuple[int, int]) -> None:
         self.builder, self._walk, self._factors = builder, walk, factors
 
     def read(self, data: Any, places: Any) -> Any:
-        """Return the numbers at four places."""
+        """Return the numbers at four places (a gather)."""
         found = ir.Constant(_REALS, ir.Undefined)
         for lane in range(_LANES):
             place = self.builder.extract_element(places, _ORDER(lane))
@@ -46,6 +46,8 @@ class _Lanes:
 
     def words(self, begun: Any, number: int) -> Any:
         """Return word `number` of each variate: see `keyhole.draws.streams.mix64`."""
+        # The generator is counter-based: word k is a hash of `begun` + k * `walk`, so that the
+        # words of later variates are known before those of earlier ones were used.
         steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
         one = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), begun, _ORDER(0))
         zeros = ir.Constant(ir.VectorType(_ORDER, _LANES), [0] * _LANES)
@@ -56,11 +58,13 @@ class _Lanes:
             word = self.builder.mul(word, _splat(_VECTOR, factor))
         return self.builder.xor(word, self.builder.lshr(word, _splat(_VECTOR, 31)))
 
+    # The operations below are those of `samplers._usual_gamma`, in the same order: another order
+    # would round differently. LLVM must not fuse them into multiply-adds, and by default does not.
     def real(self, word: Any) -> Any:
-        """Return signed integers below 2**53 as numbers, exactly.
+        """Convert signed integers below 2**53 to floats, exactly.
 
         Their halves become the last bits of 2**52 and of 2**84 + 2**63; few processors have an
-        instruction for that.
+        instruction for the conversion.
         """
         build = self.builder
         low = build.and_(word, _splat(_VECTOR, 2**32 - 1))
@@ -109,7 +113,7 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
     Parameters
     ----------
     walk : int
-        By how much a stream goes on with each of its words.
+        The increment of a stream from one word to the next.
     factors : tuple of int
         The two factors by which `keyhole.draws.streams.mix64` mixes a word.
     """
@@ -131,7 +135,9 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
             lanes = _Lanes(builder, walk, factors)
             last = builder.sub(args[4], _WORD(1))
             places, listed = ir.Constant(_VECTOR, ir.Undefined), []
-            for lane in range(_LANES):  # beyond the last, the last again
+            # Lanes beyond the last variate repeat it, so that no read leaves the arrays; they are
+            # written first, and overwritten by the variate itself.
+            for lane in range(_LANES):
                 place = builder.add(args[3], _WORD(lane))
                 place = builder.select(builder.icmp_signed("<", place, last), place, last)
                 places = builder.insert_element(places, place, _ORDER(lane))

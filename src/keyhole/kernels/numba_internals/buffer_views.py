@@ -1,4 +1,4 @@
-"""Views of a buffer that count no references."""
+"""Array views of a buffer without reference counts."""
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # (Numba gives no types for its insides.)
@@ -16,8 +16,8 @@ _CELL: Final = 8
 def make_view(dtype: str, like: Callable[..., Any]) -> Callable[..., Any]:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
-    `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``.
-    It stands for `like`, whose name it has: that is part of digests of what uses it.
+    `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function takes the name of `like`,
+    which it replaces: the name is part of the fingerprint of whatever uses it.
 
     A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
     atomic operations (measured, K = 10); a borrowed view costs nothing. The engine keeps the
@@ -31,12 +31,14 @@ def make_view(dtype: str, like: Callable[..., Any]) -> Callable[..., Any]:
         def build(context, builder, signature, args):
             source = make_array(signature.args[0])(context, builder, args[0])
             view = make_array(result)(context, builder)
+            # The address of the first cell, as a pointer to the view's type: cells have 8 bytes.
             data = builder.bitcast(builder.gep(source.data, [args[1]]), view.data.type)
             lengths = [builder.extract_value(args[2], axis) for axis in range(len(shape))]
             cell = context.get_constant(types.intp, _CELL)
             strides = [cell]
             for length in reversed(lengths[1:]):
                 strides.insert(0, builder.mul(strides[0], length))
+            # Without `meminfo`, the view has no owner whose references could be counted.
             populate_array(
                 view, data=data, shape=lengths, strides=strides, itemsize=cell, meminfo=None
             )

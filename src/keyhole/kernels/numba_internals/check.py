@@ -1,4 +1,4 @@
-"""A trial of all that this package does, for a release of Numba that is newer than Keyhole."""
+"""Self-test of this package, for a release of Numba that is newer than the tested ones."""
 
 import math
 from typing import Any
@@ -24,12 +24,12 @@ _EXPECTED = [3, 2.0, 6.0, 7.0, math.sqrt(_BASE), *_BETAS]
 
 
 def check_internals() -> None:
-    """Compile a function that uses everything, load it, and look at what it does.
+    """Compile a function that uses all of this package, load it, and check its results.
 
     Raises
     ------
     RuntimeError
-        If it does something else; or whatever Numba raises.
+        If the results differ; or whatever Numba raises.
     """
     machine = compile_entry(_entry(), "int64(float64[::1], int64)", _OPTIONS)
     if not machine.lasting:
@@ -40,17 +40,17 @@ def check_internals() -> None:
     cells[_TABLE + 3], cells[_ENDS:] = 0.5, 1.0
     found = [entry(cells, 3), *cells[_TABLE : _TABLE + 4].tolist(), *cells[_DRAWN:_STEPS].tolist()]
     if found != _EXPECTED:
-        raise RuntimeError(f"a trial of compiled code returned {found}")
+        raise RuntimeError(f"compiled code must return {_EXPECTED}, got {found}")
     try:
         entry(cells, -1)
     except ValueError as error:
         if str(error) == "below zero":
             return
-    raise RuntimeError("a trial of compiled code raised no error")
+    raise RuntimeError("compiled code must raise an error below zero, got none")
 
 
 def _entry() -> Any:
-    """Return the function, in plain Python."""
+    """Return the function to compile, in plain Python."""
 
     def borrow(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give its name to the view."""

@@ -1,10 +1,10 @@
-"""From functions to machine code: helpers as parts, all parts in one entry, optimised once.
+"""The compiler: helpers are lowered separately, linked into one entry, and optimised once.
 
-Numba makes of every function a library of its own: linked with all that it calls, optimised in
-full, emitted as machine code, wrapped twice, and kept for ever. Of some 45 functions in a pair of
-policy and world, Python calls one. Here helpers are typed and lowered only (*parts*), and linked
-flat into the one function that is called (*the entry*). The entry's machine code belongs to its
-caller: when the last reference goes, so does the code.
+Numba makes a library of every function: linked with all that it calls, optimised in full, emitted
+as machine code, wrapped twice, and kept for ever. Of some 45 functions in a pair of policy and
+environment, Python calls one. Here helpers are only typed and lowered to LLVM code (*parts*), and
+linked flat into the one function that Python calls (*the entry*). The entry's machine code belongs
+to its caller: it is freed with the last reference.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -37,51 +37,56 @@ from keyhole.kernels.numba_internals.powers import define_powers
 from keyhole.kernels.numba_internals.process_symbols import READ_ERROR
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
-"""Returns which thread calls: for compiled code."""
+"""The function with which compiled code gets the identifier of the calling thread."""
 
 _RAISING: Final = (ir.Raise, ir.StaticRaise, ir.DynamicRaise)
 _CONSTANT: Final = (types.IntegerLiteral, types.BooleanLiteral)
 
 
 class PartLibrary(JITCodeLibrary):
-    """Code that waits to be linked: neither optimised nor emitted."""
+    """A library of LLVM code that is not optimised or emitted, only linked."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
+        # Numba optimises each function here. The entry is optimised as a whole instead, after
+        # everything was inlined into it.
         ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
-        """Make the code ready to be linked, under names that several may bring."""
+        """Make the code ready for linking; several entries may contain equal names."""
         self._raise_if_finalized()
         self._finalized = True
         self._finalize_dynamic_globals()
         for function in self._final_module.functions:
+            # Linkage `linkonce_odr`: the linker keeps one of several equal definitions, and drops
+            # those that are not used.
             if not function.is_declaration and function.linkage == binding.Linkage.external:
                 function.linkage = "linkonce_odr"
 
     def needed(self) -> list[Any]:
         """Return all libraries that this one uses, each once."""
-        seen: dict[Any, None] = {}
-        ahead = list(self._linking_libraries)
-        while ahead:
-            library = ahead.pop()
-            if library not in seen:
-                seen[library] = None
+        found: dict[Any, None] = {}
+        remaining = list(self._linking_libraries)
+        while remaining:
+            library = remaining.pop()
+            if library not in found:
+                found[library] = None
                 if isinstance(library, PartLibrary):
                     library._ensure_finalized()
-                    ahead.extend(library._linking_libraries)
-        return list(seen)
+                    remaining.extend(library._linking_libraries)
+        return list(found)
 
     def whole(self) -> Any:
         """Return a module of this code and all that it uses."""
         module = self._final_module.clone()
         for library in self.needed():
-            alone = isinstance(library, PartLibrary)
-            other = library._final_module if alone else library._get_module_for_linking()
+            # A part comes without the parts that it uses: these are in the list themselves.
+            is_part = isinstance(library, PartLibrary)
+            other = library._final_module if is_part else library._get_module_for_linking()
             module.link_in(other, preserve=True)
         return module
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code with all it uses, for a library that does not know of parts."""
+        """Return the code with all it uses, for one of Numba's own libraries."""
         self._ensure_finalized()
         if self._shared_module is None:
             self._shared_module = self.whole()
@@ -90,14 +95,15 @@ class PartLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class PartLowering(NativeLowering):
-    """Lower a function for use by others alone: no wrappers, no machine code of its own."""
+    """Lower a function that only compiled code calls: no wrappers, no machine code of its own."""
 
     _name = "keyhole_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower the function that the compiler is at."""
+        """Lower the current function."""
         _lower(super(), state, wrapped=False)
-        # Stands for the function inside the compiler; its address is 0: it must not be called.
+        # A token for the function inside the compiler. Its address is 0, so calling it would crash;
+        # callers are linked to the code, not to the address.
         lowered = state.cr
         module = lowered.fndesc.lookup_module()
         token = _dynfunc.make_function(module, "part", "", 0, lowered.env, (state.library,))
@@ -108,12 +114,12 @@ class PartLowering(NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class EntryLowering(NativeLowering):
-    """Lower the function that Python calls, with the wrapper that takes Python's arguments."""
+    """Lower the function that Python calls, with the wrapper for Python's arguments."""
 
     _name = "keyhole_entry_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower the function that the compiler is at."""
+        """Lower the current function."""
         _lower(super(), state, wrapped=True)
         return True
 
@@ -127,7 +133,7 @@ def _lower(step: Any, state: Any, *, wrapped: bool) -> None:
 
 
 def _encode_lines(function: Any, code: Any) -> None:
-    """Have errors that are raised refer to instructions, not to lines: see `raised_lines`."""
+    """Replace the lines of raised errors by instructions: see `keyhole.kernels.error_lines`."""
     for block in code.blocks.values():
         for line in block.body:
             if isinstance(line, _RAISING) and (place := encode_line(function, line.loc.line)):
@@ -135,7 +141,7 @@ def _encode_lines(function: Any, code: Any) -> None:
 
 
 class PartCompiler(CompilerBase):
-    """Numba's pipeline with another last step."""
+    """Numba's compiler pipeline with another lowering pass."""
 
     lowering: type[NativeLowering] = PartLowering
 
@@ -151,13 +157,13 @@ class PartCompiler(CompilerBase):
 
 
 class EntryCompiler(PartCompiler):
-    """The same for the function that Python calls."""
+    """The pipeline for the function that Python calls."""
 
     lowering = EntryLowering
 
 
 class Part(CPUDispatcher):
-    """A function for use by others; called from Python, it is compiled by Numba as usual."""
+    """A function for compiled callers; called from Python, it is compiled by Numba as usual."""
 
     def __init__(
         self,
@@ -171,12 +177,15 @@ class Part(CPUDispatcher):
         _parts.add(self)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Take a caller's constants for any numbers, so that code is made once for all callers.
+        """Treat a caller's constants as variables, so that one compilation serves all callers.
 
-        Numba makes a copy for each combination of them: up to a fifth of what there is to compile,
-        and of no use to code that is inlined. What needs to know a constant has a copy of its own.
+        Numba makes a copy for each combination of constants: up to a fifth of what there is to
+        compile, and useless where the code is inlined. A function that must know a constant gets
+        its own copy.
         """
         plain, named = tuple(map(_plain, args)), {name: _plain(kws[name]) for name in kws}
+        # Typing fails where a constant is needed, for example as the index of a tuple with entries
+        # of several types: then with the constants.
         try:
             return super().get_call_template(plain, named)
         except TypingError:
@@ -185,10 +194,11 @@ class Part(CPUDispatcher):
             return super().get_call_template(args, kws)
 
     def add_overload(self, cres: Any) -> None:
-        """Make the compiled function known to callers that are compiled, not to Python."""
+        """Make the compiled function known to compiled callers, not to Python."""
         self.overloads[tuple(cres.signature.args)] = cres
 
     def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
+        # Called from Python (tests, examples in docstrings): an ordinary Numba function.
         if self._usual is None:
             self._usual = njit(**self._options)(self.py_func)
         return self._usual
@@ -198,25 +208,26 @@ def _plain(kind: Any) -> Any:
     return types.unliteral(kind) if isinstance(kind, _CONSTANT) else kind
 
 
-# What Numba calls variables that hold an address, and functions called before they are compiled.
+# Numba's names for variables with an address, and for functions that are called before they are
+# compiled.
 _ADDRESS: Final = "numba.dynamic.globals"
 _ADDRESSES: Final = re.compile(
     rf"^@({_ADDRESS}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
 )
-# What the compiler knows as functions, and what stands for them: see `Part` and `type_of`.
+# All objects that the compiler takes for functions: parts, and the deferred objects for them.
 _parts: Final[WeakSet[Any]] = WeakSet()
-_AHEAD: Final = ".numba.unresolved$"
+_UNRESOLVED: Final = ".numba.unresolved$"
 
 
 def type_of(deferred: Any, made: Any) -> Any:
-    """Return the type that the compiler gives to a value which stands for what was `made`."""
+    """Return the compiler's type of a deferred value, given the object `made` from it."""
     _parts.add(deferred)
     if isinstance(made, types.ExternalFunction):
         return made
     if (kind := getattr(made, "_numba_type_", None)) is not None:
         return kind
     context = cpu_target.typing_context
-    context.refresh()  # an intrinsic may be newer than the last look at what there is
+    context.refresh()  # an intrinsic may have been registered since the last refresh
     return context.resolve_value_type(made)
 
 
@@ -237,7 +248,7 @@ def compile_entry(
         module.get_function("numba_unpickle").name = READ_ERROR
         define_powers(module)
         generator = result.library.codegen
-        # Numba runs a cheaper pass before this one, to prune reference counts. There are none.
+        # Numba runs a cheaper pass before this one, to prune reference counts; here are none.
         manager, builder = generator._module_pass_manager()
         manager.run(module, builder)
         module.verify()
@@ -246,9 +257,10 @@ def compile_entry(
     environments = {name: lookup_environment(name) for name in known}
     found = [name for name, value in environments.items() if value is not None]
     if any(environments[name].consts for name in found):
-        raise TypeError("a kernel cannot use objects of Python")  # they are not in the machine code
+        # Such objects live in Numba's environments, which are not saved with the machine code.
+        raise TypeError("a kernel cannot use objects of Python")
     lasting = not (any(name.startswith(_ADDRESS) for name in known) and _holds_address(str(module)))
-    if any(name.startswith(_AHEAD) for name in known):
+    if any(name.startswith(_UNRESOLVED) for name in known):
         raise TypeError("a kernel cannot use functions that call one another in a circle")
     outside = [
         item.name
@@ -260,10 +272,10 @@ def compile_entry(
 
 
 def _holds_address(text: str) -> bool:
-    """Tell whether code uses the address of something other than a part, whose is never looked at.
+    """Return whether code uses the address of anything but a part; that of a part is never read.
 
-    A part is handed to kernels that name it (`base_select`, say) as its address, and called as what
-    it is.
+    A part that is passed to a kernel by name (`base_select`, say) is passed as its address, but
+    called by its type.
     """
     parts = {id(part) for part in _parts}
     return any(
@@ -274,7 +286,7 @@ def _holds_address(text: str) -> bool:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Put off the collection of garbage: there is little, and looking for it costs 8 %."""
+    """Pause the garbage collector: there is little garbage, and looking for it costs 8 %."""
     running = gc.isenabled()
     gc.disable()
     try:

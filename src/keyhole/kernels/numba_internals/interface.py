@@ -1,4 +1,4 @@
-"""All that the rest of Keyhole uses of this package, except loading: it imports all of Numba."""
+"""The names of this package that the rest of Keyhole uses to compile; it imports all of Numba."""
 
 from keyhole.kernels.numba_internals.beta_variates import make_four_betas
 from keyhole.kernels.numba_internals.buffer_views import make_view

@@ -1,4 +1,4 @@
-"""Sixteen keys of an arg-min at once, with whatever vector instructions the processor has.
+"""Operations on a node of sixteen keys of an arg-min, in vector registers.
 
 `keyhole.draws.argmin_tree` has the same functions as loops.
 """
@@ -24,6 +24,8 @@ def _node(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """Return the sixteen keys from a cell on, as a vector."""
     array = make_array(signature.args[0])(context, builder, args[0])
     cell = builder.gep(array.data, [args[1]])
+    # Aligned to 8 bytes only: states begin at any cell. LLVM splits the vector of sixteen into the
+    # registers of the processor (AVX-512, AVX2, SSE2, NEON).
     return builder.load(builder.bitcast(cell, _NODE.as_pointer()), align=8)
 
 
@@ -34,9 +36,11 @@ def _shuffle(builder: Any, vector: Any, places: list[int]) -> Any:
 
 
 def _smallest_of(typing, keys, start):
-    """Be compiled to: return the smallest of the sixteen keys from cell `start` on."""
+    """Type and build: return the smallest of the sixteen keys from cell `start` on."""
 
     def build(context, builder, signature, args):
+        # A tournament: eight comparisons at once, then four, two, one. A sequential minimum would
+        # be a chain of fifteen, each waiting for the one before.
         left, rest = _node(context, builder, signature, args), _CHILDREN
         while rest > 1:
             rest //= 2
@@ -49,12 +53,14 @@ def _smallest_of(typing, keys, start):
 
 
 def _place_of(typing, keys, start, key):
-    """Be compiled to: return which of the sixteen is the first equal to `key`; 0 if none is."""
+    """Type and build: return which of the sixteen is the first equal to `key`; 0 if none is."""
 
     def build(context, builder, signature, args):
         node = _node(context, builder, signature, args)
         one = builder.insert_element(ir.Constant(_NODE, ir.Undefined), args[2], _ORDER(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, one, [0] * _CHILDREN))
+        # Sixteen comparisons as the bits of a word; the lowest set bit is the first equal key. Bit
+        # 16 is set in case that none is (a damaged store): the mask then makes the result 0.
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _WORD)
         first = builder.cttz(builder.or_(bits, _WORD(1 << _CHILDREN)), ir.IntType(1)(1))
         return builder.and_(first, _WORD(_CHILDREN - 1))

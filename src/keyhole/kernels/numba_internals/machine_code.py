@@ -1,7 +1,7 @@
-"""Machine code that was compiled, perhaps by another process: written down, and loaded.
+"""Serialisation and loading of machine code, without importing Numba.
 
-Nothing here imports Numba. llvmlite alone links the code, and the functions of Numba's that it
-calls stand in two modules in C that can be loaded without the package around them.
+llvmlite links the code. The functions of Numba that it calls are in two C extension modules, which
+can be loaded without the package around them.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ _HEAD: Final = 4
 
 @dataclass(frozen=True)
 class MachineCode:
-    """What an entry is compiled to."""
+    """The machine code of an entry, and the names that it needs."""
 
     wrapper: str  # name of the function that Python calls
     environments: list[str]  # names of the variables that point to Numba's environments
-    outside: list[str]  # names of the functions and variables that must be found in the process
-    # whether another process may load it: it holds no address of something in this one
+    outside: list[str]  # names of undefined symbols, which the process must provide
+    # whether another process may load it: it contains no address of an object in this one
     lasting: bool
     code: bytes  # an object file
 
     def to_bytes(self) -> bytes:
-        """Return the code as it is kept in a file."""
+        """Return the serialised code."""
         names = {name: value for name, value in asdict(self).items() if name != "code"}
         head = json.dumps(names).encode()
         return len(head).to_bytes(_HEAD, "little") + head + self.code
 
     @classmethod
     def from_bytes(cls, data: bytes) -> MachineCode:
-        """Return the code that `to_bytes` wrote."""
+        """Return the code that `to_bytes` serialised."""
         end = _HEAD + int.from_bytes(data[:_HEAD], "little")
         return cls(**json.loads(data[_HEAD:end]), code=data[end:])
 
 
 @cache
 def processor() -> str:
-    """Return what machine code depends on: the kind of processor, and what it can do."""
+    """Return the kind of processor and its features, on which machine code depends."""
     try:
         features = binding.get_host_cpu_features().flatten()
     except RuntimeError:  # LLVM does not know this kind of processor's
@@ -55,20 +55,22 @@ def processor() -> str:
 
 
 def load(machine: MachineCode) -> Any:
-    """Return the function that some machine code holds.
+    """Return the function in some machine code.
 
-    Its arguments are not checked: for internal callers. The machine code is let go with the last
-    reference to it.
+    It does not check its arguments: for internal callers. The machine code is freed with the last
+    reference to the function.
     """
+    # An engine of its own for each entry: symbols of equal name in two entries are independent, and
+    # the code can be freed (decision 003).
     add_symbols()
     dynfunc = load_extension("_dynfunc")
     target = binding.Target.from_triple(binding.get_process_triple())
     engine = binding.create_mcjit_compiler(
         binding.parse_assembly(""), target.create_target_machine(jit=True)
     )
-    # Not before there is an engine: the first one opens the process itself to the linker.
+    # After the first engine is made, which makes the symbols of the process known to LLVM.
     missing = [name for name in machine.outside if binding.address_of_symbol(name) is None]
-    if missing:  # the linker would end the process
+    if missing:  # the linker would abort the process
         raise ImportError(f"compiled code needs {', '.join(missing)}")
     engine.add_object_file(binding.ObjectFileRef.from_data(machine.code))
     engine.finalize_object()
@@ -77,5 +79,6 @@ def load(machine: MachineCode) -> Any:
         variable = ctypes.c_void_p.from_address(engine.get_global_value_address(name))
         variable.value = id(environment)
     address = engine.get_function_address(machine.wrapper)
+    # The function keeps its machine code alive: the engine goes with the function.
     held = (engine, environment)
     return dynfunc.make_function(sys.modules[__name__], "entry", "", address, environment, held)

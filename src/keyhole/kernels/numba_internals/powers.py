@@ -1,9 +1,9 @@
-"""Powers of floats that depend on the numbers alone, and not on what the compiler knows of them.
+"""Powers of floats whose results do not depend on what the compiler knows of the numbers.
 
-Where LLVM sees that an exponent or a base is a constant, it makes another function of `pow`: a
-square root, `exp2`, `exp10`. That depends on its version, on inlining, and on how a kernel is
-written, and the last bit with it. Here `x ** 0.5` is a square root, `x ** 2.0` a product and
-`x ** -1.0` a quotient wherever the exponent comes from, and all else is the C library's `pow`;
+Where LLVM sees a constant exponent or base, it replaces `pow` by another function: a square root,
+`exp2`, `exp10`. That depends on its version, on inlining, and on how a kernel is written, and so
+does the last bit. Here `x ** 0.5` is a square root, `x ** 2.0` a product and `x ** -1.0` a quotient
+wherever the exponent comes from, and all else is the C library's `pow`;
 `keyhole.kernels.interpreter.math_functions` does the same.
 """
 
@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from llvmlite import binding
 
-# What Numba calls for `x ** y` and for `math.pow(x, y)`.
+# The functions that Numba calls for `x ** y` and for `math.pow(x, y)`.
 _NAMES: Final = ("llvm.pow.f64", "pow")
 
-# "nobuiltin": LLVM is not to know which function that is. The root of -0.0 is -0.0, its power 0.0.
+# "nobuiltin" hides from LLVM which function it is, so that it does not replace it. `sqrt` and `pow`
+# differ for -0.0 (root -0.0, power 0.0) and -infinity (root NaN, power infinity): hence `fabs` and
+# `is_least`.
 _POWER: Final = """
 declare double @llvm.sqrt.f64(double)
 declare double @llvm.fabs.f64(double)
@@ -50,7 +52,7 @@ power:
 
 
 def define_powers(module: Any) -> None:
-    """Replace what a module calls for powers of floats, before it is optimised."""
+    """Replace the functions that a module calls for powers of floats, before it is optimised."""
     called = {function.name for function in module.functions} & set(_NAMES)
     for name in called:
         replacement = f"keyhole_{name.replace('.', '_')}"

@@ -1,9 +1,9 @@
-"""The functions and variables that machine code calls by name, made known to the linker.
+"""Registration of the symbols that machine code refers to, with LLVM's linker.
 
-They are those that Numba makes known when it is imported (`numba.core.base`,
-`numba.core.externals`), at the same addresses: elementary functions above all, since another C
-library's differ in the last bit. A test compares them all. Two of Numba's modules in C hold them,
-and these need nothing of the package that they are a part of.
+They are those that Numba registers when it is imported (`numba.core.base`,
+`numba.core.externals`), at the same addresses: the elementary functions above all, since those of
+another C library differ in the last bit. A test compares them all. Two C extension modules of
+Numba contain them, and do not need the package around them.
 """
 
 import builtins
@@ -23,19 +23,19 @@ from keyhole.kernels.error_lines import read_error
 _PACKAGE: Final = "numba"
 _PREFIX: Final = "numba_"
 READ_ERROR: Final = "keyhole_read_error"
-"""What compiled code calls to find out what it raises, and at which line that stands."""
+"""The symbol that compiled code calls to decode an error and its line."""
 _REALS: Final = (
     ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "exp"),
     ("expm1", "fabs", "floor", "fmod", "log", "log10", "log1p", "pow", "round", "sin", "sinh"),
     ("sqrt", "tan", "tanh", "trunc"),
 )
-# Of these Numba has its own; all others are the process's.
+# Numba brings its own versions of these; all other functions are those of the process.
 _ELEMENTARY: Final = [f"{name}{kind}" for names in _REALS for name in names for kind in ("", "f")]
 
 
 @cache
 def load_extension(name: str) -> Any:
-    """Return one of Numba's modules in C, without importing Numba if it is not loaded already."""
+    """Return one of Numba's C extension modules, without importing Numba."""
     full = f"{_PACKAGE}.{name}"
     package = None if _PACKAGE in sys.modules else find_spec(_PACKAGE)
     for folder in (package and package.submodule_search_locations) or ():
@@ -44,7 +44,7 @@ def load_extension(name: str) -> Any:
             if path.exists() and (spec := spec_from_file_location(full, path)) and spec.loader:
                 module = module_from_spec(spec)
                 spec.loader.exec_module(module)
-                # Whoever imports Numba later has it made known as a part of the package.
+                # Removed again, so that a later import of Numba loads it as part of the package.
                 sys.modules.pop(full, None)
                 return module
     return import_module(full)
@@ -52,11 +52,11 @@ def load_extension(name: str) -> Any:
 
 @cache
 def add_symbols() -> None:
-    """Make known to LLVM what machine code calls, once in a process."""
+    """Register with LLVM the symbols that machine code refers to, once in a process."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.add_symbol(READ_ERROR, ctypes.cast(read_error, ctypes.c_void_p).value)
-    if sys.maxsize < 2**32 or sys.platform == "win32":  # there Numba does more than this
+    if sys.maxsize < 2**32 or sys.platform == "win32":  # Numba registers more symbols there
         import_module("numba.core.registry").cpu_target.target_context  # noqa: B018
         return
     binding.add_symbol("_Py_NoneStruct", id(None))
