@@ -1,4 +1,4 @@
-"""Studies from a shell: each verb, and bad input on one line."""
+"""Studies from a shell: each command, and bad input on one line."""
 
 import json
 import re
@@ -179,7 +179,7 @@ def test_a_policy_of_ones_own_that_is_not_there(keyhole, labels, tmp_path, mine,
     refused(*keyhole("study", "ask", *labels, "--policy", name), said)
 
 
-def test_a_room_without_recommendations_is_shown(done, path, tmp_path, monkeypatch):
+def test_a_setting_without_recommendations_is_shown(done, path, tmp_path, monkeypatch):
     (tmp_path / "sums.toml").write_text(SUMS)
     done("create", path, tmp_path / "sums.toml")
     assert "recommended" not in done("show", path, "sums")
@@ -291,10 +291,10 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
         (["export", "/nowhere/at/all"], "/nowhere/at/"),
     ],
 )
-def test_a_bad_word_is_refused_on_one_line(keyhole, done, labels, words, said):
+def test_a_bad_argument_is_refused_on_one_line(keyhole, done, labels, words, said):
     id = done("ask", *labels).split()[0]
-    verb, *rest = (word.replace("{id}", id) for word in words)
-    refused(*keyhole("study", verb, *labels, *rest), said)
+    operation, *rest = (word.replace("{id}", id) for word in words)
+    refused(*keyhole("study", operation, *labels, *rest), said)
     assert len(done("history", *labels).splitlines()) == 1
 
 
@@ -313,10 +313,10 @@ def test_a_policy_that_waits_says_so_on_one_line(keyhole, done, path, tmp_path):
     refused(2, *rest, "waits for the feedback of")
 
 
-@pytest.mark.parametrize("verb", ["ask", "show", "history", "list"])
-def test_a_storage_that_is_not_there_is_not_made(keyhole, path, verb):
-    name = [] if verb == "list" else ["labels"]
-    refused(*keyhole("study", verb, path, *name), "storage must be a file that is there")
+@pytest.mark.parametrize("operation", ["ask", "show", "history", "list"])
+def test_a_storage_that_is_not_there_is_not_made(keyhole, path, operation):
+    name = [] if operation == "list" else ["labels"]
+    refused(*keyhole("study", operation, path, *name), "storage must be a file that is there")
     assert not path.exists()
 
 
@@ -336,7 +336,7 @@ def test_a_file_of_another_kind_is_refused(keyhole, tmp_path):
     refused(*keyhole("study", "list", tmp_path / "s.db"), "storage must be an SQLite database")
 
 
-def test_lapse_arms_and_change(done, labels):
+def test_expire_arms_and_change(done, labels):
     id = done("ask", *labels).split()[0]
     done("expire", *labels, id)
     done("add-arm", *labels, "emu", "fox")

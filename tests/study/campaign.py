@@ -43,10 +43,10 @@ class Worker:
 
     def work(self, times):
         """Do so many things; a fault is written down."""
-        verbs, weights = zip(*VERBS.items(), strict=True)
+        operations, weights = zip(*OPERATIONS.items(), strict=True)
         try:
             for _ in range(times):
-                self.random.choices(verbs, weights)[0](self)
+                self.random.choices(operations, weights)[0](self)
         except BaseException:
             self.say("wrong", repr(traceback.format_exc()))
             raise
@@ -83,7 +83,7 @@ class Worker:
             except ConflictError:
                 pass
 
-    def lapse(self):
+    def expire(self):
         if self.mine:
             id = self.mine.pop()
             self.study.expire(id)
@@ -114,12 +114,12 @@ class Worker:
         self.say("retired", arm)
 
 
-VERBS = {
+OPERATIONS = {
     Worker.ask: 40,
     Worker.ask_twice: 5,
     Worker.tell: 40,
     Worker.tell_again: 5,
-    Worker.lapse: 3,
+    Worker.expire: 3,
     Worker.look: 5,
     Worker.export: 1,
     Worker.open_another: 3,

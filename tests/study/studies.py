@@ -1,4 +1,4 @@
-"""Studies to test on, and what all of them must keep."""
+"""Studies for tests, and the invariants that all of them keep."""
 
 from keyhole.study import Study
 from keyhole.study.definition import Definition
@@ -57,7 +57,7 @@ def decision(state, context, now=2000.0):
 
 
 def check_rebuilt_states_agree(study, context=None):
-    """Fold the log afresh, event by event, and from a snapshot: always the same state."""
+    """Check that log, single events and snapshot lead to the same state."""
     context = context or {}
     here, log, policies = state_of(study), study.log(), study._writer.policies
     expected = fingerprint(here)
@@ -84,7 +84,7 @@ def check_rebuilt_states_agree(study, context=None):
 
 
 def one_by_one(definition, log, policies):
-    """Fold a log, an event at a time, looking at the state after each."""
+    """Apply a log, an event at a time, looking at the state after each."""
     state = apply_log(definition, log[:0], policies)
     last_change = max((row.seq for row in log if row.kind == 10), default=0)
     if last_change:

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, a study does what a plain model of it does."""
+"""After any sequence of operations a study does what a plain model of it does."""
 
 import os
 import uuid
@@ -39,19 +39,19 @@ class Model:
         self.arms = ["a", "b", "c"]
         self.tally = {arm: (0.0, 0.0) for arm in self.arms}
         self.asked, self.open, self.returned, self.told, self.keys = {}, {}, [], {}, {}
-        self.lapsed, self.rounds = set(), 0
+        self.expired, self.rounds = set(), 0
 
     def learn(self, arm, reward):
         pulls, total = self.tally[arm]
         self.tally[arm] = (pulls + 1.0, total + float(reward))
 
-    def lapse(self, id):
+    def expire(self, id):
         if self.after == "ask_again" and self.asked[id] in self.arms:
             if id not in self.returned:
                 self.returned.append(id)
             return
         del self.open[id]
-        self.lapsed.add(id)
+        self.expired.add(id)
         if self.after == "no_reward":
             self.learn(self.asked[id], 0)
 
@@ -62,7 +62,7 @@ class Model:
             late = self.seconds is not None and now - at > self.seconds
             many = self.decisions is not None and self.rounds - since >= self.decisions
             if late or many:
-                self.lapse(id)
+                self.expire(id)
             elif at <= now:
                 break
 
@@ -73,7 +73,7 @@ class Model:
             del self.open[id]
 
     def choose(self):
-        """Return the arm that the policy pulls, on a copy that has imagined what is open."""
+        """Return the arm that the policy pulls, after imputing feedback on a copy."""
         copy = dict(self.tally)
         for id in self.open if self.pending == "impute" else ():
             arm = self.asked[id]
@@ -189,11 +189,11 @@ class Sequences(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99))
-    def lapse(self, which, place):
+    def expire(self, which, place):
         id = self.one_of(self.model.asked, place)
         if id in self.model.open:
             self.studies[which].expire(id)
-            self.model.lapse(id)
+            self.model.expire(id)
         else:
             with pytest.raises(ValueError, match="is settled"):
                 self.studies[which].expire(id)

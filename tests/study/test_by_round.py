@@ -234,7 +234,7 @@ def test_learners_hear_of_a_round_when_its_decision_is_told():
     assert learner.recommend() == 1
 
 
-def test_a_snapshot_with_longer_arrays_than_its_feedback_needs_is_not_believed(tmp_path):
+def test_a_snapshot_with_longer_arrays_than_its_feedback_needs_is_not_used(tmp_path):
     with begun(tmp_path / "s.db", seen=1) as study:
         study.tell(study.ask(pressure=1).id, 3)
         study.ask(pressure=1)

@@ -59,14 +59,14 @@ def told(address):
 
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-def test_looking_takes_no_lock(told, unlocked, look):
+def test_reading_takes_no_lock(told, unlocked, look):
     unlocked()
     look(told)
     with pytest.raises(AssertionError, match="a lock was taken"):
         told.ask()
 
 
-def test_a_study_is_opened_and_looked_at_while_another_writes(told, address):
+def test_a_study_is_opened_and_read_while_another_writes(told, address):
     with closing(open_store(address)) as other:
         other.begin(other.find("labels")[0], 0)
 
@@ -77,7 +77,7 @@ def test_a_study_is_opened_and_looked_at_while_another_writes(told, address):
         assert in_time(look) == told.recommend()
 
 
-def test_a_turn_is_no_hindrance_to_looking_in_the_same_process(told):
+def test_a_transaction_does_not_block_reading_in_the_same_process(told):
     before = told.arms, len(told.log())
     seen = in_time(
         lambda: told._writer.submit(
@@ -88,7 +88,7 @@ def test_a_turn_is_no_hindrance_to_looking_in_the_same_process(told):
     assert told.arms == (*before[0], "d")
 
 
-def test_looking_is_no_hindrance_to_a_turn(told):
+def test_reading_does_not_block_a_transaction(told):
     assert in_time(lambda: told._replica.read(lambda _: told.ask().arm)) in told.arms
     check_rebuilt_states_agree(told)
 
@@ -106,14 +106,14 @@ def test_what_another_has_written_is_seen(told, address):
         assert other.pending == []
 
 
-def test_looking_changes_nothing(told, address):
+def test_reading_changes_nothing(told, address):
     with Study.open(address, "labels") as other:
         other.recommend()
     with closing(open_store(address)) as store:
         assert store.snapshot(store.find("labels")[0]) is None
 
 
-def test_looking_survives_a_look_that_was_interrupted(told):
+def test_reading_goes_on_after_an_interrupt(told):
     def interrupt(_):
         raise KeyboardInterrupt
 

@@ -139,7 +139,7 @@ def check(address, journals):
     with Study.open(address, "labels") as study:
         log, events = study.log(), study.history().to_pylist()
         assert [row.seq for row in log] == list(range(1, len(log) + 1))
-        arms, asked, pending, told, lapsed = ["a", "b", "c"], {}, {}, set(), set()
+        arms, asked, pending, told, expired = ["a", "b", "c"], {}, {}, set(), set()
         for event in events:
             what, id = event["event"], event["decision"]
             if what == "asked":
@@ -153,7 +153,7 @@ def check(address, journals):
                 told.add(id)
                 pending.pop(id, None)
             elif what == "expired":
-                lapsed.add(id)
+                expired.add(id)
                 del pending[id]
             elif what == "arm added":
                 arms.append(event["arm"])
@@ -164,7 +164,7 @@ def check(address, journals):
         assert max(Counter(id for id, _ in handed_out).values()) == 1
         assert {id: arm for id, arm in handed_out}.items() <= asked.items()
         assert set(journals.of("told")) <= told
-        assert set(journals.of("expired")) <= lapsed
+        assert set(journals.of("expired")) <= expired
         names = {event["arm"] for event in events if event["event"] == "arm added"}
         assert set(journals.of("retired")) <= set(journals.of("added")) <= names
         assert study.arms == tuple(arms)

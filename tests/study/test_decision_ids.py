@@ -1,4 +1,4 @@
-"""Names of decisions."""
+"""Decision ids."""
 
 import pytest
 

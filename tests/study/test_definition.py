@@ -1,4 +1,4 @@
-"""The log of a study says what its bytes mean, and is read by what means the same."""
+"""The definition says what the bytes of the log mean; a setting that differs is refused."""
 
 import json
 import sqlite3

@@ -84,7 +84,7 @@ def late(t=1.0, at=1.0, arm=0, reward=1.0):
 
 REWARD = struct.pack("<d", 1.0)
 EVENTS = {
-    "an unknown kind": (event(77, NEW, b""), "its kind is 77, which is not known here"),
+    "an unknown kind": (event(77, NEW, b""), "its kind is 77, which is unknown"),
     "a negative kind": (event(-1, NEW, b""), "its kind is -1"),
     "another round": (event(ASKED, NEW, asked(t=9.0)), "round must be 3"),
     "a huge round": (event(ASKED, NEW, asked(t=1e300)), "round must be 3"),

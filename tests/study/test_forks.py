@@ -332,7 +332,7 @@ time.sleep(600)
 """
 
 
-def test_a_child_does_not_hold_its_parents_turn_when_that_is_killed(address):
+def test_a_child_does_not_hold_its_parents_lock_when_that_is_killed(address):
     parent = subprocess.Popen(
         [sys.executable, "-c", HOLDING, address], stdout=subprocess.PIPE, start_new_session=True
     )

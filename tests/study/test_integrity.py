@@ -1,4 +1,4 @@
-"""A database is checked as a whole, and what is whole of a damaged study can be saved."""
+"""A whole database is checked, and the intact events of a damaged study are saved."""
 
 import random
 import shutil
@@ -59,7 +59,7 @@ def test_a_whole_database_is_found_whole(path):
 def test_every_setting_is_found_whole(tmp_path):
     for study, _ in everywhere(tmp_path):
         study.close()
-    assert check_database(tmp_path / "rooms.db").is_whole
+    assert check_database(tmp_path / "settings.db").is_whole
 
 
 def test_a_damaged_study_is_named_with_what_is_whole(path):

@@ -136,7 +136,7 @@ def stop_in_my_turn(address):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system stops no processes")
-def test_who_is_stopped_in_his_turn_holds_up_no_look_and_nobody_once_he_is_gone(address):
+def test_a_writer_that_is_stopped_blocks_no_reader_and_nobody_once_it_is_gone(address):
     with labels(address) as study:
         study.ask()
         stopped = SPAWN.Process(target=stop_in_my_turn, args=(address,), daemon=True)

@@ -18,22 +18,22 @@ from tests.study.studies import labels
 
 pytest.importorskip("fcntl")
 
-VERBS = """
+OPERATIONS = """
 import sys
 from keyhole.cli.app import app
 path, folder = sys.argv[1:]
-for verb in (
+for operation in (
     ["show"], ["ask"], ["history"], ["add-arm", "e"], ["retire", "e"],
     ["export", f"{folder}/from-shell.jsonl"],
 ):
-    app(["study", verb[0], path, "labels", *verb[1:]], standalone_mode=False)
+    app(["study", operation[0], path, "labels", *operation[1:]], standalone_mode=False)
 app(["study", "list", path], standalone_mode=False)
 """
 
 
 def run_verbs(path):
     """Use the study as from a shell, in another process."""
-    words = [sys.executable, "-c", VERBS, str(path), str(path.parent)]
+    words = [sys.executable, "-c", OPERATIONS, str(path), str(path.parent)]
     subprocess.run(words, check=True, capture_output=True)
 
 
@@ -42,7 +42,7 @@ def restored(study, path):
     Study.restore(path, path.parent / "log.jsonl", name="again").close()
 
 
-def lapsed(study, _):
+def expired(study, _):
     study.expire(study.ask().id)
 
 
@@ -57,7 +57,7 @@ CALLS = {
     "tell": lambda study, _: study.tell(study.ask().id, 1),
     "a refusal": lambda study, _: study.tell("none", 1),
     "sum told": lambda study, _: study.tell_sum(1.0),
-    "lapse": lapsed,
+    "expire": expired,
     "recommend": lambda study, _: study.recommend(),
     "policy": lambda study, _: study.policy,
     "arms": lambda study, _: study.arms,

@@ -49,8 +49,8 @@ def eventful(path):
 
 
 def everywhere(tmp_path):
-    """Yield a study of every room, with its context."""
-    path = tmp_path / "rooms.db"
+    """Yield a study of every setting, with its context."""
+    path = tmp_path / "settings.db"
     study = Study.create(
         path, "levels", KaplanMeierUCB(), ARMS, levels=3, feedback="censored", horizon=99
     )
@@ -113,7 +113,7 @@ def test_a_study_without_events_has_a_history(path):
         assert study.history().num_rows == 0
 
 
-def test_every_room_has_a_history(tmp_path):
+def test_every_setting_has_a_history(tmp_path):
     for study, _ in everywhere(tmp_path):
         table = study.history()
         assert table.num_rows == len(study.log())
@@ -136,7 +136,7 @@ def test_what_is_restored_is_the_same(path, tmp_path):
             check_rebuilt_states_agree(other)
 
 
-def test_every_room_is_restored(tmp_path):
+def test_every_setting_is_restored(tmp_path):
     for study, context in everywhere(tmp_path):
         study.export(tmp_path / "log.jsonl")
         with Study.restore(tmp_path / "other.db", tmp_path / "log.jsonl") as other:

@@ -1,4 +1,4 @@
-"""A user who may only read a study can look at it, and is told what writing needs."""
+"""A user without write permission can read a study, and is told what writing needs."""
 
 import os
 import shutil

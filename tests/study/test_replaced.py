@@ -247,7 +247,7 @@ def test_a_copy_over_an_open_file_whose_log_has_all_that_it_lacks_loses_nothing(
 
 
 class Clock:
-    """A clock that does something when it is asked, in the turn."""
+    """A clock that does something when it is called, within a transaction."""
 
     def __init__(self):
         self.work = None
@@ -258,7 +258,7 @@ class Clock:
         return 5.0
 
 
-def test_a_copy_over_the_file_in_a_turn_is_found_before_the_call_is_answered(path, elsewhere):
+def test_a_copy_over_the_file_during_a_write_is_found_before_the_call_is_answered(path, elsewhere):
     study = labels(path, clock=(clock := Clock()))
     backup(path, elsewhere)
     fill(study)
@@ -274,7 +274,9 @@ def test_a_copy_over_the_file_in_a_turn_is_found_before_the_call_is_answered(pat
     assert path.read_bytes() == older
 
 
-def test_a_copy_over_the_file_in_a_turn_whose_log_has_all_it_lacks_loses_nothing(path, elsewhere):
+def test_a_copy_over_the_file_during_a_write_whose_log_has_all_it_lacks_loses_nothing(
+    path, elsewhere
+):
     with labels(path, clock=(clock := Clock())) as study:
         backup(path, elsewhere)
         ids = [study.ask().id for _ in range(3)]
@@ -286,7 +288,7 @@ def test_a_copy_over_the_file_in_a_turn_whose_log_has_all_it_lacks_loses_nothing
     assert len(contents(path, "labels")) == 5
 
 
-def test_a_failure_in_a_turn_writes_no_log_into_a_copy(path, elsewhere):
+def test_a_failure_during_a_write_writes_no_log_into_a_copy(path, elsewhere):
     """The connection is closed, and is the last one."""
     study = labels(path)
     backup(path, elsewhere)
@@ -305,7 +307,9 @@ def test_a_failure_in_a_turn_writes_no_log_into_a_copy(path, elsewhere):
     assert path.read_bytes() == elsewhere.read_bytes()
 
 
-def test_a_file_that_is_moved_away_in_a_turn_is_found_before_the_call_is_answered(path, elsewhere):
+def test_a_file_that_is_moved_away_during_a_write_is_found_before_the_call_is_answered(
+    path, elsewhere
+):
     with labels(path, clock=(clock := Clock())) as study:
         backup(path, elsewhere)
         clock.work = lambda: path.unlink() or elsewhere.rename(path)
@@ -417,7 +421,7 @@ def test_a_log_that_another_program_has_written_into_the_file_does_no_harm(path)
     assert len(contents(path, "labels")) == 3
 
 
-def test_the_log_is_written_into_the_file_by_two_in_turn(path):
+def test_the_log_is_written_into_the_file_by_two_writers(path):
     """Each then finds a file that the other has changed, and reads nothing twice."""
     with labels(path) as one, Study.open(path, "labels", durability="process_crash") as two:
         for study in (one, two) * 3:

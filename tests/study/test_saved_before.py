@@ -1,7 +1,7 @@
-"""Studies that were written before the names of their definitions were changed still go on.
+"""Databases and exports written by earlier versions, with former names, still open.
 
-Their files are described in tests/saved/README.md. Event words are compared with the kinds of
-events, which are numbers: a kind may be called something else, but two kinds not the same.
+Their files are described in tests/saved/README.md. Event names are compared with the kinds of rows:
+former names may be others.
 """
 
 import hashlib

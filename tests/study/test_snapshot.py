@@ -1,4 +1,4 @@
-"""Snapshots save time, and are believed only if they fit the log."""
+"""Snapshots are used only if they fit the log."""
 
 import hashlib
 import json
@@ -61,7 +61,7 @@ def keep(path, seq, body):
 
 
 def read_events(monkeypatch):
-    """Return a list of how many events each opening folds."""
+    """Return a list of how many events each opening applies."""
     seen = []
     take = writer_module.State.apply_all
 
@@ -80,7 +80,7 @@ def test_closing_keeps_a_snapshot_from_which_a_study_goes_on(path, expected, mon
     assert sum(seen) == 0
 
 
-def test_whatever_byte_is_altered_the_log_is_believed(path, expected, monkeypatch):
+def test_whatever_byte_is_altered_the_log_is_used_instead(path, expected, monkeypatch):
     seq, body = kept(path)
     seen = read_events(monkeypatch)
     for place in range(0, len(body), 41):
@@ -90,19 +90,19 @@ def test_whatever_byte_is_altered_the_log_is_believed(path, expected, monkeypatc
 
 
 @pytest.mark.parametrize("cut", [0, 1, 31, 32, 33, 100])
-def test_a_snapshot_that_was_cut_short_is_not_believed(path, expected, cut):
+def test_a_snapshot_that_was_cut_short_is_not_used(path, expected, cut):
     seq, body = kept(path)
     keep(path, seq, body[:cut])
     assert opened_state(path) == expected
 
 
 @pytest.mark.parametrize("seq", [0, 1, 8, 10, 10**6])
-def test_a_snapshot_of_another_place_in_the_log_is_not_believed(path, expected, seq):
+def test_a_snapshot_of_another_place_in_the_log_is_not_used(path, expected, seq):
     keep(path, seq, kept(path)[1])
     assert opened_state(path) == expected
 
 
-def test_a_snapshot_of_a_longer_log_is_not_believed(path):
+def test_a_snapshot_of_a_longer_log_is_not_used(path):
     snapshot = whole(path)
     with sqlite3.connect(path) as db:
         db.execute("DELETE FROM event WHERE seq > 5")
@@ -165,7 +165,7 @@ def forged(body, change):
         lambda said: {"more": b""},
     ],
 )
-def test_a_forged_snapshot_that_no_study_can_have_is_not_believed(path, expected, change):
+def test_a_forged_snapshot_that_no_study_can_have_is_not_used(path, expected, change):
     seq, body = kept(path)
     keep(path, seq, forged(body, lambda said: None))
     assert opened_state(path) == expected
@@ -178,7 +178,7 @@ def test_a_forged_snapshot_that_no_study_can_have_is_not_believed(path, expected
         assert fingerprint(state_of(study)) == expected
 
 
-def test_a_snapshot_of_other_code_is_not_believed(path, expected, monkeypatch):
+def test_a_snapshot_of_other_code_is_not_used(path, expected, monkeypatch):
     monkeypatch.setattr("keyhole.study.policy_state.PolicyState.digest", "other")
     assert opened_state(path) == expected
 

@@ -1,4 +1,4 @@
-"""The state is what the log adds up to; one decision at a time it is a learner's."""
+"""The state is that of the log; with one decision at a time it is a learner's."""
 
 import random
 
@@ -55,7 +55,7 @@ def of_nothing(rng):
 
 
 SAMPLES = {"levels": 3, "feedback": "censored", "horizon": 1000}
-ROOMS = [
+SETTINGS = [
     (LSA(), {"threshold": 0.5}, of_nothing, flipped),
     (APT(epsilon=0.1), {"threshold": 0.5}, of_nothing, flipped),
     (UCB1(), {}, of_nothing, flipped),
@@ -85,7 +85,7 @@ def for_learner(told):
 
 
 @pytest.mark.parametrize(
-    ("policy", "facts", "asked", "told"), ROOMS, ids=lambda x: type(x).__name__
+    ("policy", "facts", "asked", "told"), SETTINGS, ids=lambda x: type(x).__name__
 )
 def test_one_at_a_time_the_decisions_are_a_learners(tmp_path, policy, facts, asked, told):
     rng = random.Random(3)

@@ -1,4 +1,4 @@
-"""What can be asked of a study, and what it refuses."""
+"""The public interface of studies, and what it refuses."""
 
 import copy
 import os
@@ -219,7 +219,7 @@ def test_a_reward_that_is_none_is_refused(study, reward, error, match):
     refuses(study, lambda: study.tell(decision.id, reward), error, match)
 
 
-def test_words_that_the_room_does_not_have_are_refused(study):
+def test_fields_that_the_setting_does_not_have_are_refused(study):
     id = study.ask().id
     for call in (
         lambda: study.tell(id),
@@ -306,7 +306,7 @@ def test_a_storage_is_a_path_or_an_address(storage):
         Study.open(storage, "s")
 
 
-def test_a_policy_that_cannot_imagine_is_not_made_to(path):
+def test_a_policy_that_cannot_impute_is_not_made_to(path):
     with pytest.raises(ValueError, match=r"pending must be 'wait' for ImprovedUCB.*got 'impute'"):
         Study.create(path, "s", ImprovedUCB(), ARMS, horizon=10, pending="impute")
 
@@ -525,7 +525,7 @@ def test_a_policy_that_waits_takes_one_decision_at_a_time(path):
         assert study.ask().id != decision.id
 
 
-# Each room's words.
+# The vocabulary of each setting.
 
 
 def test_samples_may_be_hidden(path):

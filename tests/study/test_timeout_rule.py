@@ -1,4 +1,4 @@
-"""What becomes of decisions whose feedback does not come."""
+"""The timeout rule: decisions whose feedback does not come."""
 
 from datetime import timedelta
 
@@ -23,9 +23,9 @@ def kinds(study):
     return study.history()["event"].to_pylist()
 
 
-@pytest.mark.parametrize("patience", [10, 10.0, timedelta(seconds=10)])
-def test_after_the_time_a_decision_is_forgotten(path, clock, patience):
-    with labels(path, timeout=patience, clock=clock) as study:
+@pytest.mark.parametrize("timeout", [10, 10.0, timedelta(seconds=10)])
+def test_after_the_time_a_decision_is_forgotten(path, clock, timeout):
+    with labels(path, timeout=timeout, clock=clock) as study:
         first = study.ask()
         clock.now += 10
         assert study.ask().arm == "b"  # not yet
@@ -173,7 +173,7 @@ def test_a_decision_is_given_up_once(path, after):
         check_rebuilt_states_agree(study)
 
 
-def test_a_policy_that_waits_goes_on_when_a_decision_has_lapsed(path, clock):
+def test_a_policy_that_waits_goes_on_when_a_decision_has_expired(path, clock):
     with labels(path, pending="wait", timeout=10, clock=clock) as study:
         study.ask()
         clock.now += 11
@@ -206,7 +206,7 @@ def test_a_clock_that_was_ahead_holds_up_nobody(path, clock):
         check_rebuilt_states_agree(study)
 
 
-def test_looking_makes_nothing_lapse(path, clock):
+def test_reading_expires_nothing(path, clock):
     with labels(path, timeout=10, clock=clock) as study:
         study.ask()
         clock.now += 100

@@ -38,7 +38,7 @@ class Champion(Duels):
         s.wins[arm if won == 1 else rival] += 1
 
 
-def with_words(kind):
+def with_vocabulary(kind):
     return type("Other", (Champion,), {"vocabulary_class": kind, "__module__": __name__})()
 
 
@@ -67,13 +67,13 @@ def test_all_arms_of_a_decision_are_renumbered_when_arms_come_and_go(tmp_path):
     Study.restore(tmp_path / "t.db", tmp_path / "s.jsonl", policies=[Champion]).close()
 
 
-def test_arms_do_not_come_and_go_where_the_fields_that_hold_them_are_not_known(tmp_path):
-    policy = with_words(NamesNoArm)
+def test_arms_do_not_change_where_their_fields_are_not_named(tmp_path):
+    policy = with_vocabulary(NamesNoArm)
     with Study.create(
         tmp_path / "s.db", "s", policy, ["x", "y", "z"], durability="process_crash"
     ) as study:
         for call in (lambda: study.retire("x"), lambda: study.add_arm("w")):
-            with pytest.raises(TypeError, match=r"NamesNoArm does not say .*, as `arm_fields`"):
+            with pytest.raises(TypeError, match=r"NamesNoArm must name the fields that hold arms, as `arm_fields`"):
                 call()
         assert study.log() == []
 
@@ -92,7 +92,7 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
             Study.create(
                 tmp_path / "s.db", "s", with_words(kind), ["x", "y"], durability="process_crash"
             )
-    policy = with_words(Anything)
+    policy = with_vocabulary(Anything)
     with Study.create(
         tmp_path / "s.db", "s", policy, ["x", "y"], durability="process_crash"
     ) as study:
@@ -102,18 +102,18 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
         assert len(study.log()) == 1
 
 
-def test_nothing_came_needs_feedback_that_can_be_told(tmp_path):
+def test_no_reward_needs_feedback_that_can_be_told(tmp_path):
     path, clock = tmp_path / "s.db", Clock()
     given = {"on_timeout": "no_reward", "timeout": 5, "durability": "process_crash", "clock": clock}
-    message = "on_timeout must not be 'no_reward' in the setting 'pairs': for that NothingWins.def"
+    message = "on_timeout must not be 'no_reward' in the setting 'pairs': NothingWins.default_feed"
     with pytest.raises(ValueError, match=message):
         Study.create(path, "s", with_words(NothingWins), ["x", "y", "z"], **given)
     with Study.create(path, "s", Champion(), ["x", "y", "z"], **given) as study:
         asked = study.ask()
         clock.now += 6
         study.ask()
-        lapsed = next(one for one in study.history().to_pylist() if one["event"] == "expired")
-        assert lapsed["winner"] == asked.rival
+        expired = next(one for one in study.history().to_pylist() if one["event"] == "expired")
+        assert expired["winner"] == asked.rival
         check_rebuilt_states_agree(study)
 
 
@@ -139,6 +139,6 @@ def test_a_default_that_needs_no_context_is_tried_without_one(tmp_path):
             pass
 
     with pytest.raises(
-        ValueError, match=r"Seen.default_feedback has {'reward': 0.0}, which cannot"
+        ValueError, match=r"Seen.default_feedback is then {'reward': 0.0}, which cannot"
     ):
         Study.create(tmp_path / "s.db", "s", Staged(), ["x", "y"], on_timeout="no_reward")

@@ -1,4 +1,4 @@
-"""Mistakes in the code of a vocabulary are told apart from damage, before anything is written."""
+"""Errors in a vocabulary's code are told from damage, before anything is written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Threads, processes, and what fails on the way."""
+"""Group commit: threads, processes, interrupts and failures."""
 
 import multiprocessing
 import os
@@ -93,7 +93,7 @@ def test_the_same_told_by_many_at_once_is_told_once(tmp_path):
         check_all_is_there(study, ids)
 
 
-def test_told_differently_at_once_one_is_believed(tmp_path):
+def test_told_differently_at_once_one_is_recorded(tmp_path):
     with labels(tmp_path / "s.db") as study:
         id = study.ask().id
 
@@ -118,7 +118,7 @@ def test_one_key_asked_by_many_at_once_is_one_decision(tmp_path):
 
 
 class Gate:
-    """Holds up the first turn, so that all others wait and are one group."""
+    """Holds up the first transaction, so that all others wait and are one group."""
 
     def __init__(self, study, others):
         self.study, self.others = study, others
@@ -235,8 +235,8 @@ def test_a_lock_that_is_lost_while_a_group_is_served_fails_it_whole(tmp_path, mo
         check_rebuilt_states_agree(study)
 
 
-def test_a_driver_that_fails_otherwise_ends_the_turn_with_one_clear_error(tmp_path, monkeypatch):
-    """Such as an encoding that a driver does not know; the turn went on without the lock."""
+def test_a_driver_that_fails_otherwise_ends_with_one_clear_error(tmp_path, monkeypatch):
+    """Such as an encoding that a driver does not know; the transaction went on without the lock."""
     with labels(tmp_path / "s.db") as study:
         study.ask()
 
@@ -270,7 +270,7 @@ def test_an_interrupted_thread_leaves_a_study_that_works(tmp_path, monkeypatch):
 
 
 class Interruption:
-    """Raises `KeyboardInterrupt` before the n-th line of turns.py that this thread reaches."""
+    """Raises `KeyboardInterrupt` before the n-th line of writer.py that this thread reaches."""
 
     def __init__(self, n):
         self.left, self.where = n, ""
@@ -293,7 +293,7 @@ class Interruption:
 
 
 class Crowd:
-    """Threads that ask and tell, of which two wait whenever a turn begins for the first time."""
+    """Threads that ask and tell; two of them wait when a transaction first begins."""
 
     def __init__(self, study, monkeypatch):
         self.study, self.known = study, []
@@ -384,7 +384,7 @@ def test_an_operation_that_fails_half_way_writes_nothing(tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr("keyhole.study.policy_state.PolicyState._run", lambda *_: 0)
             with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
-                study.ask()  # once `first` has lapsed
+                study.ask()  # once `first` has expired
         assert len(study.log()) == 1
         assert study.pending == [first]
         check_rebuilt_states_agree(study)
@@ -426,7 +426,7 @@ def test_a_fork_opens_a_study_again(tmp_path):
         check_rebuilt_states_agree(study)
 
 
-def test_a_log_that_has_become_shorter_is_believed_by_who_opens_it_again(tmp_path):
+def test_a_log_that_has_become_shorter_is_accepted_when_it_is_opened_again(tmp_path):
     with labels(tmp_path / "s.db") as study:
         for _ in range(4):
             study.ask()

@@ -34,6 +34,7 @@ from keyhole.validate import (
     short_repr,
 )
 
+# Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
 
 
@@ -128,6 +129,7 @@ class Definition:
             )
         for name, value in facts.items():
             before = self.facts.get(name)
+            # The log was written with these facts: decisions in it may be invalid with others.
             if not (before is None or np.array_equal(before, value)):  # the log is written so
                 raise ValueError(f"{name} must be {before} as before, got {short_repr(value)}")
 
@@ -145,10 +147,10 @@ class Definition:
         fixed = any("arms" in field.shape for field in fields) or setting.by_round
         if fixed or not self.policy.arms_change:
             raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
-        if not (words := self.vocabulary(self.arms)).find_arm_fields():
+        if not (vocabulary := self.vocabulary(self.arms)).find_arm_fields():
             raise TypeError(
-                f"arms cannot come and go in the setting {setting.name!r}: {type(words).__name__} "
-                "does not say which fields of a decision hold arms, as `arm_fields`"
+                f"arms cannot be added or retired in the setting {setting.name!r}: "
+                f"{type(vocabulary).__name__} must name the fields that hold arms, as `arm_fields`"
             )
 
     def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
@@ -159,12 +161,12 @@ class Definition:
 
     def setting_as_json(self) -> dict[str, Any]:
         """Return the setting and the fields of its rows: what the bytes of the log mean."""
-        setting, words = self.policy.setting, self.vocabulary(self.arms)
+        setting, vocabulary = self.policy.setting, self.vocabulary(self.arms)
         groups = {
             "context": setting.context,
             "decision": setting.decision,
-            "feedback": words.feedback_fields,
-            "notes": words.note_fields,
+            "feedback": vocabulary.feedback_fields,
+            "notes": vocabulary.note_fields,
         }
         fields = {
             group: [[name, field.dtype, list(field.shape)] for name, field in found.items()]
@@ -272,39 +274,38 @@ def _format_fields(fields: Any) -> str:
     return ", ".join(words) or "none"
 
 
-def check_vocabulary(words: StudyVocabulary, rule: TimeoutRule) -> None:
+def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
     """Refuse a vocabulary with reserved words, or whose default feedback cannot be parsed.
 
     Sample decisions are formatted in settings without context; in others, contexts are not known
     here.
     """
-    words.check_study()
-    check_words(declared_words(words))
-    is_told = rule.on_timeout == NO_REWARD and words.has_feedback
-    if words.setting.context:
-        if is_told and type(words).default_feedback is StudyVocabulary.default_feedback:
-            _check_default(words, signature(words.parse_feedback).bind, {})
+    vocabulary.check_study()
+    check_words(declared_words(vocabulary))
+    is_told = rule.on_timeout == NO_REWARD and vocabulary.has_feedback
+    if vocabulary.setting.context:
+        if is_told and type(vocabulary).default_feedback is StudyVocabulary.default_feedback:
+            _check_default(vocabulary, signature(vocabulary.parse_feedback).bind, {})
         return
-    for decision in sample_decisions(words.setting, words.facts):
-        with (
-            suppress(VocabularyError),
-            convert_vocabulary_errors(words),
-        ):  # who asks is told of a mistake
-            check_words(words.format_decision({}, decision))
+    for decision in sample_decisions(vocabulary.setting, vocabulary.facts):
+        # Errors in the code are left to `ask`, which names the decision that leads to them.
+        with suppress(VocabularyError), convert_vocabulary_errors(vocabulary):
+            check_words(vocabulary.format_decision({}, decision))
         if is_told:
-            _check_default(words, words.parse_feedback, decision)
+            _check_default(vocabulary, vocabulary.parse_feedback, decision)
 
 
-def _check_default(words: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
+def _check_default(vocabulary: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
     """Refuse default feedback that the vocabulary cannot parse."""
-    with convert_vocabulary_errors(words):
-        told = words.default_feedback({}, decision)
+    with convert_vocabulary_errors(vocabulary):
+        told = vocabulary.default_feedback({}, decision)
     try:
         parse({}, decision, **told)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"on_timeout must not be {NO_REWARD!r} in the setting {words.setting.name!r}: for that "
-            f"{type(words).__name__}.default_feedback has {told}, which cannot be parsed ({error})"
+            f"on_timeout must not be {NO_REWARD!r} in the setting {vocabulary.setting.name!r}: "
+            f"{type(vocabulary).__name__}.default_feedback is then {told}, which cannot be parsed "
+            f"({error})"
         ) from error
 
 

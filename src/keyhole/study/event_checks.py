@@ -35,7 +35,7 @@ from keyhole.validate import check_line, short_repr
 if TYPE_CHECKING:
     from keyhole.study.state import State
 
-_CACHED: Final = 4096  # decisions, and feedback, that have been checked before
+_CACHED: Final = 4096  # entries of each cache
 
 
 class EventError(ValueError):
@@ -67,6 +67,8 @@ class EventChecker:
         self._state = state
         # In unit scale: in other units a value may differ in its last bit when parsed again.
         self._vocabulary = replace(state.definition, scale=UNIT).vocabulary(state.arms.names)
+        # A log has the same few decisions and rewards again and again: the checks are cached by
+        # their bytes, until the arms change (`forget`).
         self._check_decision = lru_cache(_CACHED)(self._parse_decision)
         self._check_past_decision = lru_cache(_CACHED)(self._parse_past_decision)
         self._check_feedback = lru_cache(_CACHED)(self._parse_feedback)
@@ -85,7 +87,7 @@ class EventChecker:
                 raise ValueError(f"the log has a gap: event {event.seq} follows {self._state.seq}")
             check = self._CHECKS.get(event.kind)
             if check is None:
-                raise ValueError(f"its kind is {short_repr(event.kind)}, which is not known here")
+                raise ValueError(f"its kind is {short_repr(event.kind)}, which is unknown")
             check_time(event.at)
             if event.key is not None:
                 if event.kind not in (ASKED, ASKED_AGAIN):
@@ -140,10 +142,10 @@ class EventChecker:
             raise ValueError("its decision is none that was allowed")
 
     def _parse(self, cells: bytes) -> None:
-        words, values = self._vocabulary, self._state.values(ROW_HEADER.pack(0.0, 0.0) + cells)
-        with convert_vocabulary_errors(words):
-            said = words.format_decision(*values)
-            if words.parse_decision(said) != values:
+        vocabulary, values = self._vocabulary, self._state.values(ROW_HEADER.pack(0.0, 0.0) + cells)
+        with convert_vocabulary_errors(vocabulary):
+            said = vocabulary.format_decision(*values)
+            if vocabulary.parse_decision(said) != values:
                 raise ValueError(f"its decision is none that is allowed, {short_repr(said)}")
 
     def check_words(self, row: bytes) -> None:
@@ -162,11 +164,11 @@ class EventChecker:
 
     def _parse_feedback(self, cells: bytes, told: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""
-        words, form = self._vocabulary, self._state.feedback
+        vocabulary, form = self._vocabulary, self._state.feedback
         values = *self._state.values(ROW_HEADER.pack(0.0, 0.0) + cells), form.unpack(told)
-        with convert_vocabulary_errors(words):
-            said = words.format_feedback(*values)
-            if form.pack(words.parse_feedback(*values[:2], **said)) != told:
+        with convert_vocabulary_errors(vocabulary):
+            said = vocabulary.format_feedback(*values)
+            if form.pack(vocabulary.parse_feedback(*values[:2], **said)) != told:
                 raise ValueError(f"its feedback is none that can be told, {short_repr(said)}")
 
     def _check_told(self, event: Row) -> None:
@@ -210,11 +212,11 @@ class EventChecker:
 
     def _parse_sum(self, told: bytes) -> None:
         """Refuse an anonymous sum that cannot have been told."""
-        state, words = self._state, self._vocabulary
+        state, vocabulary = self._state, self._vocabulary
         values = state.sums.unpack(told)
-        with convert_vocabulary_errors(words):
-            said = words.format_sum(values)
-            if state.pack_sum(words.parse_sum(**said)) != told:
+        with convert_vocabulary_errors(vocabulary):
+            said = vocabulary.format_sum(values)
+            if state.pack_sum(vocabulary.parse_sum(**said)) != told:
                 raise ValueError(f"it is no sum that can be told, {short_repr(said)}")
 
     # What is to be written.

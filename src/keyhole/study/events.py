@@ -28,27 +28,26 @@ EVENT_NAMES: Final = {
     ARM_RETIRED: "arm retired",
     POLICY_CHANGED: "policy changed",
 }
-"""Bodies, all numbers in 8 bytes, the lowest first:
+"""Names of the kinds. Bodies are numbers of 8 bytes, little-endian:
 
 ``asked``
-    round, context and decision, then the two words of the policy's stream after it;
+    round, context and decision, then the two words of the policy's random stream after it;
 ``told``, ``expired``
-    the feedback, then what is only noted, if anything is; a lapsed decision has none if it is
-    forgotten, or to be handed out once more;
+    feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
+    again;
 ``told late``, ``told too late``
-    the decision's row (its round, when it was asked, context, decision), then the feedback; the
-    first is learnt, the second only kept;
+    the decision's row (round, time, context, decision), then the feedback; the first is learnt;
 ``sum told``
-    feedback that says of no decision, as the setting sums it;
+    anonymous feedback;
 ``arm added``, ``arm retired``
-    the name; ``policy changed``: the new head of the study, as JSON; ``asked again``: nothing.
+    the name; ``policy changed``: the new definition, as JSON; ``asked again``: nothing.
 """
 
 ROW_HEADER: Final = Struct("<dd")
-"""How a row begins: its round, and when it was asked."""
+"""The beginning of a row: round, and time of asking."""
 
 ROUND: Final = Struct("<d")
 TIME: Final = ROUND
 STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
-"""Seconds since 1970: the year 6325, before which events happen."""
+"""The upper bound of times, in seconds since 1970: the year 6325."""

@@ -192,14 +192,16 @@ def _encode_feedback(
     return told
 
 
-def _call_vocabulary(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
+def _call_vocabulary(
+    operation: str, method: Callable[..., Any], first: Sequence[Any], given: Any
+) -> Any:
     """Call a method of the vocabulary; if the arguments do not fit, name those that do."""
     try:
-        found = words(*first, **given)
+        found = method(*first, **given)
     except TypeError as error:
-        takes = signature(words)
+        takes = signature(method)
         known = [name for name in takes.parameters if name not in ("context", "decision")]
-        says = f"{verb} takes {', '.join(known) or 'nothing'} in this study"
+        says = f"{operation} takes {', '.join(known) or 'nothing'} in this study"
         for name in given:
             if name not in known:
                 raise TypeError(f"{says}; got {name!r}{suggestion(name, known)}") from None

@@ -57,20 +57,20 @@ class RowCodec:
 class FeedbackCodec:
     """Packs the feedback of a decision, followed by notes if there are any."""
 
-    def __init__(self, words: StudyVocabulary, sizes: Mapping[str, int]) -> None:
-        self._feedback = RowCodec(words.feedback_fields, sizes)
-        self._notes = RowCodec(words.note_fields, sizes)
-        self._noted = dict.fromkeys(words.note_fields, 0)
+    def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
+        self._feedback = RowCodec(vocabulary.feedback_fields, sizes)
+        self._notes = RowCodec(vocabulary.note_fields, sizes)
+        self._noted = dict.fromkeys(vocabulary.note_fields, 0)
         self.bytes = self._feedback.bytes  # of what is learnt
 
-    def pack(self, heard: Values) -> bytes:
+    def pack(self, values: Values) -> bytes:
         """Return feedback and notes as bytes."""
-        told = self._feedback.pack(heard)
-        if any(heard.get(name) for name in self._noted):
-            told += self._notes.pack(self._noted | heard)
-        return told
+        data = self._feedback.pack(values)
+        if any(values.get(name) for name in self._noted):
+            data += self._notes.pack(self._noted | values)
+        return data
 
-    def unpack(self, told: bytes) -> Values:
+    def unpack(self, data: bytes) -> Values:
         """Return feedback and notes by name."""
-        heard = self._feedback.unpack(told)
-        return heard | self._notes.unpack(told, self.bytes) if len(told) > self.bytes else heard
+        values = self._feedback.unpack(data)
+        return values | self._notes.unpack(data, self.bytes) if len(data) > self.bytes else values

@@ -1,4 +1,4 @@
-"""Backups are whole, of one moment, and go on as the original would."""
+"""Backups are consistent copies that go on as the original would."""
 
 import os
 import sys

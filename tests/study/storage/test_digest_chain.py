@@ -1,4 +1,4 @@
-"""What is read is what was written, or is named as damaged."""
+"""Rows that are read are those that were written, or are named as damaged."""
 
 from contextlib import closing
 
@@ -40,8 +40,8 @@ def altered(store, sql):
     words = {"bytes": "X'00'" if store.dialect["value"] == "?" else "'x00'::bytea"}
     prefix = store.dialect["schema"]
     for name in ("event", "tail", "study"):
-        for verb in ("UPDATE ", "DELETE FROM "):
-            sql = sql.replace(verb + name, verb + prefix + name)
+        for operation in ("UPDATE ", "DELETE FROM "):
+            sql = sql.replace(operation + name, operation + prefix + name)
     for statement in sql.format_map(words).split(";"):
         store._connected().execute(statement)
 

@@ -1,4 +1,4 @@
-"""The lock between operations and forks, where Ctrl-C comes in its hooks."""
+"""The fork lock, with interrupts in each of its hooks."""
 
 import _thread
 import os

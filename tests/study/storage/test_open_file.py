@@ -1,4 +1,4 @@
-"""When the log is written into the file."""
+"""Checkpoints: when the log is written into the file."""
 
 import os
 import shutil
@@ -82,7 +82,7 @@ def test_a_reader_holds_no_writer_up_and_the_log_is_written_when_it_is_done(path
         assert path.stat().st_size > 100 * 2000
 
 
-def test_two_that_write_in_turn_share_checkpoints_and_keep_their_connections(path, monkeypatch):
+def test_two_writers_share_checkpoints_and_keep_their_connections(path, monkeypatch):
     """Beyond the limit, one once took the other's checkpoint for a new file, and made its own."""
     done = Counter()
 

@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own."""
+"""The PostgreSQL back end."""
 
 import os
 import sys

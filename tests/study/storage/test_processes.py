@@ -1,4 +1,4 @@
-"""Several processes, and processes that are killed."""
+"""Several processes on one store, some of them killed."""
 
 import os
 import random
@@ -116,8 +116,8 @@ def find_queue(address, study):
     return sum("-> FLOCK" in line and file in line for line in lines)
 
 
-def test_each_process_has_its_turn(address, store, study, writers):
-    # How often whose turn it is depends on the processors; that all wait in the queue does not.
+def test_each_process_gets_the_lock(address, store, study, writers):
+    # How often each gets the lock depends on the processors; that all wait in the queue does not.
     # Those who try again and again instead may wait for ever.
     store.begin(study, 0)
     both = [writers.more(), writers.more()]

@@ -1,4 +1,4 @@
-"""Stores of older versions, on both databases."""
+"""Migrations of older databases, on both back ends."""
 
 import sqlite3
 from contextlib import closing

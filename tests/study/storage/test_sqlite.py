@@ -1,4 +1,4 @@
-"""What is SQLite's own."""
+"""The SQLite back end."""
 
 import gc
 import os
@@ -340,7 +340,7 @@ def test_a_stopped_reader_lets_the_log_be_cleared(path):
         reader.close()
 
 
-def test_an_interrupt_gives_the_turn_back(path, monkeypatch):
+def test_an_interrupt_releases_the_lock(path, monkeypatch):
     with closing(open_store(path)) as store, closing(open_store(path)) as other:
         study = store.create("labels", b"", 0.0)
 
@@ -399,15 +399,15 @@ keyhole.validate.kept = [store]
 
 
 @pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
-@pytest.mark.parametrize("is_their_turn", [True, False])
-def test_a_file_that_is_not_as_it_was_left_is_closed(path, is_their_turn):
-    """A fork must not inherit a connection. What is whole is written anew, in turn, and closed."""
+@pytest.mark.parametrize("others_have_the_lock", [True, False])
+def test_a_file_that_is_not_as_it_was_left_is_closed(path, others_have_the_lock):
+    """A fork must not inherit a connection; an intact file is rewritten and closed."""
     with closing(open_store(path)) as store:
         study = store.create("labels", b"", 0.0)
         db, queue = store._db, os.open(f"{path}-queue", os.O_RDWR)
-        if is_their_turn:
+        if others_have_the_lock:
             queued_file.fcntl.flock(queue, queued_file.fcntl.LOCK_EX)
-        os.utime(path, (0, 0))  # as a checkpoint, which is recorded at the end of the turn
+        os.utime(path, (0, 0))  # as a checkpoint, which is recorded at the end of the transaction
         store.before_fork()
         with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
             db.execute("SELECT 1")
@@ -460,8 +460,8 @@ def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_ha
 
 @pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
 @pytest.mark.parametrize("step", ["sqlite_file.OpenFile.fits", "sqlite_connection._is_emptied"])
-def test_a_closing_that_is_interrupted_gives_the_turn_back(path, monkeypatch, step):
-    """A fork ignores what is raised before it, and nobody else would give the turn back."""
+def test_a_closing_that_is_interrupted_releases_the_lock(path, monkeypatch, step):
+    """A fork ignores what is raised before it, and nobody else would release the lock."""
     with closing(open_store(path)) as store:
         store.create("labels", b"", 0.0)
 
@@ -500,7 +500,7 @@ def test_a_closing_that_is_interrupted_when_it_is_done_leaves_nothing_closed_beh
 
 @pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
 @pytest.mark.parametrize("is_changed", [False, True])
-def test_a_fork_takes_no_turn_from_a_thread_that_has_just_got_it(path, is_changed):
+def test_a_fork_takes_no_lock_from_a_thread_that_has_just_got_it(path, is_changed):
     with closing(open_store(path)) as store, open(f"{path}-queue", "rb") as queue:
         store.create("labels", b"", 0.0)
         store._lock_queue()  # it then waits for the fork

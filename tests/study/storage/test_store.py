@@ -1,4 +1,4 @@
-"""What both databases promise."""
+"""The store interface, on both databases."""
 
 import pytest
 
