@@ -73,7 +73,9 @@ def test_arms_do_not_change_where_their_fields_are_not_named(tmp_path):
         tmp_path / "s.db", "s", policy, ["x", "y", "z"], durability="process_crash"
     ) as study:
         for call in (lambda: study.retire("x"), lambda: study.add_arm("w")):
-            with pytest.raises(TypeError, match=r"NamesNoArm must name the fields that hold arms, as `arm_fields`"):
+            with pytest.raises(
+                TypeError, match=r"NamesNoArm must name the fields that hold arms, as `arm_fields`"
+            ):
                 call()
         assert study.log() == []
 
@@ -90,7 +92,11 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
     for word, kind in (("at", TellsAt), ("round", Round)):
         with pytest.raises(ValueError, match=f"a vocabulary must have a word other than '{word}'"):
             Study.create(
-                tmp_path / "s.db", "s", with_words(kind), ["x", "y"], durability="process_crash"
+                tmp_path / "s.db",
+                "s",
+                with_vocabulary(kind),
+                ["x", "y"],
+                durability="process_crash",
             )
     policy = with_vocabulary(Anything)
     with Study.create(
@@ -107,7 +113,7 @@ def test_no_reward_needs_feedback_that_can_be_told(tmp_path):
     given = {"on_timeout": "no_reward", "timeout": 5, "durability": "process_crash", "clock": clock}
     message = "on_timeout must not be 'no_reward' in the setting 'pairs': NothingWins.default_feed"
     with pytest.raises(ValueError, match=message):
-        Study.create(path, "s", with_words(NothingWins), ["x", "y", "z"], **given)
+        Study.create(path, "s", with_vocabulary(NothingWins), ["x", "y", "z"], **given)
     with Study.create(path, "s", Champion(), ["x", "y", "z"], **given) as study:
         asked = study.ask()
         clock.now += 6

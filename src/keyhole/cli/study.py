@@ -48,9 +48,7 @@ def show_help(context: typer.Context) -> None:
 @app.command()
 def create(
     storage: Storage,
-    spec: Annotated[
-        Path, typer.Argument(metavar="STUDY.toml", help="The description of the study.")
-    ],
+    spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A description of it.")],
 ) -> None:
     """Create a study that a file describes."""
     from keyhole.experiment import factories, settings
@@ -228,9 +226,7 @@ def export(
 def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
-    name: Annotated[
-        str | None, typer.Option("--name", help="The name; by default the old one.")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="By default the old one.")] = None,
     own: Own = None,
 ) -> None:
     """Create a study from an export."""

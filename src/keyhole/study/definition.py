@@ -89,12 +89,12 @@ class Definition:
                 "its policies must name a keyhole.policy.StudyVocabulary as vocabulary_class"
             )
         names = _check_arm_names(arms)
-        told, scale = _resolve_facts(policy, facts, len(names))
+        checked, scale = _facts(policy, facts, len(names))
         wanted = given.pop("pending", None)
         pending = pending_mode(policy, wanted)
         if wanted is None and pending == "wait" and (text := policy.explain_waiting()):
             warnings.warn(text, stacklevel=3)
-        made = cls(policy, told, names, pending, scale=scale, **given)
+        made = cls(policy, checked, names, pending, scale=scale, **given)
         check_vocabulary(made.vocabulary(names), made.rule)
         return made
 
@@ -190,8 +190,7 @@ class Definition:
             if fields != before if ordered else sorted(fields) != sorted(before):
                 raise ValueError(
                     f"{group} must have the fields {_format_fields(fields)} of {of}, got "
-                    f"{_format_fields(before)} in the log of the study: export the study with the "
-                    "package version that wrote it, and restore it here: exports name the fields"
+                    f"{_format_fields(before)} in the log: export it with the package that wrote it"
                 )
 
     def to_bytes(self) -> bytes:
@@ -328,16 +327,14 @@ def _check_policy(policy: object) -> None:
         raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
 
 
-def _resolve_facts(
-    policy: Policy, facts: Mapping[str, Any], arms: int
-) -> tuple[dict[str, Any], Scale]:
+def _facts(policy: Policy, given: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
     """Return the policy's facts, checked, and the units of rewards."""
-    said = f"a study of {policy}"
-    given, scale = resolve_facts(policy.setting, type(policy), {**facts, "arms": arms}, caller=said)
-    told = policy.check_facts(policy.setting.to_unit(given, scale))
-    if text := policy.caution(told, None):
+    caller, given = f"a study of {policy}", {**given, "arms": arms}
+    checked, scale = resolve_facts(policy.setting, type(policy), given, caller=caller)
+    facts = policy.check_facts(policy.setting.to_unit(checked, scale))
+    if text := policy.caution(facts, None):
         warnings.warn(text, stacklevel=5)
-    return told, scale
+    return facts, scale
 
 
 def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class State:
     """
 
     def __init__(self, definition: Definition, since: int = 0, *, learns: bool = True) -> None:
-        self.definition, self.since, self.learns = definition, since, learns
+        self.definition, self.since, self.learns, self.is_dirty = definition, since, learns, False
         self.policy_state = PolicyState(definition, definition.facts)
         self.arms = Arms(definition.arms)
         self.vocabulary = definition.vocabulary(self.arms.names)
@@ -83,15 +83,13 @@ class State:
         self.sums = RowCodec(self.vocabulary.sum_fields, self.policy_state.sizes)
         self.checker = EventChecker(self)
         self.last: Row | None = None
-        self.is_dirty = False
         self.seq = self.rounds = self.feedback_count = 0
         self.pending: dict[str, bytes] = {}
         self.to_ask_again: dict[str, None] = {}
         self.awaiting_feedback: dict[str, None] = {}
         self.asked_again_after: dict[str, int] = {}
-        self._policy_arms: IntArray | None = (
-            None  # the arms of the mind, where others are in use now
-        )
+        # The arms that the policy's arrays are about, while others are in use.
+        self._policy_arms: IntArray | None = None
         self._reset_backlog()
         # Deciding without a copy changes the policy's own arrays, and learning may draw random
         # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
@@ -136,9 +134,8 @@ class State:
         self._end_round()
         seen = self.decisions.context.pack(context)
         anew = self._must_reimpute or self._always_reimputes
-        taken = self.policy_state.decide(
-            self.rounds + 1, seen, self._rows_to_impute(now, anew), anew=anew
-        )
+        rows = self._rows_to_impute(now, anew)
+        taken = self.policy_state.decide(self.rounds + 1, seen, rows, anew=anew)
         self._must_reimpute, self._not_imputed = False, []
         stream = STREAM.pack(*self.policy_state.stream[:2].tolist())
         return ROUND.pack(self.rounds + 1) + seen + self.decisions.numbered(taken) + stream
@@ -154,15 +151,12 @@ class State:
         """Let the policy learn the round that has ended, in settings that learn by round."""
         if self._round is None:
             return
+        policy = self.policy_state
         try:
-            ended = self._round.end(
-                self.policy_state.facts, self.policy_state.state, self.feedback_count
-            )
+            ended = self._round.end(policy.facts, policy.state, self.feedback_count)
             if ended is not None:
-                self.policy_state = self.policy_state.with_facts(ended.facts)
-                self.policy_state.learn_round(
-                    self.rounds, ended.context, ended.decision, ended.feedback
-                )
+                self.policy_state = policy = policy.with_facts(ended.facts)
+                policy.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
         except Exception as error:
             raise LearningError(self.definition.policy, self.seq, error) from error
 
@@ -237,8 +231,8 @@ class State:
         self.rounds += 1
         row = self.row(event)
         if self.vocabulary.has_feedback:
-            self.pending[_require_decision(event)] = row
-            self.awaiting_feedback[_require_decision(event)] = None
+            self.pending[_id_of(event)] = row
+            self.awaiting_feedback[_id_of(event)] = None
         if not self._must_reimpute:
             self._not_imputed.append(row)
         if self._round is not None:
@@ -259,25 +253,22 @@ class State:
         return self.decisions.is_live(self.pending[id])
 
     def _apply_told(self, event: Row) -> None:
-        self._learn(self._remove_pending(_require_decision(event)), event.body, event.seq)
+        self._learn(self._remove_pending(_id_of(event)), event.body, event.seq)
 
     def _apply_expired(self, event: Row) -> None:
-        if self.definition.rule.on_timeout == "ask_again" and self._is_live(
-            _require_decision(event)
-        ):
-            self.to_ask_again[_require_decision(event)] = None
-            self.awaiting_feedback.pop(_require_decision(event), None)
+        if self.definition.rule.on_timeout == "ask_again" and self._is_live(_id_of(event)):
+            self.to_ask_again[_id_of(event)] = None
+            self.awaiting_feedback.pop(_id_of(event), None)
             return
-        row = self._remove_pending(_require_decision(event))
+        row = self._remove_pending(_id_of(event))
         if event.body:
             self._learn(row, event.body, event.seq)
 
     def _apply_asked_again(self, event: Row) -> None:
-        id = _require_decision(event)
+        id = _id_of(event)
         row = self._remove_pending(id)
-        self.pending[id] = (
-            ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at) + row[ROW_HEADER.size :]
-        )
+        header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
+        self.pending[id] = header + row[ROW_HEADER.size :]
         self.awaiting_feedback[id] = None
         self.asked_again_after[id] = self.rounds
 
@@ -381,6 +372,6 @@ class State:
         return self.vocabulary.format_report(self.policy_state.recommend(), self.arms.live.tolist())
 
 
-def _require_decision(event: Row) -> str:
+def _id_of(event: Row) -> str:
     assert event.decision is not None
     return event.decision

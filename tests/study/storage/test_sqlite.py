@@ -308,7 +308,7 @@ def test_a_fork_must_open_the_store_again(path):
     with closing(open_store(path)) as store:
         study = store.create("labels", b"", 0.0)
         store.begin(study, 0)
-        assert "a fork: open it again here" in in_a_fork(lambda: use(store, study))
+        assert "opened by another process: open it again" in in_a_fork(lambda: use(store, study))
         store.commit(study, [ROW])
         assert list(store.read(study)) == [ROW]
 

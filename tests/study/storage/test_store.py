@@ -86,7 +86,7 @@ def test_a_store_is_of_the_process_that_opened_it(store, study):
         except StoreError as error:
             return error
 
-    assert "was opened by another process, of which this one is a fork" in in_child(ask)
+    assert "was opened by another process: open it again in this one" in in_child(ask)
     assert store.studies() == [("labels", 1.5)]
 
 

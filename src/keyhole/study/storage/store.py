@@ -37,7 +37,7 @@ class Store(ABC):
         self._process = os.getpid()
         self._sql = schema.format_queries(self.dialect)
         self._next_seq = 0  # the number of the next row, while the lock is held; else 0
-        self._definitions: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
+        self._studies: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
         self._last_rows: dict[int, tuple[int, bytes]] = {}  # last numbers read, and digests
         self._replaced: dict[int, str] = {}  # why a study is refused from now on
         self._refusals: list[str] = []  # why the database is refused from now on
@@ -48,11 +48,8 @@ class Store(ABC):
 
     def _adopt(self, other: "Store") -> None:
         """Share the known studies and the refusals of another store."""
-        self._definitions, self._replaced, self._refusals = (
-            other._definitions,
-            other._replaced,
-            other._refusals,
-        )
+        self._studies = other._studies
+        self._replaced, self._refusals = other._replaced, other._refusals
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
@@ -90,17 +87,17 @@ class Store(ABC):
                 f"the definition of study {short_repr(name)} in {self.where} is damaged; what it "
                 "was is not known: put a copy of the database in its place"
             )
-        self._definitions[study] = name, digest
+        self._studies[study] = name, digest
         return study, definition
 
     def _name_and_digest(self, study: int) -> tuple[str, bytes]:
         """Return a study's name, and the digest with which its chain begins."""
-        if study not in self._definitions:
+        if study not in self._studies:
             found = self._select(schema.STUDY_BY_ID, study)
             if not found:
                 raise DamagedError(f"{self.where}: study {study} is missing")
             self._check_definition(found[0])
-        return self._definitions[study]
+        return self._studies[study]
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Take the study's lock, waiting in turn, and return its rows after number `after`."""
@@ -136,7 +133,7 @@ class Store(ABC):
         if found.version != len(schema.STEPS):
             self.rollback()
         self._check_version(found.version)
-        if study in self._definitions and found.identity != self._definitions[study][1]:
+        if study in self._studies and found.identity != self._studies[study][1]:
             self._refuse_replaced(study)
 
     def _check_version(self, version: int) -> None:
@@ -149,15 +146,12 @@ class Store(ABC):
     def _refuse_replaced(self, study: int, row: int | None = None) -> NoReturn:
         """Refuse this study from now on: the database has been replaced."""
         self.rollback()
-        lost = f"row {row} of study {study} was there and is not"
+        what = f"row {row} of study {study} was there and is not"
         if row is None:
-            name = short_repr(self._definitions[study][0])
-            lost = f"study {study} is no longer the {name} of before"
-        lost = (
-            f"{self.where}: {lost}; if another database or an older copy was put in place, "
-            "open the study again"
-        )
-        if study in self._definitions:
+            what = f"study {study} is no longer the {short_repr(self._studies[study][0])} of before"
+        advice = "if another database or an older copy was put in place, open the study again"
+        lost = f"{self.where}: {what}; {advice}"
+        if study in self._studies:
             self._replaced[study] = lost
         raise FinalStoreError(lost)
 
@@ -178,10 +172,8 @@ class Store(ABC):
         if seen == after > 0 and found[0][-1] != known:
             self.raise_damaged(study, after, "it is not the one that was there")
         rows = list(self._verify_rows(study, after, found))
-        self._last_rows[study] = (
-            after + len(rows),
-            found[-1][-1] if found else self._name_and_digest(study)[1],
-        )
+        digest = found[-1][-1] if found else self._name_and_digest(study)[1]
+        self._last_rows[study] = after + len(rows), digest
         return rows
 
     def _verify_rows(self, study: int, after: int, found: list[Record]) -> Iterator[Row]:
@@ -283,16 +275,13 @@ class Store(ABC):
 
     def find_by_key(self, study: int, key: str) -> Row | None:
         """Return the event that has an idempotency key."""
-        return next(
-            iter(self._verify_lookup(study, self._select(schema.EVENT_BY_KEY, study, key))), None
-        )
+        found = self._select(schema.EVENT_BY_KEY, study, key)
+        return next(iter(self._verify_lookup(study, found)), None)
 
     def _verify_lookup(self, study: int, found: list[Record]) -> list[Row]:
         """Verify rows that were selected together with the digests of the rows before them."""
-        start = self._name_and_digest(study)[1]
-        return [
-            self._verify_row(study, r[:-2], start if r[0] == 1 else r[-1], r[-2]) for r in found
-        ]
+        start, check = self._name_and_digest(study)[1], self._verify_row
+        return [check(study, r[:-2], start if r[0] == 1 else r[-1], r[-2]) for r in found]
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
         """Return the last snapshot, with the number of the last event in it."""
@@ -324,8 +313,7 @@ class Store(ABC):
         """Run `work`; if it fails, roll back and raise a `StoreError` that says what to do."""
         if self._process != os.getpid():
             raise StoreError(
-                f"{self.where} was opened by another process, of which this one is a fork: "
-                "open it again here"
+                f"{self.where} was opened by another process: open it again in this one"
             )
         if self._refusals:
             raise FinalStoreError(self._refusals[0])
