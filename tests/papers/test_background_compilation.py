@@ -10,7 +10,7 @@ from keyhole.papers.background_compilation import background_compilation, compil
 
 def test_the_second_process_fills_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    entry = Entry.load("tao2019-simple-regret").only("setup1")
+    entry = Entry.load("tao2019-simple-regret").with_problems("setup1")
     with background_compilation([entry]):
         for _ in range(6000):  # as long as a busy machine takes to start a process
             if any(tmp_path.iterdir()):

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from keyhole.papers.claims_json import ClaimRecord, ClaimsFile, NumberRecord, schema, write_claims
-from keyhole.papers.report_pages import ReportPart
+from keyhole.papers.report.report_pages import ReportPart
 from keyhole.papers.verdicts import Number
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "claims.schema.json"
@@ -43,7 +43,7 @@ def test_a_claim_is_written_with_its_verdict_and_numbers(tmp_path, parts):
 
 def test_claims_keep_their_place_where_only_some_problems_are_run(tiny):
     assert [claim.id for claim in tiny.claims] == ["tiny/1", "tiny/2", "tiny/3"]
-    assert [claim.id for claim in tiny.only("hard").claims] == ["tiny/2"]
+    assert [claim.id for claim in tiny.with_problems("hard").claims] == ["tiny/2"]
 
 
 def test_what_json_cannot_say_is_null(tmp_path, parts):

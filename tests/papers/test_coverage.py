@@ -77,20 +77,20 @@ def test_an_item_with_a_number_is_named_or_played_by_what_covers_it(item):
 def test_what_is_named_as_computing_an_item_does_and_is_tested(item):
     if item.function:
         assert callable(pkgutil.resolve_name(item.function))
-        room, name = item.function.split(".")[1], item.function.rpartition(".")[2]
-        tests = (Path(__file__).parents[1] / room).glob("test_*.py")
+        setting, name = item.function.split(".")[1], item.function.rpartition(".")[2]
+        tests = (Path(__file__).parents[1] / setting).glob("test_*.py")
         assert any(re.search(rf"\b{name}\b", path.read_text()) for path in tests)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_items_are_told_in_sentences(paper):
+def test_items_are_sentences(paper):
     for item in COVERAGES[paper].items:
         assert item.says.endswith((".", '."')), item.name
         assert item.why == "" or item.why.endswith("."), item.name
 
 
 def test_an_item_that_no_entry_covers_needs_a_reason():
-    with pytest.raises(ValueError, match="why must be given where no entry is, as of 'Lemma 1'"):
+    with pytest.raises(ValueError, match="why must be given for 'Lemma 1', which has no entries"):
         Item(name="Lemma 1", says="It is so.", function="math.log")
 
 

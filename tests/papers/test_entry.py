@@ -109,9 +109,9 @@ def test_crowd_budgets_are_shares_of_labels_that_can_be_bought_once():
 
 
 def test_some_problems_bring_only_claims_about_them():
-    entry = entry_of("crowd-labels").only("bluebirds")
+    entry = entry_of("crowd-labels").with_problems("bluebirds")
     assert list(entry.problems) == ["bluebirds"]
-    assert {claim.concerns for claim in entry.claims} == {("bluebirds",)}
+    assert {claim.problem_keys for claim in entry.claims} == {("bluebirds",)}
 
 
 def test_an_unknown_entry_gets_the_nearest():

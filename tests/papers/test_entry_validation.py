@@ -5,7 +5,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from keyhole.papers.claims import KINDS
-from keyhole.papers.claims.base import Finding, Single
+from keyhole.papers.claims.base import Finding, ProblemClaim
 from keyhole.papers.entry_validation import (
     Checkpoint,
     PolicyName,
@@ -13,7 +13,7 @@ from keyhole.papers.entry_validation import (
     check_names,
     metrics_in,
 )
-from keyhole.papers.parameter_figures import ParameterFigure
+from keyhole.papers.report.parameter_figures import ParameterFigure
 from tests.papers.made_up import COMMON
 
 # Fields of words that stand for nothing that there must be in an entry, and of whole numbers.
@@ -21,7 +21,7 @@ WORDS = {"text", "source", "reading", "no_negative_control", "id", "same_as", "t
 COUNTS = {"runs"}
 
 
-class Rivalry(Single):
+class Rivalry(ProblemClaim):
     """A kind that nobody has written yet."""
 
     kind: Literal["rivalry"] = "rivalry"
@@ -30,14 +30,14 @@ class Rivalry(Single):
     weights: dict[PolicyName, float] | None = None
     at: Checkpoint | list[Checkpoint] | None = None
 
-    def judge_one(self, result):
+    def judge_result(self, result):
         return Finding("undecided", "")
 
 
 def check(**more):
     plan = SimpleNamespace(policies=["us", "x"], metrics=["aggregate_regret"], checkpoints=[10, 20])
     claim = Rivalry.model_validate(COMMON | more)
-    check_names("claims[0]", claim, claim.concerns, ["made-up"], lambda key: {"quick": plan})
+    check_names("claims[0]", claim, claim.problem_keys, ["made-up"], lambda key: {"quick": plan})
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def bare(hint, kind, notes=()):
 
 
 def models():
-    """Yield every kind of claim, overviews, and all models that they hold."""
+    """Yield every kind of claim, parameter figures, and all models that they hold."""
     queue = [*KINDS.values(), ParameterFigure]
     while queue:
         model = queue.pop()

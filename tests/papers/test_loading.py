@@ -9,8 +9,8 @@ import pytest
 from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
-from keyhole.papers.parameter_figures import ParameterFigure
-from keyhole.papers.published_values import PublishedValues
+from keyhole.papers.report.parameter_figures import ParameterFigure
+from keyhole.papers.report.published_values import PublishedValues
 from tests.papers.conftest import TINY
 
 
@@ -174,12 +174,12 @@ def test_an_entry_records_what_it_names(tiny, monkeypatch):
         assert tiny.model_copy(update={"named": [name]}).spec("easy", "quick").details
 
 
-def test_the_metrics_of_claims_and_overviews_are_named(tmp_path):
+def test_the_metrics_of_claims_and_parameter_figures_are_named(tmp_path):
     more = CLAIM + OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "simple_regret"'
     assert "simple_regret" in load(tmp_path, TINY + more).named
 
 
-def test_a_bound_of_another_room_is_refused(tmp_path, monkeypatch):
+def test_a_bound_of_another_setting_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(BOUNDS, "elsewhere.theorem_1", lambda problem, policy, round, horizon: 1.0)
     lines = 'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "elsewhere.theorem_1"'
     with pytest.raises(ValueError, match="bound must be one of the setting 'thresholding', as"):
@@ -246,12 +246,12 @@ def test_claims_are_about_the_first_metric_unless_they_say_another(tmp_path):
     assert load(tmp_path, text + more).claims[-1].metric == "aggregate_regret"
 
 
-def test_claims_and_overviews_are_kept_only_if_all_their_problems_are(tiny):
-    assert [claim.concerns for claim in tiny.claims] == [("easy",), ("hard",), ("easy", "hard")]
-    alone = tiny.only("easy")
-    assert [claim.concerns for claim in alone.claims] == [("easy",)]
+def test_claims_and_figures_are_kept_only_if_all_their_problems_are(tiny):
+    assert [claim.problem_keys for claim in tiny.claims] == [("easy",), ("hard",), ("easy", "hard")]
+    alone = tiny.with_problems("easy")
+    assert [claim.problem_keys for claim in alone.claims] == [("easy",)]
     assert alone.parameter_figures == []
-    both = tiny.only("hard", "easy")
+    both = tiny.with_problems("hard", "easy")
     assert (both.claims, both.parameter_figures) == (tiny.claims, tiny.parameter_figures)
 
 
@@ -265,12 +265,14 @@ def test_the_entries_of_the_documentation_are_read():
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
     blocks = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
     claims = [claim for block in blocks for claim in block.get("claims", [])]
-    overviews = [overview for block in blocks for overview in block.get("parameter_figures", [])]
+    figures = [figure for block in blocks for figure in block.get("parameter_figures", [])]
     assert [claim["kind"] for claim in claims] == ["across", "estimate"]
     for claim in claims:
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
-        assert KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).concerns
-    assert [ParameterFigure.model_validate(overview).metric for overview in overviews] == ["regret"]
+        assert (
+            KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).problem_keys
+        )
+    assert [ParameterFigure.model_validate(figure).metric for figure in figures] == ["regret"]
     printed = [one for block in blocks for one in block.get("published", [])]
     assert [PublishedValues.model_validate(one).rounds for one in printed] == [[500, 1000]]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.papers.progress import TotalProgress, WorkItem, _left
+from keyhole.papers.progress import TotalProgress, WorkItem, _format_remaining
 
 
 class Clock:
@@ -25,7 +25,7 @@ def told():
     return clock, shown, TotalProgress(work, lambda *what: shown.append(what), clock)
 
 
-def test_a_policy_counts_when_it_is_done_and_its_pace_is_that_of_its_kind(told):
+def test_a_policy_counts_when_it_is_done_and_its_speed_is_that_of_its_kind(told):
     clock, shown, count = told
     report = count.of("one/a")
     clock.now = 3.0  # compiling
@@ -81,7 +81,7 @@ def test_what_was_finished_before_needs_no_time(told):
     assert playing == 0.0  # nothing is known yet
 
 
-def test_what_nobody_told_of_is_done_with_its_entry(told):
+def test_work_without_progress_is_done_with_its_entry(told):
     _, shown, count = told
     count.finish("one")  # on file, or played for another entry
     assert shown[-1][1] == pytest.approx(1 / 4)
@@ -89,12 +89,12 @@ def test_what_nobody_told_of_is_done_with_its_entry(told):
     assert shown[-1][1:] == (1.0, 0.0, 0.0)
 
 
-def test_what_was_not_announced_is_ignored(told):
+def test_progress_of_unknown_work_is_ignored(told):
     _, shown, count = told
     count.of("one/a")("somebody", 5, 10)
     assert not shown
 
 
 def test_it_is_said_in_words():
-    assert _left(30.0, 0.5) == "about 30 s left"
-    assert _left(300.0, 60.0) == "about 6 min left, 60 s of it compiling"
+    assert _format_remaining(30.0, 0.5) == "about 30 s left"
+    assert _format_remaining(300.0, 60.0) == "about 6 min left, 60 s of it compiling"

@@ -54,7 +54,7 @@ def test_figures_lie_beside_the_report_for_the_metrics_there_are(done):
     assert names == {f"{s}.{k}" for s in (*stems, "overview-1") for k in kinds}
 
 
-def test_the_report_shows_overviews_and_ratios(done):
+def test_the_report_shows_parameter_figures_and_ratios(done):
     text = done.report.read_text()
     assert ">Wrong labels against the number of arms</h2>" in text
     assert '<th scope="col">arms = 2</th><th scope="col">arms = 3</th>' in text
@@ -118,7 +118,7 @@ def test_a_folder_of_another_scale_is_refused(done, load):
 @pytest.mark.parametrize("again", [reproduce, None])
 def test_a_folder_of_something_else_is_refused_and_left_alone(load, tmp_path, again):
     (tmp_path / "thesis.tex").write_text("chapter 1")
-    with pytest.raises(ValueError, match="something else"):
+    with pytest.raises(ValueError, match="something other than a reproduction"):
         reproduce("tiny", out=tmp_path) if again else report_again(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

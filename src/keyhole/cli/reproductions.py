@@ -1,13 +1,13 @@
-"""Which reproductions there are; nothing is imported for it that takes long."""
+"""List of the available reproductions, without slow imports."""
 
 from keyhole.cli.text import heading, paragraph
-from keyhole.papers.entry_files import FILES, entry_folder, tables
+from keyhole.papers.entry_files import FILES, entry_folder, read_tables
 
 
 def show_entries() -> None:
-    """Print the reproductions that there are."""
+    """Print the available reproductions."""
     for name in FILES:
-        table = tables(*entry_folder(name))
+        table = read_tables(*entry_folder(name))
         heading(name, 0)
         paragraph(table["title"], 2)
         runs = ", ".join(

@@ -1,4 +1,4 @@
-"""Published experiments as data, each with its claims and a verdict on every one."""
+"""Reproductions of published experiments: entries, their claims, and a verdict on each claim."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +29,7 @@ __all__ = [
     "reproduce_all",
 ]
 
-# All but the list of entries takes seconds to import: rooms, data, figures, compiled code.
+# Everything but the list of entries takes seconds to import: settings, data, compiled code.
 _HOMES: Final = {
     "entry": ("SCALES", "Entry"),
     "batch_reproduction": ("BatchReproduction", "reproduce_all"),

@@ -1,8 +1,7 @@
-"""Compiling what comes later while the first policies play: a second process, back to front.
+"""Compilation of later policies in a second process, last first, while the first ones run.
 
-Compiling takes some seconds for every policy and kind of problem, once a machine, and occupies
-one processor. The second process only fills the compile cache: without it, or if it fails, the
-same is compiled later.
+Compiling takes seconds for each policy and kind of problem, once per machine, on one core. The
+process only fills the compile cache: if it fails, the main process compiles when it needs to.
 """
 
 import contextlib
@@ -16,8 +15,8 @@ from keyhole.papers.entry import Entry
 
 @contextlib.contextmanager
 def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> Iterator[None]:
-    """Fill the compile cache from another process, as long as the block runs."""
-    words = [f"{entry.called}:{problem}" for entry in entries for problem in entry.problems]
+    """Return a context manager: a second process fills the compile cache while its block runs."""
+    words = [f"{entry.identifier}:{problem}" for entry in entries for problem in entry.problems]
     quiet = subprocess.DEVNULL
     child = None
     if wanted:
@@ -37,7 +36,7 @@ def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> 
 
 
 def compile_back_to_front(words: Sequence[str]) -> None:
-    """Compile the engines of some problems, ``entry:problem``, given in the order of their runs."""
+    """Compile the engines of problems, named ``entry:problem`` in the order of their runs."""
     for word in reversed(words):
         name, _, problem = word.rpartition(":")
         spec = Entry.find(name).spec(problem, "quick")

@@ -1,4 +1,4 @@
-"""Everything that papers claim, in one folder: entry by entry, with a page in front."""
+"""Reproduction of all entries, or of one paper's, into one folder with an index page."""
 
 import json
 import shutil
@@ -10,20 +10,19 @@ from typing import Any, Final
 from keyhole.clusters import Cluster
 from keyhole.clusters.connection import THREADS, check_address
 from keyhole.experiment import Spec
+from keyhole.experiment.missing_runs import connect_if_missing, simulate_missing
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
-from keyhole.papers.index_page import write_index
 from keyhole.papers.progress import TotalProgress, WorkItem, track_total
-from keyhole.papers.report_pages import ALL, ReportPart
+from keyhole.papers.report.index_page import write_index
+from keyhole.papers.report.report_pages import ALL, ReportPart
 from keyhole.papers.reproduction import (
     SHARED,
-    Tell,
-    is_entry_finished,
-    missing_runs,
-    run_missing,
+    ProgressOf,
+    load_finished_entry,
     simulate_entries,
 )
 from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
@@ -36,10 +35,10 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True)
 class BatchReproduction:
-    """What the reproduction of many entries left.
+    """Results of the reproduction of many entries.
 
-    The page in front (`index`), the file with all claims (`claims`), and the `parts`: runs and
-    verdicts, entry by entry.
+    The index page (`index`), the file with all claims (`claims`), and the `parts`: the runs and
+    verdicts of each entry.
     """
 
     index: Path
@@ -53,7 +52,7 @@ class BatchReproduction:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """How many claims hold, are undecided, and do not hold: a line for each whose they are."""
+        """How many claims hold, are undecided, and do not hold: one line per origin."""
         return tuple(
             f"{whose}: {counts_line(found)}" for whose, found in verdicts_by_origin(self.verdicts)
         )
@@ -70,15 +69,15 @@ def reproduce_all(
 ) -> BatchReproduction:
     """Run all entries, or those of one paper, and judge all claims.
 
-    What several entries play alike is played once. The folder ends with ``index.html``, which
-    leads to ``entries/NAME/report.html`` for each entry, and ``claims.json``
-    (`keyhole.papers.claims_json`). Both are written anew after each entry.
+    Simulations that several entries share are run once. ``index.html`` links to
+    ``entries/NAME/report.html`` of each entry; ``claims.json`` has all claims
+    (`keyhole.papers.claims_json`). Both are rewritten after each entry.
 
     Parameters
     ----------
     out : str or Path
-        A folder of its own; made if need be. Called again with the same scale, it goes on where it
-        was interrupted; what it holds of other papers is kept, and shown.
+        A folder of its own, created if needed. A second call with the same scale resumes an
+        interrupted one; results of other papers in the folder are kept, and shown.
     paper : str, optional
         One of `PAPERS`; by default all entries.
     scale : {"quick", "paper"}, default "quick"
@@ -86,10 +85,10 @@ def reproduce_all(
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool, default False
-        Whether to show progress: on standard error, in a notebook below the cell.
+        Whether to show progress on standard error, in a notebook below the cell.
     on : str or Cluster, default "threads"
-        Where: as for `keyhole.simulate`. A cluster plays all entries at once, before the first one
-        is judged.
+        Where to run, as for `keyhole.simulate`. A cluster runs all entries before the first one is
+        judged.
     """
     check_choice("scale", scale, SCALES)
     if paper is not None:
@@ -99,15 +98,15 @@ def reproduce_all(
     wanted = [entry for entry in entries if paper in (None, entry.paper)]
     folder = Path(out)
     places = {entry.name: folder / "entries" / entry.name for entry in entries}
-    _check(folder, scale)
+    _check_folder(folder, scale)
     specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
     at = {places[name] / key: spec for (name, key), spec in specs.items()}
     cache = ResultCache(folder / SHARED, specs.values())
-    with missing_runs(at, on, threads) as cluster:
-        _begin(folder, scale)
-        run_missing(cache, at, cluster, threads, progress)
+    with connect_if_missing(at, on, threads) as cluster:
+        _write_marker(folder, scale)
+        simulate_missing(cache, at, cluster, threads, progress)
     found = {
-        e.name: is_entry_finished(e, scale, places[e.name]) for e in entries if e not in wanted
+        e.name: load_finished_entry(e, scale, places[e.name]) for e in entries if e not in wanted
     }
     parts = {name: part for name, part in found.items() if part is not None}
     here = on == THREADS
@@ -129,7 +128,7 @@ def reproduce_all(
     return BatchReproduction(index, claims, done)
 
 
-def _telling(count: TotalProgress | None) -> bool | Tell:
+def _telling(count: TotalProgress | None) -> bool | ProgressOf:
     if count is None:
         return False
     return lambda entry, problem: count.of(_place(entry.name, problem))
@@ -140,7 +139,7 @@ def _work(specs: Mapping[tuple[str, str], Spec], cache: ResultCache) -> Sequence
         WorkItem(
             _place(*where),
             label,
-            _kind(spec.plan, label),
+            _speed_key(spec.plan, label),
             cache.rounds(spec.name, label),
         )
         for where, spec in specs.items()
@@ -148,8 +147,8 @@ def _work(specs: Mapping[tuple[str, str], Spec], cache: ResultCache) -> Sequence
     ]
 
 
-def _kind(plan: Plan, label: str) -> tuple[str, ...]:
-    """Return what is alike in speed."""
+def _speed_key(plan: Plan, label: str) -> tuple[str, ...]:
+    """Return the key of work that takes about as long per round."""
     work = plan.workers.get(label)
     workers = "none" if work is None else f"{work.number} workers"
     return workers, plan.problem.setting.name, type(plan.policies[label]).__name__
@@ -159,27 +158,27 @@ def _place(entry: str, problem: str) -> str:
     return f"{entry}/{problem}"
 
 
-def _check(folder: Path, scale: str) -> None:
-    """Refuse a folder that is something else's, or of another scale."""
+def _check_folder(folder: Path, scale: str) -> None:
+    """Refuse a folder with other contents, or with reproductions at another scale."""
     if has_content(folder):
         try:
             found = json.loads((folder / ALL).read_bytes())
         except (OSError, ValueError, RecursionError):
             found = None
-        if found != _marker(scale):
+        if found != _make_marker(scale):
             same = isinstance(found, dict) and found.get("format") == _FORMAT
             what = f"reproductions at scale {found.get('scale')!r}" if same else "something else"
             raise ValueError(f"{folder} holds {what}; choose another folder")
 
 
-def _begin(folder: Path, scale: str) -> None:
-    """Mark the folder."""
+def _write_marker(folder: Path, scale: str) -> None:
+    """Create the folder and write its marker file."""
     if has_content(folder):
         remove_drafts(folder)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / ALL, (json.dumps(_marker(scale), indent=2) + "\n").encode())
+    write_atomically(folder / ALL, (json.dumps(_make_marker(scale), indent=2) + "\n").encode())
 
 
-def _marker(scale: str) -> dict[str, Any]:
+def _make_marker(scale: str) -> dict[str, Any]:
     return {"format": _FORMAT, "version": _VERSION, "scale": scale}

@@ -1,6 +1,6 @@
-"""What became of claims, as a file for programs: ``claims.json``.
+"""The file ``claims.json``: all claims and their verdicts, for other programs.
 
-``python -m keyhole.papers.claims_json`` prints the JSON Schema, which stands in ``docs/``.
+``python -m keyhole.papers.claims_json`` prints its JSON Schema, which is kept in ``docs/``.
 """
 
 import json
@@ -15,20 +15,20 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from keyhole.files import write_atomically
-from keyhole.papers.report_pages import ReportPart
+from keyhole.papers.report.report_pages import ReportPart
 from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 
 _OURS: Final = "ours"
 
 
-def _finite(value: Any) -> Any:
+def _finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-Finite = Annotated[float | None, BeforeValidator(_finite)]
-"""A number that JSON has; one that is infinite or none is null."""
+Finite = Annotated[float | None, BeforeValidator(_finite_or_none)]
+"""A JSON number, or null where it is infinite or not a number."""
 
-# Written out, since what Pydantic writes of a single value depends on its version.
+# Written out, since the schema that Pydantic makes of a single value depends on its version.
 _Format = Annotated[
     Literal["keyhole-claims"], WithJsonSchema({"const": "keyhole-claims", "type": "string"})
 ]
@@ -96,11 +96,11 @@ class ClaimsFile(_Record):
 
 
 def write_claims(path: Path, parts: Sequence[ReportPart]) -> None:
-    """Write what became of the claims of entries, all run at one scale."""
+    """Write the claims of entries, all run at one scale, with their verdicts."""
     scales = {part.scale for part in parts}
     if len(scales) != 1:
         raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
-    claims = [_record(part, verdict) for part in parts for verdict in part.verdicts]
+    claims = [_claim_record(part, verdict) for part in parts for verdict in part.verdicts]
     content = ClaimsFile(
         format="keyhole-claims",
         version=1,
@@ -118,7 +118,7 @@ def schema() -> str:
     return json.dumps(table, indent=2) + "\n"
 
 
-def _record(part: ReportPart, verdict: Verdict) -> ClaimRecord:
+def _claim_record(part: ReportPart, verdict: Verdict) -> ClaimRecord:
     run = next(iter(part.runs.values()))
     return ClaimRecord(
         id=verdict.id,
@@ -135,14 +135,14 @@ def _record(part: ReportPart, verdict: Verdict) -> ClaimRecord:
         metric=verdict.metric,
         verdict=verdict.status,
         found=verdict.detail,
-        numbers=[_number(number) for number in verdict.numbers],
+        numbers=[_number_record(number) for number in verdict.numbers],
         replications=run.curves.replications,
         replications_needed=verdict.needed,
         seed=run.provenance["seed"],
     )
 
 
-def _number(number: Number) -> NumberRecord:
+def _number_record(number: Number) -> NumberRecord:
     return NumberRecord.model_validate(asdict(number))
 
 

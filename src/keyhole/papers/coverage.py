@@ -1,4 +1,4 @@
-"""What of a paper is reproduced: its figures, tables and statements, and what covers each."""
+"""Coverage of a paper: its figures, tables and statements, and the entries that reproduce each."""
 
 import tomllib
 from importlib import resources
@@ -11,7 +11,7 @@ from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
 
-def _known(name: str) -> str:
+def _check_entry_name(name: str) -> str:
     return check_choice("entry", name, FILES)
 
 
@@ -19,29 +19,31 @@ class Item(BaseModel):
     """A figure, table, numbered statement, comparison or number of a paper."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str  # where it stands, as claims cite it: "Section 5, Comparisons"
+    name: str  # its place in the paper, as claims cite it: "Section 5, Comparisons"
     says: str
-    # those that play it
-    entries: list[Annotated[str, AfterValidator(_known)]] = Field(default_factory=list)
-    function: str = ""  # what computes it, as it is imported; tests hold that to the paper
-    why: str = ""  # there is no entry, or none that plays all of it
+    # that reproduce it
+    entries: list[Annotated[str, AfterValidator(_check_entry_name)]] = Field(default_factory=list)
+    function: str = (
+        ""  # import path of the function that computes it; tests compare it with the paper
+    )
+    why: str = ""  # why there is no entry, or none that covers all of it
 
     @model_validator(mode="after")
-    def _reasons(self) -> Self:
+    def _check_reason(self) -> Self:
         if not self.entries and not self.why:
-            raise ValueError(f"why must be given where no entry is, as of {self.name!r}")
+            raise ValueError(f"why must be given for {self.name!r}, which has no entries")
         return self
 
     @property
     def covered(self) -> Literal["by entries", "by tests", "not"]:
-        """By what it is covered: entries, or else tests of a function, or nothing."""
+        """Whether entries cover it, or else tests of a function, or nothing."""
         if self.entries:
             return "by entries"
         return "by tests" if self.function else "not"
 
 
 class Coverage(BaseModel):
-    """A paper as in the bibliography, and all that it shows and states, in its order.
+    """A paper, with all its figures, tables and statements in order.
 
     Examples
     --------
@@ -60,7 +62,7 @@ class Coverage(BaseModel):
 
     @property
     def format_citation(self) -> str:
-        """Authors, year, venue and number."""
+        """The citation: authors, year, venue and number."""
         names = [name.partition(", ")[0] for name in self.authors]
         who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         where = f"{self.venue}, arXiv {self.arxiv}" if self.arxiv else self.venue
@@ -68,7 +70,7 @@ class Coverage(BaseModel):
 
     @classmethod
     def load(cls, paper: str) -> Self:
-        """Read what is known of a paper, by the folder of its entries."""
+        """Read the coverage of a paper, by the folder of its entries."""
         file = f"{check_choice('paper', paper, PAPERS)}/paper.toml"
         text = resources.files("keyhole.papers").joinpath(file).read_text(encoding="utf-8")
         try:

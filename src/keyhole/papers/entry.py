@@ -1,4 +1,4 @@
-"""An entry: what to run, at which scale, and what is claimed of it. A file of data."""
+"""Entry: a reproduction as a TOML file of problems, policies, scales and claims."""
 
 from functools import cache
 from importlib.resources.abc import Traversable
@@ -9,11 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from keyhole.experiment import Spec, settings
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
-from keyhole.papers.entry_files import FILES, entry_folder, policies_by_label, select_keys, tables
+from keyhole.papers.entry_files import (
+    FILES,
+    entry_folder,
+    policies_by_label,
+    read_tables,
+    select_keys,
+)
 from keyhole.papers.entry_validation import PlansOf, check_names, metrics_in
-from keyhole.papers.parameter_figures import ParameterFigure
-from keyhole.papers.problem_figures import ProblemFigure
-from keyhole.papers.published_values import PublishedValues
+from keyhole.papers.report.parameter_figures import ParameterFigure
+from keyhole.papers.report.problem_figures import ProblemFigure
+from keyhole.papers.report.published_values import PublishedValues
 from keyhole.papers.verdicts import Setup
 from keyhole.play.plan import Plan
 from keyhole.spec_values import error_message
@@ -27,19 +33,19 @@ class EntryProblem(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str  # its name in figures and reports
-    note: str = ""  # a sentence on what it is
+    note: str = ""  # a sentence that describes it
     horizon: int
     checkpoints: list[int] | None = None  # by default as many as the scale says, evenly spread
     problem: dict[str, Any]  # as in a spec's table ``[problem]``
     duration: dict[str, Any] | None = None  # as in a spec
-    # the labels of those that play it, in their order there; by default all
+    # the labels of the policies to run on it, in their order there; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
     # by label, parameters that a policy has on this problem
     parameters: Annotated[dict[str, dict[str, Any]], Field(default_factory=dict)]
 
 
 class RunSize(BaseModel):
-    """How much is run."""
+    """Number of replications and checkpoints at a scale."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     replications: int  # of every policy on every problem
@@ -49,8 +55,8 @@ class RunSize(BaseModel):
 class Entry(BaseModel):
     """A reproduction: problems, policies, and claims about them.
 
-    Its file may `include` others of the same folder, for problems and policies that entries
-    share; `use` then picks problems and policies from all of them.
+    Its file may `include` others of the same folder, for shared problems and policies; `use` then
+    selects problems and policies from all of them.
 
     Examples
     --------
@@ -65,7 +71,7 @@ class Entry(BaseModel):
     name: str
     title: str
     source: str
-    setup: Setup = "ours"  # whose set-ups claims are judged on that do not say so themselves
+    setup: Setup = "ours"  # the default of its claims: whose set-up they are judged on
     about: str = ""
     seed: int = 1  # of all its runs
     metrics: Annotated[list[str], Field(min_length=1)]  # shown, the most important first
@@ -78,23 +84,23 @@ class Entry(BaseModel):
     problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
-    # all metrics that the file names; where some are kept on request alone, they are
+    # all metrics that the file names; those that are recorded on request alone are then recorded
     named: Annotated[list[str], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # of an entry of the user's own
 
     @property
-    def called(self) -> str:
-        """What `find` finds it by: its name, or the path of its file."""
+    def identifier(self) -> str:
+        """The argument of `find` for it: its name, or the path of its file."""
         return self.name if self._file is None else str(self._file)
 
     @property
     def paper(self) -> str:
-        """The paper that it is about, one of `PAPERS`; nothing if it is about none."""
+        """The paper that it is about, one of `PAPERS`; empty if it is about none."""
         return FILES.get(self.name, "").rpartition("/")[0] if self._file is None else ""
 
     @classmethod
     def find(cls, what: str) -> Self:
-        """Read an entry by name, or one of the user's own by its path, which ends with ``.toml``.
+        """Read an entry by name, or a user's own by its path, which ends with ``.toml``.
 
         Raises
         ------
@@ -115,7 +121,7 @@ class Entry(BaseModel):
 
     @classmethod
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
-        """Read an entry from a file; others that it includes lie in the same folder."""
+        """Read an entry from a file; files that it includes are in the same folder."""
         entry, claims = cls._read(folder, file, name)
         if isinstance(folder, Path):
             entry._file = folder / file
@@ -129,11 +135,11 @@ class Entry(BaseModel):
     def _read(
         cls, folder: Traversable, file: str, name: str
     ) -> tuple[Self, list[tuple[str, Claim]]]:
-        """Return an entry, and each of its claims with where it stands; none is checked yet.
+        """Return an entry, and each of its claims with its position; names are not checked yet.
 
-        To check is to make all problems, which takes seconds: those that come with Keyhole were.
+        The check creates all problems, which takes seconds; tests do it for the shipped entries.
         """
-        table = tables(folder, file)
+        table = read_tables(folder, file)
         claims = table.pop("claims", [])
         try:
             entry = cls.model_validate({"name": name} | table)
@@ -152,7 +158,7 @@ class Entry(BaseModel):
             raise ValueError(f"{file}: {error}") from error
 
     def _check(self, claims: list[tuple[str, Claim]]) -> None:
-        """Refuse what names things that are not there."""
+        """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
         plans_of = self._plans()
         for problem in self.problems:
             plans_of(problem)
@@ -174,7 +180,7 @@ class Entry(BaseModel):
             check_claim(where, claim, self.problems, plans_of)
 
     def _plans(self) -> PlansOf:
-        """Return how to get the experiments on a problem, each made once and if asked for."""
+        """Return a cached function that creates the experiments on a problem."""
 
         @cache
         def plans(problem: str) -> dict[str, Plan]:
@@ -185,10 +191,10 @@ class Entry(BaseModel):
 
         return plans
 
-    def only(self, *problems: str) -> "Entry":
-        """Return the entry with some of its problems, and what it claims and shows of them."""
+    def with_problems(self, *problems: str) -> "Entry":
+        """Return the entry with some of its problems, and the claims and figures of these alone."""
         picked = {key: self.problems[key] for key in problems}
-        claims = [claim for claim in self.claims if picked.keys() >= set(claim.concerns)]
+        claims = [claim for claim in self.claims if picked.keys() >= set(claim.problem_keys)]
         figures = [one for one in self.parameter_figures if picked.keys() >= set(one.x)]
         drawn = [one for one in self.problem_figures if picked.keys() >= set(one.problems)]
         published = [one for one in self.published if picked.keys() >= one.values.keys()]
@@ -214,17 +220,17 @@ class Entry(BaseModel):
         return Spec.from_table(table, folder=Path() if self._file is None else self._file.parent)
 
     def _details(self, instance: EntryProblem) -> bool:
-        """Return whether a metric is named that is kept on request alone."""
+        """Return whether the entry names a metric that is recorded on request alone."""
         setting = instance.problem.get("setting")
         if setting not in settings.setting_names():
-            return False  # which is refused by its own words
+            return False  # the spec refuses it with its own message
         details = {
             name for name, metric in settings.find_setting(setting).metrics.items() if metric.detail
         }
         return not details.isdisjoint(name.partition("[")[0] for name in self.named)
 
     def _policies_of(self, problem: str) -> list[dict[str, Any]]:
-        """Return the policies that play a problem."""
+        """Return the policies to run on a problem."""
         labelled, instance = policies_by_label(self.policies), self.problems[problem]
         playing = select_keys(f"problems.{problem}.policies", labelled, instance.policies)
         for label, own in instance.parameters.items():

@@ -1,6 +1,6 @@
-"""Which entries there are, and what their files say: tables, read but not yet checked.
+"""Index of the shipped entries, and the reading of their files into unchecked tables.
 
-Light to import: a list of the entries needs no more.
+It is light to import, for the list of entries on the command line.
 """
 
 import tomllib
@@ -12,7 +12,7 @@ from typing import Any, Final
 from keyhole.validate import check_choice
 
 # By folder, in the order in which they are listed.
-_LISTED: Final = {
+_STEMS: Final = {
     "tao2019": (
         "setup1 setup2 setup3 simple_regret paired_tests alpha more_setups setup1_long "
         "theorem_1 oracle uniform lemma_19"
@@ -29,12 +29,12 @@ _LISTED: Final = {
 }
 FILES: Final = {
     path.replace("/", "-").replace("_", "-"): f"{path}.toml"
-    for folder, stems in _LISTED.items()
+    for folder, stems in _STEMS.items()
     for path in (f"{folder}/{stem}".strip("/") for stem in stems.split())
 }
 """Every entry and its file, in the order in which they are listed."""
 
-PAPERS: Final = tuple(folder for folder in _LISTED if folder)
+PAPERS: Final = tuple(folder for folder in _STEMS if folder)
 """Every paper, by the folder of its entries."""
 
 
@@ -43,18 +43,18 @@ def entry_folder(name: str) -> tuple[Traversable, str]:
     if name in PAPERS:
         raise ValueError(
             f"entry must be one of {name}, got the paper: name one of its entries (see keyhole "
-            f"reproduce --list), or play all with --paper {name}"
+            f"reproduce --list), or run all with --paper {name}"
         )
     *folders, file = FILES[check_choice("entry", name, FILES)].split("/")
     return resources.files("keyhole.papers").joinpath(*folders), file
 
 
-def tables(folder: Traversable, file: str) -> dict[str, Any]:
-    """Return the tables of an entry, with those that it includes, as far as it uses them."""
-    table = _toml(folder, file)
+def read_tables(folder: Traversable, file: str) -> dict[str, Any]:
+    """Return the tables of an entry, with those of included files that it uses."""
+    table = _read_toml(folder, file)
     problems, policies = dict[str, Any](), list[dict[str, Any]]()
     for include in table.pop("include", []):
-        shared = _toml(folder, include)
+        shared = _read_toml(folder, include)
         problems |= shared.get("problems", {})
         policies += shared.get("policies", [])
     problems |= table.pop("problems", {})
@@ -68,7 +68,7 @@ def tables(folder: Traversable, file: str) -> dict[str, Any]:
     return table | {"policies": list(labelled.values())}
 
 
-def _toml(folder: Traversable, file: str) -> dict[str, Any]:
+def _read_toml(folder: Traversable, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads((folder / file).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
@@ -78,7 +78,7 @@ def _toml(folder: Traversable, file: str) -> dict[str, Any]:
 
 
 def select_keys(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
-    """Return what keys name, or all; `name` is what they are called in messages."""
+    """Return the values of keys, or all; `name` is what messages call the keys."""
     wanted = table if keys is None else keys
     return {check_choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(wanted)}
 

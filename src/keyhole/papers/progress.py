@@ -1,4 +1,4 @@
-"""How far many experiments are: one line for all, with what is left of playing and compiling."""
+"""One progress line for many experiments, with the time left for simulation and compilation."""
 
 import sys
 import time
@@ -14,26 +14,25 @@ _SECONDS_BETWEEN_LINES: Final = 10.0
 _MINUTE: Final = 60.0
 
 Show = Callable[[str, float, float, float], None]
-"""Told what is played, the share of all that is done, seconds left of playing, and of preparing."""
+"""Shows the current work, the share that is done, and seconds left to simulate and to compile."""
 
 
 @dataclass(frozen=True)
 class WorkItem:
-    """One policy on one problem: where it belongs, what is alike in speed, and how much it is."""
+    """One policy on one problem: its place, its class of speed, and its number of rounds."""
 
     place: str
     label: str
-    kind: tuple[str, ...]  # the workers, the setting's name, the policy's class
+    kind: tuple[str, ...]  # simulated workers, setting, policy class: from coarse to fine
     rounds: int
 
 
 class TotalProgress:
-    """Keeps count of what is done of all work, to be played in its order, and shows what is left.
+    """Tracks the progress of all work, done in order, and shows the time that is left.
 
-    How long a kind of policy takes for a round is measured when it plays; until then it is taken to
-    be as fast as those of its setting, these as all with as many workers, and these as all.
-    Compiling and reading are counted apart: the time until the first rounds of a policy are played,
-    for kinds that have not played yet.
+    The time per round of a kind of policy is measured when it runs; until then it is taken from its
+    setting, else from work with as many simulated workers, else from all work. Compilation is
+    estimated apart, for kinds that have not run yet: the time until a policy's first rounds.
     """
 
     def __init__(
@@ -43,13 +42,13 @@ class TotalProgress:
         self._all = sum(one.rounds for one in work)
         self._show, self._clock = show, clock
         self._since = clock()  # the end of the last policy
-        self._begun: dict[tuple[str, str], tuple[float, int]] = {}
+        self._started: dict[tuple[str, str], tuple[float, int]] = {}
         self._rounds: dict[tuple[str, ...], int] = defaultdict(int)
         self._seconds: dict[tuple[str, ...], float] = defaultdict(float)
         self._prepared: list[float] = []
 
     def of(self, place: str) -> Report:
-        """Return what is told the progress of one problem."""
+        """Return the progress callback of one problem."""
 
         def report(label: str, played: int, total: int) -> None:
             key = (place, label)
@@ -59,45 +58,45 @@ class TotalProgress:
         return report
 
     def finish(self, entry: str) -> None:
-        """Count an entry as done: what was on file, or played for another, was never told of."""
+        """Count an entry as done, with cached results, which report no progress."""
         for key in [key for key in self._left if key[0].startswith(f"{entry}/")]:
-            self._say(self._left.pop(key), 0, 0.0, 0)
+            self._show_remaining(self._left.pop(key), 0, 0.0, 0)
         self._since = self._clock()
 
     def _update(self, key: tuple[str, str], played: int, total: int) -> None:
         now, work = self._clock(), self._left[key]
-        if key not in self._begun:
-            self._begun[key] = (now, played)
+        if key not in self._started:
+            self._started[key] = (now, played)
             if work.kind not in self._rounds:
                 self._prepared.append(now - self._since)
-        began, from_round = self._begun[key]
+        began, from_round = self._started[key]
         if played < total:
-            self._say(work, played, now - began, played - from_round)
+            self._show_remaining(work, played, now - began, played - from_round)
             return
         del self._left[key]
         self._rounds[work.kind] += played - from_round
         self._seconds[work.kind] += now - began
         self._since = now
-        self._say(work, 0, 0.0, 0)
+        self._show_remaining(work, 0, 0.0, 0)
 
-    def _say(self, work: WorkItem, played: int, seconds: float, rounds: int) -> None:
-        """Tell what is left, with what the present policy has shown so far."""
+    def _show_remaining(self, work: WorkItem, played: int, seconds: float, rounds: int) -> None:
+        """Show what is left, with the speed of the current policy so far."""
         current = {work.kind: (rounds, seconds)}
         rounds_left: dict[tuple[str, ...], int] = defaultdict(int)
         for one in self._left.values():
             rounds_left[one.kind] += one.rounds
         rounds_left[work.kind] -= min(played, work.rounds)
         left = sum(rounds_left.values())
-        playing = sum(n * self._pace(kind, current) for kind, n in rounds_left.items())
+        playing = sum(n * self._seconds_per_round(kind, current) for kind, n in rounds_left.items())
         new = rounds_left.keys() - self._rounds.keys() - {work.kind}
         wait = sum(self._prepared) / len(self._prepared) if self._prepared else 0.0
         share = 1.0 - left / self._all if self._all else 1.0
         self._show(f"{work.place}: {work.label}", share, playing, len(new) * wait)
 
-    def _pace(
+    def _seconds_per_round(
         self, kind: tuple[str, ...], current: dict[tuple[str, ...], tuple[int, float]]
     ) -> float:
-        """Return seconds a round of what has most in common with the kind and has played."""
+        """Return seconds per round of finished work that shares the longest prefix of its kind."""
         known = [(other, (n, self._seconds[other])) for other, n in self._rounds.items()]
         for common in range(len(kind), -1, -1):
             rounds, seconds = 0, 0.0
@@ -111,7 +110,7 @@ class TotalProgress:
 
 @contextmanager
 def track_total(wanted: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgress | None]:
-    """Give what keeps count and shows it on standard error, or None where that is not wanted."""
+    """Return a context manager with the tracker, shown on standard error, or with None."""
     if not wanted:
         yield None
     elif sys.stderr.isatty():
@@ -135,29 +134,29 @@ def _bar() -> Iterator[Show]:
         task = display.add_task("reading", total=1.0)
 
         def show(what: str, share: float, playing: float, preparing: float) -> None:
-            text = f"{what}; {_left(playing, preparing)}"
+            text = f"{what}; {_format_remaining(playing, preparing)}"
             display.update(task, completed=share, description=text)
 
         yield show
 
 
 class _Lines:
-    """Says a line every ten seconds."""
+    """Prints a line every ten seconds."""
 
     def __init__(self) -> None:
         self.line = StatusLine(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, what: str, share: float, playing: float, preparing: float) -> None:
         if self.line.is_due:
-            text = f"{100 * share:.0f} % of all rounds; {what}; {_left(playing, preparing)}"
-            self.line.print(text, stays=False)
+            left = _format_remaining(playing, preparing)
+            self.line.print(f"{100 * share:.0f} % of all rounds; {what}; {left}", stays=False)
 
 
-def _left(playing: float, preparing: float) -> str:
-    """Return how long it may still take."""
-    text = f"about {_duration(playing + preparing)} left"
-    return f"{text}, {_duration(preparing)} of it compiling" if preparing >= 1.0 else text
+def _format_remaining(playing: float, preparing: float) -> str:
+    """Return the text for the time that is left."""
+    text = f"about {_format_duration(playing + preparing)} left"
+    return f"{text}, {_format_duration(preparing)} of it compiling" if preparing >= 1.0 else text
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:.0f} min"

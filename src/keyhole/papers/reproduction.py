@@ -1,43 +1,43 @@
-"""Running entries into a folder, judging their claims, and writing one report."""
+"""Reproduction: run entries into a folder, judge their claims, and write a report."""
 
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connection import THREADS, check_address, cluster_connection
+from keyhole.clusters.connection import THREADS, check_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
+from keyhole.experiment.missing_runs import connect_if_missing, simulate_missing
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.experiment.run_folder import is_finished, read_provenance
+from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
-from keyhole.papers.report_pages import ReportPart, write_pages
+from keyhole.papers.report.report_pages import ReportPart, write_pages
 from keyhole.papers.verdicts import Verdict
-from keyhole.play.progress import Report, print_step, progress_report
+from keyhole.play.progress import Report, print_step
 from keyhole.validate import check_choice, check_distinct, check_line
 
 SHARED: Final = "shared"
-"""Where what runs have in common is, until they are finished."""
+"""Folder of the results that runs share, until they are finished."""
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _VERSION: Final = 1
 _Choice = tuple[Entry, str]
 
-Tell = Callable[[Entry, str], Report]
-"""From an entry and the key of a problem, to what is told the progress of its policies."""
+ProgressOf = Callable[[Entry, str], Report]
+"""Returns the progress callback of an entry's problem, given its key."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a reproduction left: its report, and runs and verdicts, entry by entry."""
+    """Results of a reproduction: its report, and the runs and verdicts of each entry."""
 
     title: str
     report: Path
@@ -63,19 +63,19 @@ def reproduce(
     Parameters
     ----------
     name : str
-        The entry's name (see `keyhole.papers.FILES`), or the path of an entry of your own, which
-        ends with ``.toml``.
+        The entry's name (see `keyhole.papers.FILES`), or the path of your own, which ends with
+        ``.toml``.
     scale : {"quick", "paper"}, default "quick"
         How many replications and checkpoints.
     out : str or Path
-        A folder of its own; made if need be. Called again with the same arguments, it goes on
-        where it was interrupted.
+        A folder of its own, created if needed. A second call with the same arguments resumes an
+        interrupted one.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool, default False
-        Whether to show progress: on standard error, in a notebook below the cell.
+        Whether to show progress on standard error, in a notebook below the cell.
     on : str or Cluster, default "threads"
-        Where: as for `keyhole.simulate`.
+        Where to run, as for `keyhole.simulate`.
     """
     entry = Entry.find(name)
     check_choice("scale", scale, SCALES)
@@ -85,12 +85,12 @@ def reproduce(
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
     """Run Set-up 1 of Tao et al. (2019) in full, and the same policies on real labels.
 
-    `out`, `threads` and `progress` are as for `reproduce`; a demo that an older version of Keyhole
-    left there is replaced.
+    `out`, `threads` and `progress` are as for `reproduce`; a demo in `out` that an older version of
+    Keyhole wrote is replaced.
     """
     choices = [
         (Entry.load("tao2019-setup1"), "paper"),
-        (Entry.load("crowd-labels").only("bluebirds"), "paper"),
+        (Entry.load("crowd-labels").with_problems("bluebirds"), "paper"),
     ]
     title = "Keyhole: eleven policies, a paper's claims, and real labels"
     return simulate_entries(
@@ -100,28 +100,28 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
 
 
 def report_again(out: str | Path) -> Reproduction:
-    """Judge the claims of a finished reproduction, by its folder, and write its report anew."""
+    """Judge the claims of a finished reproduction again, and rewrite its report."""
     folder = Path(out)
     marker = _read_marker(folder)
     parts = []
     for table in marker["parts"]:
-        entry = Entry.find(table["entry"]).only(*table["problems"])
+        entry = Entry.find(table["entry"]).with_problems(*table["problems"])
         runs = {key: open_run(folder / key) for key in entry.problems}
-        parts.append(_judged(entry, table["scale"], runs))
+        parts.append(_judge(entry, table["scale"], runs))
     return Reproduction(marker["title"], write_pages(folder, marker["title"], parts), tuple(parts))
 
 
-def is_entry_finished(entry: Entry, scale: str, folder: Path) -> ReportPart | None:
-    """Return what an earlier call left of an entry in a folder, or None if it did not finish."""
+def load_finished_entry(entry: Entry, scale: str, folder: Path) -> ReportPart | None:
+    """Return the results of an entry in a folder, or None if they are not complete."""
     try:
         runs = {key: open_run(folder / key) for key in entry.problems}
     except (FileNotFoundError, ValueError):
         return None
-    return _judged(entry, scale, runs)
+    return _judge(entry, scale, runs)
 
 
 def is_reproduction(folder: str | Path) -> bool:
-    """Return whether a folder is one that `reproduce` or `demo` wrote."""
+    """Return whether `reproduce` or `demo` wrote a folder."""
     return (Path(folder) / MARKER).is_file()
 
 
@@ -131,7 +131,7 @@ def simulate_entries(
     *,
     title: str | None = None,
     threads: int | None = None,
-    progress: bool | Tell = False,
+    progress: bool | ProgressOf = False,
     command: str | None = None,
     renew: bool = False,
     cache: ResultCache | None = None,
@@ -140,25 +140,25 @@ def simulate_entries(
 ) -> Reproduction:
     """Run entries at their scales into one folder, judge their claims, and write one report.
 
-    By default its title, and the command that the user typed, are those of the first entry alone.
-    `renew` replaces what other code left in the folder; a `cache` holds what the runs have in
-    common with others; `ahead` has another process compile ahead, unless there is but one thread.
+    The title and the user's command are by default those of the first entry. `renew` replaces runs
+    that other code wrote into the folder; `cache` holds results that the runs share with others;
+    `ahead` compiles later policies in a second process, if there is more than one thread.
     """
     check_address(on, threads)
     entry, scale = choices[0]
     title = title or f"{entry.title} ({scale} scale)"
-    # A record names no places.
-    command = command or f"keyhole reproduce {Path(entry.called).name} --scale {scale}"
-    marker = _marker(title, choices, command)
-    _check_mark(folder, marker, renew=renew)
+    # Records contain no paths.
+    command = command or f"keyhole reproduce {Path(entry.identifier).name} --scale {scale}"
+    marker = _make_marker(title, choices, command)
+    _check_marker(folder, marker, renew=renew)
     specs = {folder / key: e.spec(key, scale) for e, scale in choices for key in e.problems}
-    with missing_runs(specs, on, threads) as cluster:
-        _mark(folder, marker)
+    with connect_if_missing(specs, on, threads) as cluster:
+        _write_marker(folder, marker)
         if renew:
             for place, spec in specs.items():
-                _drop_stale(place, spec)
+                _remove_stale_run(place, spec)
         own = ResultCache(folder / SHARED, specs.values()) if cache is None else cache
-        run_missing(own, specs, cluster, threads, progress is True)
+        simulate_missing(own, specs, cluster, threads, progress is True)
     parts = []
     with background_compilation(
         [entry for entry, _ in choices], wanted=ahead and on == THREADS and threads != 1
@@ -168,9 +168,9 @@ def simulate_entries(
             for key in entry.problems:
                 runs[key] = run(
                     specs[folder / key], folder / key, threads=threads, command=command,
-                    progress=on == THREADS and _told(progress, entry, key), cache=own,
+                    progress=on == THREADS and _progress_of(progress, entry, key), cache=own,
                 )  # fmt: skip
-            parts.append(_judged(entry, scale, runs))
+            parts.append(_judge(entry, scale, runs))
     if cache is None:
         shutil.rmtree(own.folder, ignore_errors=True)
     if progress is True:
@@ -178,35 +178,8 @@ def simulate_entries(
     return Reproduction(title, write_pages(folder, title, parts), tuple(parts))
 
 
-@contextmanager
-def missing_runs(
-    specs: Mapping[Path, Spec], on: str | Cluster, threads: int | None
-) -> Iterator[Cluster | None]:
-    """Give the cluster, if one is named, unless all runs are finished in their folders.
-
-    It comes before a folder is marked: one that is not there leaves it free for something else.
-    """
-    done = all(map(is_finished, specs))
-    with cluster_connection(THREADS if done else on, threads) as cluster:
-        yield cluster
-
-
-def run_missing(
-    cache: ResultCache,
-    specs: Mapping[Path, Spec],
-    cluster: Cluster | None,
-    threads: int | None,
-    progress: bool,
-) -> None:
-    """Play on a cluster, if there is one, what runs lack that are not finished in their folders."""
-    if cluster is not None:
-        left = [spec for folder, spec in specs.items() if not is_finished(folder)]
-        with progress_report(progress) as report:
-            cache.fill(left, cluster, threads, report)
-
-
-def _told(progress: bool | Tell, entry: Entry, problem: str) -> bool | Report:
-    """Return who is told the progress of a problem."""
+def _progress_of(progress: bool | ProgressOf, entry: Entry, problem: str) -> bool | Report:
+    """Return the progress callback of a problem, or whether to show progress."""
     if callable(progress):
         return progress(entry, problem)
     if progress:
@@ -214,7 +187,7 @@ def _told(progress: bool | Tell, entry: Entry, problem: str) -> bool | Report:
     return progress
 
 
-def _judged(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> ReportPart:
+def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> ReportPart:
     results = {}
     for key, done in runs.items():
         plan = entry.spec(key, scale).plan
@@ -223,9 +196,9 @@ def _judged(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> ReportPa
     return ReportPart(entry, scale, dict(runs), verdicts)
 
 
-def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, Any]:
+def _make_marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, Any]:
     parts = [
-        {"entry": entry.called, "scale": scale, "problems": list(entry.problems)}
+        {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
         for entry, scale in choices
     ]
     return {
@@ -237,16 +210,16 @@ def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, A
     }
 
 
-def _check_mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
-    """Refuse a folder that is something else's."""
+def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
+    """Refuse a folder with other contents."""
     if has_content(folder):
         found = _read_marker(folder)
         if found != marker and not (renew and found.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
-def _mark(folder: Path, marker: Mapping[str, Any]) -> None:
-    """Mark the folder as the reproduction's."""
+def _write_marker(folder: Path, marker: Mapping[str, Any]) -> None:
+    """Create the folder, and write its marker file."""
     if has_content(folder):
         remove_drafts(folder)
         if _read_marker(folder) == marker:
@@ -264,7 +237,7 @@ def _read_marker(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         form, version = "", 0
     if form != _FORMAT:
-        raise ValueError(f"{folder} holds something else than a reproduction")
+        raise ValueError(f"{folder} holds something other than a reproduction")
     if version > _VERSION:
         raise ValueError(f"{folder} was written by a newer version of Keyhole")
     try:
@@ -280,7 +253,7 @@ def _read_marker(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _drop_stale(folder: Path, spec: Spec) -> None:
-    """Remove a run that other code left."""
+def _remove_stale_run(folder: Path, spec: Spec) -> None:
+    """Remove a run that other code wrote."""
     if (folder / "run.json").is_file() and read_provenance(folder)["digest"] != run_digest(spec):
         shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""What became of a claim: the verdict, the text behind it, and its numbers."""
+"""Verdict: the outcome of a claim, with its explanation and numbers."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Whose claim it is: the paper's; the paper's, of experiments of which only the conclusion could be
-read, or read from a bound; or ours."""
+"""Whose claim it is: the paper's; the paper's, of an experiment of which it gives the conclusion
+alone, or read from a bound; or ours."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
-"""Whose set-up it is judged on: the paper's; one of ours, of a statement about every set-up, such
-as a theorem; a replica, made by us after the paper's, which could not be read in full; or ours."""
+"""Whose set-up it is judged on: the paper's; any, of a statement about every set-up, such as a
+theorem; a replica of the paper's, which could not be read in full; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",
@@ -24,15 +24,15 @@ SETUPS: Final[dict[Setup, str]] = {
     "replica": "our replica",
     "ours": "our set-up",
 }
-"""What is said of a set-up in a few words."""
+"""Short words for a set-up."""
 
 
 @dataclass(frozen=True)
 class Number:
     """A number that a verdict rests on, with its 95 % interval and what is claimed of it.
 
-    Ends that are open or unknown are infinite. What is known exactly, such as a count, is both
-    ends of its own interval.
+    Ends that are open or unknown are infinite. A number that is known exactly, such as a count, is
+    both ends of its own interval.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Number:
     at_most: float = math.inf
 
     def __str__(self) -> str:
-        """Return the number with its interval, in as many digits as that is good for."""
+        """Return the number with its interval, in as many digits as the interval justifies."""
         reach = (self.high - self.low) / 2
         if reach == 0.0:
             return format_estimate(self.value)
@@ -58,7 +58,7 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """A claim, and what the results say of it."""
+    """A claim with its status, and the explanation and numbers behind it."""
 
     text: str  # what is claimed
     source: str  # where
@@ -74,17 +74,17 @@ class Verdict:
     id: str = ""  # the entry's name and the claim's place in it, from 1: "tao2019-setup1/3"
     same_as: tuple[str, ...] = ()  # the ids of claims in which other entries judge the same
     replications: int = 0  # of the results
-    # about how many replications would decide it, if it is undecided and that can be told
+    # about how many replications would decide it, if it is undecided and this can be estimated
     needed: int | None = None
 
     @property
     def claim(self) -> str:
-        """What is claimed, and of what."""
+        """The claim, with the problems and the policy that it is about."""
         return f"{self.about}: {self.text}" if self.about else self.text
 
     @property
     def cited(self) -> str:
-        """By whom, of what, where, and as what it was read."""
+        """The origin, set-up, source and reading of the claim."""
         cited = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
         return f"{cited} Read as: {self.reading}" if self.reading else cited
 
@@ -94,24 +94,24 @@ WORDS: Final[dict[Status, str]] = {
     "undecided": "undecided",
     "does not hold": "do not hold",
 }
-"""What is said of several claims."""
+"""Words for several claims of a status."""
 
 
 def counts_line(verdicts: Sequence[Verdict], *, every: bool = True) -> str:
-    """Return how many claims hold, are undecided, and do not hold; `every` names none as 0."""
+    """Return how many claims hold, are undecided, and do not hold; `every` keeps zeros."""
     found = [verdict.status for verdict in verdicts]
     counts = [(found.count(status), words) for status, words in WORDS.items()]
     return ", ".join(f"{n} {words}" for n, words in counts if n or every)
 
 
 def verdicts_by_origin(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
-    """Return the papers' claims on set-ups of theirs, those on set-ups of ours, and our own.
+    """Return the papers' claims on their set-ups, those on set-ups of ours, and our own.
 
-    Each statement counts once (`deciding`); with how many there are, in words. What there is none
-    of is left out.
+    Each group has its size in words; each statement counts once (`one_per_statement`); empty groups
+    are left out.
     """
     papers, elsewhere, ours = list[Verdict](), list[Verdict](), list[Verdict]()
-    for verdict in deciding(verdicts):
+    for verdict in one_per_statement(verdicts):
         if verdict.origin == "ours":
             ours.append(verdict)
         else:
@@ -124,8 +124,8 @@ def verdicts_by_origin(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verd
     return [(words, found) for words, found in groups if found]
 
 
-def deciding(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return one verdict for each statement: of several entries' the one with most replications."""
+def one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return one verdict for each statement: that of the entry with the most replications."""
     rank = {one.id: (-one.replications, i) for i, one in enumerate(verdicts)}
     return [
         one

@@ -1,7 +1,7 @@
-"""Claims of a paper, each judged by the results: holds, does not hold, or undecided."""
+"""Kinds of claims, each judged by results: it holds, does not hold, or is undecided."""
 
 from keyhole.papers.claims.advantage import Advantage
-from keyhole.papers.claims.base import Claim, Finding, Result, Single
+from keyhole.papers.claims.base import Claim, Finding, ProblemClaim, Result
 from keyhole.papers.claims.bounds import AboveBound, BelowBound, Bounded
 from keyhole.papers.claims.cells import Cell
 from keyhole.papers.claims.claim_parser import check_claim, read_claims
@@ -51,10 +51,10 @@ __all__ = [
     "Ordering",
     "OtherBest",
     "Power",
+    "ProblemClaim",
     "ProblemRound",
     "Result",
     "Reversal",
-    "Single",
     "Spread",
     "Unbeaten",
     "WorstPower",

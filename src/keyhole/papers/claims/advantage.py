@@ -1,4 +1,4 @@
-"""Claims that a policy's lead over others grows from problem to problem."""
+"""Claim that the advantage of a policy over others grows from problem to problem."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyhole.papers.claims.base import Claim, Finding, Result, behind, when
+from keyhole.papers.claims.base import Claim, Finding, Result, format_round, order_by_lead
 from keyhole.papers.claims.numbers import factor_of
 from keyhole.papers.claims.ranges import is_inside
 from keyhole.papers.claims.ratio_estimates import log_quotient
@@ -19,9 +19,9 @@ _Some = Annotated[list[PolicyName], Field(min_length=1)]
 
 
 class Advantage(Claim):
-    r"""The others' means, divided by that of a policy, significantly rise from problem to problem.
+    r"""The ratio of the others' means to a policy's rises significantly from problem to problem.
 
-    Where higher is better, it is the policy's mean that is divided by theirs.
+    Where higher is better, it is the ratio of the policy's mean to theirs.
 
     The interval of each step, of :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)` with
     means :math:`\bar a` of another policy and :math:`\bar b` of this one, comes from the delta
@@ -38,19 +38,19 @@ class Advantage(Claim):
     round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The problems."""
         return tuple(self.x)
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Compare the quotients of neighbours, for each of the others."""
+        """Compare the ratios on neighbouring problems, for each other policy."""
         titles = [results[key].title for key in self.x]
         steps, words = list[Estimate](), list[str]()
         numbers, factors = list[Number](), list[Number]()
         for other in self.others:
             logs = []
             for key in self.x:
-                pair = behind(results[key], self.metric, other, self.policy)
+                pair = order_by_lead(results[key], self.metric, other, self.policy)
                 values = [results[key].values(one, self.metric, self.round) for one in pair]
                 if any(mean_estimate(one).low <= 0.0 for one in values):
                     return Finding("undecided", f"a mean on {results[key].title} may be 0")
@@ -69,6 +69,6 @@ class Advantage(Claim):
         times = ", ".join(map(str, factors))
         return Finding(
             is_inside([(step, 0.0, math.inf) for step in steps]),
-            f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}",
+            f"{format_round(self.round)}: {'; '.join(words)}; from one to the next times {times}",
             (*numbers, *factors),
         )

@@ -1,4 +1,4 @@
-"""What a claim is, and what a verdict on it rests on."""
+"""Base classes of claims, and the results that claims are judged by."""
 
 import re
 from abc import ABC, abstractmethod
@@ -24,7 +24,7 @@ _LISTED: Final = 4
 
 
 class Finding(NamedTuple):
-    """What results say of a claim."""
+    """Outcome of judging a claim: the status, an explanation, and the numbers behind it."""
 
     status: Status
     detail: str  # in words, with the numbers that matter most
@@ -33,12 +33,12 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured on one problem."""
+    """Measurements on one problem."""
 
     title: str  # the problem's name in reports
     problem: Problem  # the problem itself, for bounds that depend on it
     curves: Curves  # the measurements; the last checkpoint is the horizon
-    # those that played, by label, for bounds that depend on their parameters
+    # the policies by label, for bounds that depend on their parameters
     policies: Mapping[str, Policy] = field(default_factory=dict)
 
     @property
@@ -65,8 +65,8 @@ class Result:
         return choose(policies, key=lambda policy: self.estimate(policy, metric, round).value)
 
 
-def behind(result: Result, metric: str, other: str, policy: str) -> tuple[str, str]:
-    """Return two policies so that the first one's mean over the second's is `policy`'s lead."""
+def order_by_lead(result: Result, metric: str, other: str, policy: str) -> tuple[str, str]:
+    """Return two policies in the order in which a better `policy` makes their ratio larger."""
     lower = result.curves.metric(metric).better == "lower"
     return (other, policy) if lower else (policy, other)
 
@@ -74,25 +74,25 @@ def behind(result: Result, metric: str, other: str, policy: str) -> tuple[str, s
 class Claim(BaseModel, ABC):
     """A statement that results can support or contradict.
 
-    A claim holds, does not hold, or is undecided: too few replications to tell. Nothing is made
-    of a difference whose 95 % interval, over common random numbers, contains zero.
+    A claim holds, does not hold, or is undecided for lack of replications. A difference whose 95 %
+    interval, over common random numbers, contains zero counts for neither.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str  # what is claimed, in the source's words where it is quoted
+    text: str  # the claim, in the words of its source where it is quoted
     source: str
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
     # the ids of claims in which other entries judge the same statement of the same set-up
     same_as: tuple[str, ...] = ()
-    reading: str = ""  # how the words were made into numbers, where they leave it open
-    metric: MetricName  # of which metric; in a file by default the entry's first
-    id: str = ""  # the entry's name and the place in it, from 1; given when a file is read
+    reading: str = ""  # how the words were translated into numbers, where they leave it open
+    metric: MetricName  # in a file by default the entry's first
+    id: str = ""  # the entry's name and the position in it, from 1; set when a file is read
 
     @property
     @abstractmethod
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The keys of the problems it is about."""
 
     @property
@@ -115,18 +115,18 @@ class Claim(BaseModel, ABC):
         return result.curves.metric(self.metric).title
 
     def check(self, plan: Plan) -> None:
-        """Raise a ValueError that begins with a field, if it asks too much of an experiment.
+        """Raise a ValueError that begins with a field name, if the experiment cannot decide it.
 
-        Names of problems, policies and metrics, and rounds, are checked for all kinds alike.
+        Names of problems, policies and metrics, and rounds, are validated for all kinds elsewhere.
         """
 
     def verdict(self, results: Mapping[str, Result]) -> Verdict:
-        """Return the claim with what the results say of it."""
+        """Return the claim with its verdict by the results."""
         status, detail, numbers = self.judge(results)
-        head = _listed([results[key].title for key in self.concerns])
-        if self.subject and not _says(self.text, self.subject):
+        head = _format_titles([results[key].title for key in self.problem_keys])
+        if self.subject and not _contains_label(self.text, self.subject):
             head = f"{self.subject} on {head}"
-        replications = min(results[key].curves.replications for key in self.concerns)
+        replications = min(results[key].curves.replications for key in self.problem_keys)
         undecided = status == "undecided"
         return Verdict(
             text=self.text,
@@ -143,59 +143,59 @@ class Claim(BaseModel, ABC):
             id=self.id,
             same_as=self.same_as,
             replications=replications,
-            needed=self._needed(numbers, replications) if undecided else None,
+            needed=self._replications_needed(numbers, replications) if undecided else None,
         )
 
-    def _needed(self, numbers: Sequence[Number], replications: int) -> int | None:
-        """Return about how many replications would decide it: as many as it asks for, or more."""
+    def _replications_needed(self, numbers: Sequence[Number], replications: int) -> int | None:
+        """Return about how many replications would decide it, at least as many as it requires."""
         asked: int | None = getattr(self, "runs", None)
         if asked is not None and replications < asked:
             return asked
-        return replications_needed(self._own(numbers), replications)
+        return replications_needed(self._own_numbers(numbers), replications)
 
-    def _own(self, numbers: Sequence[Number]) -> Sequence[Number]:
-        """Return the numbers that are about the claim itself, not about who should break it."""
+    def _own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
+        """Return the numbers of the claim itself, without those of its negative control."""
         return numbers
 
 
-class Single(Claim):
+class ProblemClaim(Claim):
     """A statement about one problem."""
 
     problem: ProblemName
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The one problem."""
         return (self.problem,)
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Judge by the one result that matters."""
-        return self.judge_one(results[self.problem])
+        """Judge by the results on the claim's problem."""
+        return self.judge_result(results[self.problem])
 
     @abstractmethod
-    def judge_one(self, result: Result) -> Finding:
+    def judge_result(self, result: Result) -> Finding:
         """Return the status and the numbers behind it."""
 
 
 def decide(*, supported: bool, contradicted: bool) -> Status:
-    """Return the verdict; undecided where the results neither support nor contradict."""
+    """Return the status: undecided where the results neither support nor contradict the claim."""
     if supported:
         return "holds"
     return "does not hold" if contradicted else "undecided"
 
 
-def when(round: int | None) -> str:
-    """Return a checkpoint as the numbers behind a verdict name it."""
+def format_round(round: int | None) -> str:
+    """Return the words for a checkpoint in verdicts and names of numbers."""
     return "at the end" if round is None else f"at T = {round:,}"
 
 
-def _says(text: str, label: str) -> bool:
-    """Return whether a text names a policy: as a whole, not as the beginning of another name."""
+def _contains_label(text: str, label: str) -> bool:
+    """Return whether a text contains a policy's label as a whole word."""
     return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 
-def _listed(titles: Sequence[str]) -> str:
-    """Return the names of problems; of many, the first and the last."""
+def _format_titles(titles: Sequence[str]) -> str:
+    """Return the titles of problems; of many, the first and the last."""
     if len(titles) <= _LISTED:
         return ", ".join(titles)
     return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"

@@ -1,4 +1,4 @@
-"""Claims that a metric stays on one side of a bound."""
+"""Claims that the mean of a metric is below, or above, a bound."""
 
 import math
 from abc import abstractmethod
@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from keyhole.papers.claims.base import Finding, Result, Rounds, when
-from keyhole.papers.claims.negative_control import OfOne
+from keyhole.papers.claims.base import Finding, Result, Rounds, format_round
+from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.numbers import format_compared, number_of
 from keyhole.papers.claims.ranges import is_inside
 from keyhole.papers.claims.registry import BOUNDS
@@ -17,11 +17,11 @@ from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.validate import check_choice
 
 
-def _known(name: str) -> str:
+def _check_bound_name(name: str) -> str:
     return check_choice("bound", name, BOUNDS)
 
 
-BoundName = Annotated[str, AfterValidator(_known)]
+BoundName = Annotated[str, AfterValidator(_check_bound_name)]
 """A name in `BOUNDS`."""
 
 
@@ -36,9 +36,9 @@ def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> No
         try:
             value = BOUNDS[name](plan.problem, plan.policies[policy], t, plan.horizon)
         except ValueError as error:
-            raise ValueError(f"bound {name!r} {when(t)}: {error}") from error
+            raise ValueError(f"bound {name!r} {format_round(t)}: {error}") from error
         if not math.isfinite(value):
-            raise ValueError(f"bound {name!r} must be finite {when(t)}, got {value}")
+            raise ValueError(f"bound {name!r} must be finite {format_round(t)}, got {value}")
 
 
 def bound_of(name: str, policy: str, result: Result, round: int) -> float:
@@ -47,7 +47,7 @@ def bound_of(name: str, policy: str, result: Result, round: int) -> float:
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
 
 
-class Bounded(OfOne):
+class Bounded(PolicyClaim):
     """The mean of a metric of a policy stays on one side of a bound.
 
     The claim holds if at every round the 95 % interval lies on the right side, and does not hold
@@ -60,14 +60,14 @@ class Bounded(OfOne):
 
     @property
     def needs_negative_control(self) -> bool:
-        """Always: a bound may be so wide that nothing breaks it."""
+        """Always true: a bound may be so loose that every policy keeps it."""
         return True
 
     def check(self, plan: Plan) -> None:
-        """Refuse a bound of another room, or one that says nothing at some round."""
+        """Refuse a bound of another setting, or one that has no finite value at some round."""
         check_bound(self.bound, self.policy, plan, self.rounds or plan.checkpoints)
 
-    def judge_one(self, result: Result, policy: str) -> Finding:
+    def judge_result(self, result: Result, policy: str) -> Finding:
         """Compare the mean with the bound, round by round."""
         rounds = self.rounds or result.curves.checkpoints
         found, distances = [], []
@@ -80,9 +80,12 @@ class Bounded(OfOne):
         nearest = min(range(len(rounds)), key=lambda i: distances[i][0])
         _, t, number, value = distances[nearest]
         numbers = [
-            number_of(f"mean {when(t)}", *ranged) for t, ranged in zip(rounds, found, strict=True)
+            number_of(f"mean {format_round(t)}", *ranged)
+            for t, ranged in zip(rounds, found, strict=True)
         ]
-        detail = f"{when(t)}: {number}, the bound is {format_estimate(value, abs(value) / 100)}"
+        detail = (
+            f"{format_round(t)}: {number}, the bound is {format_estimate(value, abs(value) / 100)}"
+        )
         if len(found) > 1:
             detail = (
                 f"{len(found)} rounds compared; nearest to the bound (in standard errors) {detail}"

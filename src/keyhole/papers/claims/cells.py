@@ -1,4 +1,4 @@
-"""Claims that look at several problems, or at several policies wherever they ran."""
+"""Cells, each a policy on a problem, and the base class of claims about several of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,34 +24,34 @@ class Cell(BaseModel):
         return results[self.problem].values(self.policy, metric, round)
 
 
-class OverCells(Claim):
-    """A statement about policies on problems.
+class CellsClaim(Claim):
+    """Base of claims about cells.
 
-    All runs of an entry have the same seed and the same number of replications, so that cells
-    are paired replication by replication, on different problems too.
+    All runs of an entry have the same seed and number of replications, so that cells are paired
+    replication by replication, on different problems too.
     """
 
-    problem: ProblemName | None = None  # those of the cells that do not name their own
+    problem: ProblemName | None = None  # of cells that do not name their own
     policy: PolicyName | None = None
 
     @property
     def subject(self) -> str:
-        """The label of the policy that all cells have, if it is one."""
+        """The label of the policy, if all cells have the same one."""
         found = {cell.policy for cell in _cells(self)}
         return found.pop() if len(found) == 1 else ""
 
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, table: Any) -> Any:
-        """Fill in what cells leave to the claim."""
+        """Fill in the problem and policy of cells that leave them to the claim."""
         if not isinstance(table, dict):
             return table
         common = {name: table[name] for name in ("problem", "policy") if name in table}
-        return {name: _completed(value, common) for name, value in table.items()}
+        return {name: _complete_cells(value, common) for name, value in table.items()}
 
 
-def names(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
-    """Return what to call each cell: policy, problem, or both, whichever tells them apart."""
+def cell_names(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
+    """Return a name for each cell: policy, problem, or both, as needed to tell them apart."""
     titles = [results[cell.problem].title for cell in cells]
     policies = [cell.policy for cell in cells]
     if len(set(titles)) == 1:
@@ -62,7 +62,7 @@ def names(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
 
 
 def problems_of(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Return the problems of cells, each once, in their order."""
+    """Return the distinct problems of cells, in order."""
     return tuple(dict.fromkeys(cell.problem for cell in cells))
 
 
@@ -72,7 +72,7 @@ def _cells(model: BaseModel) -> list[Cell]:
     return [one for one in listed if isinstance(one, Cell)]
 
 
-def _completed(value: Any, common: Mapping[str, Any]) -> Any:
+def _complete_cells(value: Any, common: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_completed(one, common) for one in value]
+        return [_complete_cells(one, common) for one in value]
     return {**common, **value} if isinstance(value, dict) else value

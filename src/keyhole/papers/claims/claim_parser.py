@@ -1,4 +1,4 @@
-"""From the tables of a file to claims that can be judged."""
+"""Parse the claims of an entry's file, and check that what they name exists."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -18,10 +18,10 @@ from keyhole.validate import check_choice
 def read_claims(
     tables: Iterable[Any], metric: str, setup: str, entry: str
 ) -> list[tuple[str, Claim]]:
-    """Read the claims of an entry, by its name, each with where it stands, for messages.
+    """Parse the claims of an entry; return each with its position, for error messages.
 
-    A table with `problems` makes a claim about each of them; claims that name no metric get
-    `metric`, those that do not say whose their set-up is get `setup`.
+    A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
+    defaults of claims that do not give their own.
     """
     claims = list[tuple[str, Claim]]()
     for i, table in enumerate(tables):
@@ -32,18 +32,18 @@ def read_claims(
         kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
         of = table.get("of")
         where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"
-        for one in _each(where, table):
+        for one in _tables_by_problem(where, table):
             given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
-            claims.append((where, _parsed(where, KINDS[kind], one, given)))
+            claims.append((where, _parse(where, KINDS[kind], one, given)))
     return claims
 
 
 def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
-    """Refuse a claim about what is not there, or without a word of what would break it."""
-    check_names(where, claim, claim.concerns, problems, plans_of)
+    """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
+    check_names(where, claim, claim.problem_keys, problems, plans_of)
     for i, other in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)
-    for problem in claim.concerns:
+    for problem in claim.problem_keys:
         for plan in plans_of(problem).values():
             try:
                 claim.check(plan)
@@ -52,8 +52,8 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     _check_negative_control(where, claim)
 
 
-def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a claim about several problems as one for each."""
+def _tables_by_problem(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a table once for each of its problems."""
     if "problems" not in table:
         yield table
         return
@@ -66,7 +66,7 @@ def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield common | {"problem": problem}
 
 
-def _parsed(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str, Any]) -> Claim:
+def _parse(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str, Any]) -> Claim:
     for name in table:
         check_choice(f"{where}: each field", name, kind.model_fields.keys() - {"id"})
     try:
@@ -76,7 +76,7 @@ def _parsed(where: str, kind: type[Claim], table: dict[str, Any], given: dict[st
 
 
 def _check_negative_control(where: str, claim: Claim) -> None:
-    """Refuse a claim that anything may keep, if it says neither what breaks it nor why not."""
+    """Refuse a claim that needs a negative control and has neither one nor a reason for none."""
     if not isinstance(claim, ControlledClaim) or not claim.needs_negative_control:
         return
     if claim.negative_control is None and not claim.no_negative_control:

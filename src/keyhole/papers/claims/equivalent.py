@@ -1,4 +1,4 @@
-"""Claims that estimates of thresholds are as good as the thresholds."""
+"""Claim that estimated thresholds lead to the best allocation (setting ``semibandit``)."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import Field
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.papers.claims.base import Finding, Result, decide, when
-from keyhole.papers.claims.negative_control import OfOne
+from keyhole.papers.claims.base import Finding, Result, decide, format_round
+from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.ranges import format_range
 from keyhole.papers.entry_validation import Checkpoint
@@ -17,11 +17,12 @@ from keyhole.semibandit import allocation_equivalent
 from keyhole.semibandit.setting import is_sufficient
 
 
-class Equivalent(OfOne):
-    """In a share of replications the estimates lead to an allocation that is the best one.
+class Equivalent(PolicyClaim):
+    """In a proportion of replications, the estimated thresholds lead to the best allocation.
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
-    et al. 2019, Definition 1). The metric is ``estimates``, of all arms; status as of `Counts`.
+    et al. 2019, Definition 1). The metric is ``estimates``, of all arms. The claim is judged as an
+    `EstimateClaim` of a proportion.
     """
 
     kind: Literal["equivalent"]
@@ -29,31 +30,36 @@ class Equivalent(OfOne):
     at_least: Annotated[float, Field(ge=0, le=1)]  # the share, from 0 to 1
 
     def check(self, plan: Plan) -> None:
-        """Refuse another metric, and problems of another room."""
+        """Refuse another metric, and problems of another setting."""
         if self.metric != "estimates[0]" or plan.problem.setting.name != "semibandit":
             raise ValueError(
                 "metric must be 'estimates[0]', on a problem of the setting 'semibandit', "
                 f"got {self.metric!r} on one of {plan.problem.setting.name!r}"
             )
 
-    def judge_one(self, result: Result, policy: str) -> Finding:
-        """Count the replications in which the estimates serve."""
+    def judge_result(self, result: Result, policy: str) -> Finding:
+        """Count the replications whose estimates lead to the best allocation."""
         arms = range(result.arms)
         table = [result.values(policy, f"estimates[{arm}]", self.round) for arm in arms]
-        good = [_serve(result.problem, np.array(row)) for row in zip(*table, strict=True)]
+        good = [
+            _leads_to_best_allocation(result.problem, np.array(row))
+            for row in zip(*table, strict=True)
+        ]
         share = share_estimate(np.array(good))
         status = decide(
             supported=self.at_least <= share.low, contradicted=share.high < self.at_least
         )
         detail = (
-            f"in {share.count:,} of {share.replications:,} replications {when(self.round)}: "
-            f"{share}{format_range(self.at_least, np.inf)}"
+            f"in {share.count:,} of {share.replications:,} replications "
+            f"{format_round(self.round)}: {share}{format_range(self.at_least, np.inf)}"
         )
-        number = number_of(f"share of replications {when(self.round)}", share, self.at_least)
+        number = number_of(
+            f"share of replications {format_round(self.round)}", share, self.at_least
+        )
         return Finding(status, detail, (number,))
 
 
-def _serve(problem: Any, estimates: FloatArray) -> float:
+def _leads_to_best_allocation(problem: Any, estimates: FloatArray) -> float:
     """Return 1 if the best allocation by the estimates is the best one, else 0."""
     means, thresholds = problem.mean_losses, problem.thresholds
     if not all(map(is_sufficient, estimates, thresholds)):

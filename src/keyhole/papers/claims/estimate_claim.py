@@ -49,7 +49,7 @@ class EstimateClaim(EstimateFields):
     kind: Literal["estimate"]
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The one problem, or those of the cells."""
         return (self.problem or "",) if self.cells is None else problems_of(self.cells)
 

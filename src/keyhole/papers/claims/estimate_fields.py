@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from keyhole.papers.claims.base import Rounds
 from keyhole.papers.claims.bounds import BoundName
-from keyhole.papers.claims.cells import Cell, OverCells
+from keyhole.papers.claims.cells import Cell, CellsClaim
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.ranges import End, check_ends, each_range
 from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
@@ -51,7 +51,7 @@ _FIELDS: Final[dict[Quantity, tuple[str, str]]] = {
 _POSITIVE: Final = ("growth", "deviation-ratio")
 
 
-class EstimateFields(OverCells, ControlledClaim):
+class EstimateFields(CellsClaim, ControlledClaim):
     """Base of `EstimateClaim`: its fields, and their validation."""
 
     of: Quantity

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from keyhole.papers.claims.base import Finding, Result, decide, when
+from keyhole.papers.claims.base import Finding, Result, decide, format_round
 from keyhole.papers.claims.bounds import bound_of
-from keyhole.papers.claims.cells import Cell, names
+from keyhole.papers.claims.cells import Cell, cell_names
 from keyhole.papers.claims.estimate_fields import EstimateFields, Quantity
 from keyhole.papers.claims.numbers import factor_of, format_compared, known_number, number_of
 from keyhole.papers.claims.ranges import format_range, is_inside, log_range, or_infinite
@@ -41,7 +41,9 @@ def _mean(claim: EstimateFields, result: Result, policy: str) -> Finding:
     found = []
     for t, low, high in claim.ranges:
         mean = result.estimate(policy, claim.metric, t)
-        found.append(_compared(f"mean {when(t)}", mean, low, high, f"{when(t)}: {mean}"))
+        found.append(
+            _compared(f"mean {format_round(t)}", mean, low, high, f"{format_round(t)}: {mean}")
+        )
     return _finding(f"{claim.title(result)} ", found)
 
 
@@ -51,8 +53,8 @@ def _proportion(claim: EstimateFields, result: Result, policy: str) -> Finding:
     for t, low, high in claim.ranges:
         values = result.values(policy, claim.metric, t)
         share = share_estimate(((least <= values) & (values <= most)).astype(float))
-        text = f"{share.count:,} of {share.replications:,} replications {when(t)}: {share}"
-        found.append(_compared(f"share of replications {when(t)}", share, low, high, text))
+        text = f"{share.count:,} of {share.replications:,} replications {format_round(t)}: {share}"
+        found.append(_compared(f"share of replications {format_round(t)}", share, low, high, text))
     return _finding(f"{claim.title(result)} in the range in ", found)
 
 
@@ -63,8 +65,8 @@ def _growth(claim: EstimateFields, result: Result, policy: str) -> Finding:
     values = [result.values(policy, claim.metric, t) for t in claim.ends]
     found = ratio_of(values[1], values[0])
     if found is None:
-        return Finding("undecided", f"the mean may be 0 {when(claim.early)}")
-    late, early = ((mean_estimate(values[i]), when(claim.ends[i])) for i in (1, 0))
+        return Finding("undecided", f"the mean may be 0 {format_round(claim.early)}")
+    late, early = ((mean_estimate(values[i]), format_round(claim.ends[i])) for i in (1, 0))
     numbers = [number_of(f"mean {at}", mean) for mean, at in (late, early)]
     text = f"{late[0]} {late[1]}, {early[0]} {early[1]}; ratio {found}"
     ratio = _compared("ratio of means", found, low, high, text)
@@ -79,15 +81,15 @@ def _growth_of_ratio(claim: EstimateFields, result: Result, policies: tuple[str,
     for t in claim.ends[::-1]:
         both = [result.values(one, claim.metric, t) for one in policies]
         if any(mean_estimate(one).low <= 0.0 for one in both):
-            return Finding("undecided", f"a mean may be 0 {when(t)}")
+            return Finding("undecided", f"a mean may be 0 {format_round(t)}")
         logs.append(log_quotient(*both))
-        ratios.append(factor_of(f"{name} {when(t)}", mean_estimate(logs[-1])))
+        ratios.append(factor_of(f"{name} {format_round(t)}", mean_estimate(logs[-1])))
     step = mean_estimate(logs[0] - logs[1])
     factor = factor_of("from the early to the late, times", step, low, high)
     late, early = ratios
     text = (
-        f"{late} {when(claim.late)}, {early} {when(claim.early)}; from the early to the late "
-        f"times {factor}{format_range(low, high)}"
+        f"{late} {format_round(claim.late)}, {early} {format_round(claim.early)}; "
+        f"from the early to the late times {factor}{format_range(low, high)}"
     )
     return _finding(
         f"{name} ", [_Compared(step, *log_range(low, high), text, [late, early, factor])]
@@ -179,34 +181,40 @@ def _value(claim: EstimateFields, result: Result, policy: str) -> Finding:
 def _ratio(
     claim: EstimateFields, results: Mapping[str, Result], cells: tuple[Cell, Cell]
 ) -> Finding:
-    one, other = names(cells, results)
+    one, other = cell_names(cells, results)
     words = f"{one} {'/' if claim.of == 'ratio' else 'less'} {other}"
     found = []
     for t, low, high in claim.ranges:
         a, b = (cell.values(results, claim.metric, t) for cell in cells)
         number = ratio_of(a, b) if claim.of == "ratio" else mean_estimate(a - b)
         if number is None:
-            return Finding("undecided", f"the mean of {other} may be 0 {when(t)}")
-        found.append(_compared(f"{words} {when(t)}", number, low, high, f"{when(t)}: {number}"))
+            return Finding("undecided", f"the mean of {other} may be 0 {format_round(t)}")
+        found.append(
+            _compared(
+                f"{words} {format_round(t)}", number, low, high, f"{format_round(t)}: {number}"
+            )
+        )
     return _finding(f"{words} ", found)
 
 
 def _deviation_ratio(
     claim: EstimateFields, results: Mapping[str, Result], cells: tuple[Cell, Cell]
 ) -> Finding:
-    called, found = names(cells, results), []
+    called, found = cell_names(cells, results), []
     words = f"deviation of {' / '.join(called)}"
     for t, low, high in claim.ranges:
         a, b = (cell.values(results, claim.metric, t) for cell in cells)
         log = log_deviation_ratio(a, b)
         if log is None:
-            return Finding("undecided", f"{' or '.join(called)} does not vary enough {when(t)}")
-        ratio = factor_of(f"{words} {when(t)}", log, low, high)
+            return Finding(
+                "undecided", f"{' or '.join(called)} does not vary enough {format_round(t)}"
+            )
+        ratio = factor_of(f"{words} {format_round(t)}", log, low, high)
         deviations = [float(values.std(ddof=1)) for values in (a, b)]
         quotient = " / ".join(format_estimate(one, one / 10) for one in deviations)
-        text = f"{when(t)}: {quotient} = {ratio}{format_range(low, high)}"
+        text = f"{format_round(t)}: {quotient} = {ratio}{format_range(low, high)}"
         numbers = [
-            Number(f"deviation of {name} {when(t)}", one)
+            Number(f"deviation of {name} {format_round(t)}", one)
             for name, one in zip(called, deviations, strict=True)
         ]
         found.append(_Compared(log, *log_range(low, high), text, [*numbers, ratio]))
@@ -217,7 +225,7 @@ def _gain_ratio(
     claim: EstimateFields, results: Mapping[str, Result], cells: tuple[Cell, Cell]
 ) -> Finding:
     (early, late), (_, low, high) = claim.ends, claim.ranges[0]
-    one, other = names(cells, results)
+    one, other = cell_names(cells, results)
     gains = [
         cell.values(results, claim.metric, late) - cell.values(results, claim.metric, early)
         for cell in cells

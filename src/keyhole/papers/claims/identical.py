@@ -7,7 +7,7 @@ from pydantic import Field
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
-from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
+from keyhole.papers.claims.cells import Cell, CellsClaim, cell_names, problems_of
 from keyhole.papers.claims.numbers import format_compared, known_number
 from keyhole.papers.entry_validation import MetricName
 from keyhole.papers.verdicts import Number
@@ -15,8 +15,8 @@ from keyhole.papers.verdicts import Number
 _SHOWN: Final = 3
 
 
-class Identical(OverCells):
-    """Some policies, or one on some problems, do the same: every value is equal to the last bit.
+class Identical(CellsClaim):
+    """All values of some cells are equal to the last bit.
 
     The claim does not hold if there is one difference, in any replication at any checkpoint.
     """
@@ -28,14 +28,14 @@ class Identical(OverCells):
     metrics: Annotated[list[MetricName], Field(min_length=1)] | None = None
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The problems of the cells."""
         return problems_of(self.cells)
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Look for a difference."""
         first, *others = self.cells
-        called = names(self.cells, results)
+        called = cell_names(self.cells, results)
         differences, counts = list[str](), list[Number]()
         for metric in self.metrics or [self.metric]:
             ours = _table(first, results, metric)

@@ -1,4 +1,4 @@
-"""All kinds of claims, told apart by the word `kind` of an entry's file."""
+"""Table of all kinds of claims, by the `kind` of an entry's file."""
 
 from typing import Annotated, Final, get_args
 

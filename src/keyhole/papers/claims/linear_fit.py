@@ -1,4 +1,4 @@
-"""Claims about the shape of a curve over problems."""
+"""Claim that the mean of a metric is a linear function of a number of the problem."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.papers.claims.base import Finding, Result, decide, when
+from keyhole.papers.claims.base import Finding, Result, decide, format_round
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.numbers import format_compared, number_of
 from keyhole.papers.claims.ranges import or_infinite
@@ -58,15 +58,15 @@ class Linear(ControlledClaim):
         return self
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The problems that have an x."""
         return tuple(self.x)
 
     def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
-        """Fit the line, and see how far the means are from it."""
+        """Fit the line, and test the distances of the means from it."""
         values = np.array([results[key].values(policy, self.metric, self.round) for key in self.x])
         line = fit(np.array(list(self.x.values())), values)
-        detail = f"{when(self.round)}: slope {line.slope}, intercept {line.intercept}"
+        detail = f"{format_round(self.round)}: slope {line.slope}, intercept {line.intercept}"
         side = {"at_least": 0.0} if self.slope == "rising" else {"at_most": 0.0}
         slope = number_of("slope", line.slope, **side)
         numbers = slope, number_of("intercept", line.intercept)
@@ -105,7 +105,7 @@ def _off(furthest: str, line: "Line") -> str:
 
 
 def _share(share: Number) -> str:
-    """Return R squared with its interval; finer than in six digits it says no more."""
+    """Return R squared with its interval, in at most six digits."""
     reach = max((share.high - share.low) / 2, _FINEST)
     value, low, high = (format_estimate(end, reach) for end in (share.value, share.low, share.high))
     return f"{value} [{low}, {high}]"
@@ -153,7 +153,7 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
 
 
 def _gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
-    """Compare values with those on a line, whose sums leave rounding alone where all are on it."""
+    """Compare values with those on a line; differences within rounding error count as none."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
     near = np.abs(row - line) <= _SUMMED * size
@@ -161,7 +161,7 @@ def _gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDi
 
 
 def _r_squared_with_error(x: FloatArray, values: FloatArray, *, equal: bool) -> Estimate | None:
-    """Return R squared, its error by the jackknife: the weights are estimated, too."""
+    """Return R squared with its jackknife error, since the weights are estimated too."""
     n = values.shape[1]
     means, deviations = values.mean(axis=1), values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)

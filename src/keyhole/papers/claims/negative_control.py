@@ -1,4 +1,4 @@
-"""Claims that a bad policy must break, or they say nothing."""
+"""Negative controls: bad policies that must break a claim for it to count as evidence."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,10 @@ from keyhole.papers.verdicts import Number
 
 
 class ControlledClaim(Claim):
-    """A statement about one policy, with another of which it must not hold.
+    """Base of claims about a policy that must not hold of a negative control, a bad policy.
 
-    A bound that every policy keeps is no evidence for the one that it is claimed of. So the claim
-    holds only if, by the same numbers, it does not hold of the negative control; where that keeps
-    it too, or the results cannot tell, it is undecided.
+    A bound that every policy keeps is no evidence for one of them. So the claim holds only if, by
+    the same numbers, it does not hold of the negative control; otherwise it is undecided.
     """
 
     policy: PolicyName | None
@@ -55,36 +54,36 @@ class ControlledClaim(Claim):
 
     @property
     def needs_negative_control(self) -> bool:
-        """Whether a file must give a negative control, or say why there is none.
+        """Whether a file must give a negative control, or a reason why there is none.
 
-        A bound must: it may be so wide that nothing breaks it.
+        A bound must: it may be so loose that every policy keeps it.
         """
         return self.origin == "paper, as a bound"
 
-    def _own(self, numbers: Sequence[Number]) -> Sequence[Number]:
+    def _own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
         """Return the numbers that are not the negative control's."""
         return [one for one in numbers if not one.name.startswith(f"{self.negative_control}: ")]
 
     @abstractmethod
     def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
-        """Return the status and the numbers behind it, were it claimed of this policy."""
+        """Return the status and the numbers behind it, as if it were claimed of this policy."""
 
 
-class OfOne(ControlledClaim):
-    """A statement about one policy on one problem."""
+class PolicyClaim(ControlledClaim):
+    """Base of claims about one policy on one problem."""
 
     policy: PolicyName
     problem: ProblemName
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The one problem."""
         return (self.problem,)
 
     def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
-        """Judge by the one result that matters."""
-        return self.judge_one(results[self.problem], policy)
+        """Judge by the results on the claim's problem."""
+        return self.judge_result(results[self.problem], policy)
 
     @abstractmethod
-    def judge_one(self, result: Result, policy: str) -> Finding:
+    def judge_result(self, result: Result, policy: str) -> Finding:
         """Return the status and the numbers behind it."""

@@ -1,4 +1,4 @@
-"""From what was estimated to the numbers of a verdict."""
+"""Conversion of estimates and differences to the numbers of a verdict."""
 
 import math
 from collections.abc import Sequence
@@ -19,45 +19,45 @@ def number_of(
     at_least: float = -math.inf,
     at_most: float = math.inf,
 ) -> Number:
-    """Return an estimate, with the range that is claimed of it, or a difference."""
+    """Return the number of an estimate and its claimed range, or of a difference."""
     if isinstance(found, PairedDifference):
         return Number(name, found.difference, found.low, found.high, found.p_value)
-    p_value = _against(found, at_least, at_most)
+    p_value = _p_value(found, at_least, at_most)
     return Number(name, found.value, found.low, found.high, p_value, at_least, at_most)
 
 
 def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
-    """Return what was estimated as a logarithm, such as that of a ratio."""
+    """Return the number of a quantity, such as a ratio, whose logarithm was estimated."""
     ends = math.log(at_least) if at_least > 0 else -math.inf, math.log(at_most)
     value, low, high = (_exp(x) for x in (log.value, log.low, log.high))
     least = at_least if at_least > 0 else -math.inf
-    return Number(name, value, low, high, _against(log, *ends), least, at_most)
+    return Number(name, value, low, high, _p_value(log, *ends), least, at_most)
 
 
 def known_number(
     name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
 ) -> Number:
-    """Return what is known without error, such as a count."""
+    """Return a number that is known without error, such as a count."""
     one = float(value)
     return Number(name, one, one, one, None, at_least, at_most)
 
 
 def differences(cells: Sequence[Comparison], place: str = "") -> list[Number]:
-    """Return comparisons of policies by who, where and when."""
+    """Return the numbers of comparisons, named by policies, problem and round."""
     return [number_of(cell.named(place), cell.gap) for cell in cells]
 
 
 def format_compared(compared: Sequence[Number], shown: Sequence[Number]) -> tuple[Number, ...]:
-    """Return all that was compared, or of very many what the text shows."""
+    """Return all numbers, or of more than 50 those that the text shows."""
     return tuple(compared if len(compared) <= _MOST else shown)
 
 
 def attribute_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
-    """Return numbers under names that say of whom they are."""
+    """Return the numbers, with a policy's or problem's name before theirs."""
     return tuple(replace(number, name=f"{whom}: {number.name}") for number in numbers)
 
 
-def _against(found: Estimate, low: float, high: float) -> float | None:
+def _p_value(found: Estimate, low: float, high: float) -> float | None:
     ranged = math.isfinite(low) or math.isfinite(high)
     return found.p_value(low, high) if ranged else None
 

@@ -1,4 +1,4 @@
-"""Claims about who is better than whom."""
+"""Claims that a policy is better, or not better, than others."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyhole.papers.claims.base import Finding, Result, Single, decide
+from keyhole.papers.claims.base import Finding, ProblemClaim, Result, decide
 from keyhole.papers.claims.numbers import differences, format_compared, known_number
 from keyhole.papers.claims.significance import Comparison, comparisons
 from keyhole.papers.entry_validation import Checkpoint, PolicyName
@@ -16,14 +16,14 @@ _SHOWN: Final = 3
 _UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
 
 
-class Ordering(Single):
-    """A policy is significantly better than others, in what its metric takes for better.
+class Ordering(ProblemClaim):
+    """A policy is significantly better than others.
 
-    Counted are (other policy, checkpoint) pairs, or checkpoints, at which it must be better than
-    all others. The claim holds if at least the share `at_least` of them is significantly better,
-    and does not hold if so many are lost that the open ones, however they turn out, cannot make up
-    that share. Lost is what is significantly worse, and what is equal in every run, though not 0.
-    All comparisons are adjusted together (Holm).
+    It is compared in every pair of another policy and a checkpoint, or at every checkpoint with all
+    others at once. The claim holds if it is significantly better in at least the share `at_least`
+    of these cases, and does not hold if so many are lost that the undecided ones cannot make up
+    that share. A case is lost if the policy is significantly worse, or equal in every replication
+    and not 0. All comparisons are adjusted together (Holm).
     """
 
     kind: Literal["ordering"]
@@ -33,8 +33,8 @@ class Ordering(Single):
     over: Literal["pairs", "rounds"] = "pairs"
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
 
-    def judge_one(self, result: Result) -> Finding:
-        """Count where the policy is better, and where worse."""
+    def judge_result(self, result: Result) -> Finding:
+        """Count the cases in which the policy is better, and those that are lost."""
         rounds = self.rounds or result.curves.checkpoints
         pairs = [(self.policy, other, t) for t in rounds for other in self.others]
         cells = comparisons(result.curves, self.metric, pairs)
@@ -50,7 +50,7 @@ class Ordering(Single):
             return Finding(status, str(cells[0]), tuple(differences(cells)))
         best = result.curves.metric(self.metric).best
         ahead = sum(all(c.lead > 0 for c in cells if c.round == t) for t in rounds)
-        words, shown = _named(cells)
+        words, shown = _least_favourable(cells)
         detail = (
             f"significantly better in {better} of {len(units)} {_UNITS[self.over]} "
             f"({needed} needed), worse or equal in {lost}, open in {len(units) - better - lost}; "
@@ -65,11 +65,11 @@ class Ordering(Single):
         return Finding(status, detail, numbers)
 
 
-class NotBetter(Single):
+class NotBetter(ProblemClaim):
     """A policy is not significantly better than others, in a given number of runs.
 
-    Each comparison is made by itself, at 5 %: adjusting for several would make the claim easier.
-    In fewer runs than the source's, finding nothing says nothing.
+    Each comparison is tested at 5 % without adjustment, which would make the claim easier. With
+    fewer runs than the source had, the absence of a difference is no evidence.
     """
 
     kind: Literal["not-better"]
@@ -78,8 +78,8 @@ class NotBetter(Single):
     rounds: list[Checkpoint]
     runs: int
 
-    def judge_one(self, result: Result) -> Finding:
-        """Look for a significant difference."""
+    def judge_result(self, result: Result) -> Finding:
+        """Search for a significant difference."""
         pairs = [(self.policy, other, t) for t in self.rounds for other in self.others]
         cells = comparisons(result.curves, self.metric, pairs, adjust=False)
         found = any(cell.better for cell in cells)
@@ -94,12 +94,12 @@ class NotBetter(Single):
         )
 
 
-class Reversal(Single):
-    """Of some policies, the best at one checkpoint is not the best at another.
+class Reversal(ProblemClaim):
+    """The best of some policies at one checkpoint is not the best at another.
 
-    It holds if the policies with the best mean at `early` and at `late` are two, and their order
-    there is the opposite, both significantly; it does not hold if one policy is significantly
-    better than all others at both. All comparisons are adjusted together (Holm).
+    It holds if the policies with the best mean at `early` and at `late` differ, and each is
+    significantly better than the other where it is best; it does not hold if one policy is
+    significantly better than all others at both. All comparisons are adjusted together (Holm).
     """
 
     kind: Literal["reversal"]
@@ -107,7 +107,7 @@ class Reversal(Single):
     early: Checkpoint
     late: Checkpoint
 
-    def judge_one(self, result: Result) -> Finding:
+    def judge_result(self, result: Result) -> Finding:
         """Compare all pairs at both checkpoints."""
         count = len(self.policies)
         pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]
@@ -150,9 +150,9 @@ class Reversal(Single):
         )
 
 
-def _named(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
-    """Tell the comparisons that stand most against the policy, or the least clear of all."""
-    against = sorted((cell for cell in cells if not cell.better), key=_doubt)
+def _least_favourable(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
+    """Return, with their text, the least favourable comparisons, or else the least clear one."""
+    against = sorted((cell for cell in cells if not cell.better), key=_sort_key)
     if not against:
         least = max(cells, key=lambda cell: cell.p_value)
         return f"The least clear: {least}", [least]
@@ -161,7 +161,7 @@ def _named(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
     return "Not better: " + "; ".join(map(str, shown)) + more, shown
 
 
-def _doubt(cell: Comparison) -> tuple[bool, bool, float]:
-    """Sort comparisons: lost first, then open ones, the least favourable first."""
+def _sort_key(cell: Comparison) -> tuple[bool, bool, float]:
+    """Return the sort key of a comparison: lost ones first, then the least favourable ones."""
     unfavourable = cell.lead < 0
     return not cell.lost, not unfavourable, cell.p_value if unfavourable else -cell.p_value

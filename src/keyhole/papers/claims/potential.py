@@ -1,4 +1,4 @@
-"""Claims that the regret is covered by the potential function of upper confidence bounds."""
+"""Claim that the regret is bounded by the potential function of upper confidence bounds."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
-from keyhole.papers.claims.negative_control import OfOne
+from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.ranges import is_inside
 from keyhole.papers.entry_validation import MetricName
@@ -17,7 +17,7 @@ from keyhole.stochastic.policies import HoeffdingUCB
 from keyhole.stochastic.ucb_potential import potential, potential_bound, regret_bound
 
 
-class Potential(OfOne):
+class Potential(PolicyClaim):
     r"""Lemma 1 or 2 of Abernethy, Amin and Zhu (2016), with Hoeffding's width, at the horizon.
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
@@ -34,7 +34,7 @@ class Potential(OfOne):
 
     @property
     def needs_negative_control(self) -> bool:
-        """Always, as bounds do."""
+        """Always true, as of bounds."""
         return True
 
     def check(self, plan: Plan) -> None:
@@ -42,8 +42,8 @@ class Potential(OfOne):
         if self.lemma == 2 and _gaps(plan.problem).ndim != 1:
             raise ValueError(f"lemma must be 1 on {self.problem!r}: Lemma 2 is of eq. (2)")
 
-    def judge_one(self, result: Result, policy: str) -> Finding:
-        """Compare what was lost, or the potential, with its bound."""
+    def judge_result(self, result: Result, policy: str) -> Finding:
+        """Compare the regret, or the potential, with its bound."""
         horizon, measure = result.curves.checkpoints[-1], HoeffdingUCB()
         wrong = np.stack([result.values(policy, name) for name in self.metrics], axis=1)
         if self.lemma == 1:

@@ -1,4 +1,4 @@
-"""Claims about the order of growth."""
+"""Claim that a metric grows as a power of T, or of a number of the problem."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _HALVINGS: Final = 40
 
 
 class Power(ControlledClaim):
-    r"""A metric grows as a power of T, or of a number of the problem, of at most some exponent.
+    r"""A metric grows as a power of T, or of a number of the problem; its exponent is in a range.
 
     With means :math:`\bar y_j` at :math:`x_1 < x_2 < x_3`, the exponent is the a at which
 
@@ -30,11 +30,11 @@ class Power(ControlledClaim):
         = \frac{x_3^a - x_2^a}{x_2^a - x_1^a},
 
     that of :math:`y = b + c\,x^a` through the three points. Exponent 0 is ln x, 1 a straight line.
-    What x does not change, b, a search, say, cannot hide how the metric grows. For a given a the
-    difference of the two sides, multiplied out, is a mean over replications: its t-test says
-    whether the exponent is below a, and the exponents that it does not reject are the interval. The
-    claim holds if the 95 % interval lies in the range, and does not hold if it lies outside. It is
-    undecided where the metric may not rise from the first point to the second.
+    The constant b, such as the cost of a search, has no effect on it. For a given a the difference
+    of the two sides, multiplied out, is a mean over replications: its t-test tells whether the
+    exponent is below a, and the exponents that it does not reject are the interval. The claim holds
+    if the 95 % interval lies in the range, and does not hold if it lies outside. It is undecided
+    where the metric may not rise from the first point to the second.
     """
 
     kind: Literal["power"]
@@ -62,7 +62,7 @@ class Power(ControlledClaim):
         return self
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The one problem, or those that have an x."""
         return (self.problem,) if self.problem is not None else tuple(self.x or ())
 
@@ -111,12 +111,12 @@ class Power(ControlledClaim):
 
 
 def _excess(x: FloatArray, y: FloatArray, exponent: float) -> Estimate:
-    """Return how much more is gained in the second step than this exponent allows."""
+    """Return by how much the gain of the second step exceeds that of this exponent."""
     return mean_estimate(y[2] - y[1] - _expected(x, exponent) * (y[1] - y[0]))
 
 
 def _expected(x: FloatArray, exponent: float) -> float:
-    """Return the second step of a power of x over its first."""
+    """Return the ratio of the second step of a power of x to its first."""
     first, second = math.log(x[1] / x[0]), math.log(x[2] / x[1])
     if exponent == 0.0:
         return second / first
@@ -124,7 +124,7 @@ def _expected(x: FloatArray, exponent: float) -> float:
 
 
 def _root(x: FloatArray, y: FloatArray, end: str) -> float:
-    """Return the exponent at which an end of the excess's interval is 0, maybe infinite."""
+    """Return the exponent at which an end of the interval of the excess is 0, by bisection."""
     low, high = _EXPONENTS
     if getattr(_excess(x, y, low), end) < 0.0:
         return -math.inf

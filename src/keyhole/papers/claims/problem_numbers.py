@@ -1,4 +1,4 @@
-"""Claims about a problem itself: numbers that follow from it, whoever plays it."""
+"""Claims about numbers that are computed from a problem, without any simulation."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, Self
@@ -18,7 +18,7 @@ from keyhole.resource import problem_statistics, refinement_schedule
 from keyhole.validate import check_choice
 
 NumberOf = Callable[[Any], ArrayLike]
-"""A number of each arm, or a single one, given a problem of its room."""
+"""Computes a number of each arm, or a single one, from a problem of its setting."""
 
 NUMBERS: Final[dict[str, NumberOf]] = {
     "resource.mean_reward": problem_statistics.mean_rewards,
@@ -32,28 +32,28 @@ NUMBERS: Final[dict[str, NumberOf]] = {
     "resource.grid_size": refinement_schedule.grid_sizes,
     "resource.joint_extensions": refinement_schedule.joint_extensions,
 }
-"""Every number that claims may name, by its room and its own name."""
+"""Every number that claims may name, by its setting and its own name."""
 
 
-def _known(name: str) -> str:
+def _check_number_name(name: str) -> str:
     return check_choice("number", name, NUMBERS)
 
 
-class _OfNumber(Claim):
-    """A statement about numbers of a problem."""
+class _ProblemNumberClaim(Claim):
+    """Base of claims about numbers of a problem."""
 
     problem: ProblemName
-    number: Annotated[str, AfterValidator(_known)]  # a name in `NUMBERS`
+    number: Annotated[str, AfterValidator(_check_number_name)]  # a name in `NUMBERS`
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The one problem."""
         return (self.problem,)
 
     def check(self, plan: Plan) -> None:
-        """Refuse a number of another room, and arms that are not there."""
-        setting_entry, setting = self.number.partition(".")[0], plan.problem.setting.name
-        if setting_entry != setting:
+        """Refuse a number of another setting, and arms that the problem lacks."""
+        setting = plan.problem.setting.name
+        if self.number.partition(".")[0] != setting:
             raise ValueError(
                 f"number must be one of the setting {setting!r}, as {self.problem!r} is, "
                 f"got {self.number!r}"
@@ -64,38 +64,40 @@ class _OfNumber(Claim):
                 raise ValueError(f"arms must be below {count}, got {arm}")
 
     def _arms(self) -> list[int] | None:
-        """Return the arms it names."""
+        """Return the arms that the claim names."""
         arms: list[int] | None = getattr(self, "arms", None)
         return arms
 
     def _values(self, problem: Any) -> FloatArray:
         return np.atleast_1d(np.asarray(NUMBERS[self.number](problem), dtype=np.float64))
 
-    def _shown(
+    def _describe(
         self, result: Result, low: float | None = None, high: float | None = None
     ) -> tuple[FloatArray, str, tuple[Number, ...]]:
-        """Return the numbers it is about, how they are written, and what is claimed of them."""
+        """Return the values, their text, and the numbers with the range that is claimed."""
         values, ends = self._values(result.problem), or_infinite(low, high)
         arms = self._arms() or range(len(values))
         if len(values) == 1:
             return values, f"{values[0]:.4g}", (known_number(self.number, values[0], *ends),)
         found = values[list(arms)]
-        told = list(zip(arms, found, strict=True))
+        by_arm = list(zip(arms, found, strict=True))
         return (
             found,
-            ", ".join(f"arm {arm}: {value:.4g}" for arm, value in told),
-            tuple(known_number(f"{self.number} of arm {arm}", value, *ends) for arm, value in told),
+            ", ".join(f"arm {arm}: {value:.4g}" for arm, value in by_arm),
+            tuple(
+                known_number(f"{self.number} of arm {arm}", value, *ends) for arm, value in by_arm
+            ),
         )
 
 
 _Arm = Annotated[int, Field(ge=0)]
 
 
-class Computed(_OfNumber):
-    """Numbers of a problem, computed and not played, lie between two others.
+class Computed(_ProblemNumberClaim):
+    """Numbers that are computed from a problem lie between `low` and `high`.
 
-    The claim holds if all do and, where a problem `unlike` this one is named, not all of that one
-    do; if they do there too it is undecided, as nothing would break it.
+    The claim holds if all do and, where a problem `unlike` this one is given, not all of that one's
+    do: it is the negative control. If they do there too, the claim is undecided.
     """
 
     kind: Literal["computed"]
@@ -125,19 +127,19 @@ class Computed(_OfNumber):
         return self
 
     @property
-    def concerns(self) -> tuple[str, ...]:
-        """The problem, and that unlike it."""
+    def problem_keys(self) -> tuple[str, ...]:
+        """The problem, and the one that is unlike it."""
         return (self.problem,) if self.unlike is None else (self.problem, self.unlike)
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Compute, compare, and see whether the other problem breaks it."""
-        inside, detail, numbers = self._judged(results[self.problem])
+        """Compare the numbers of the problem, and of the one unlike it, with the range."""
+        inside, detail, numbers = self._judge_result(results[self.problem])
         detail += format_range(*or_infinite(self.low, self.high))
         if self.no_negative_control:
             detail += f". No problem is shown to break it: {self.no_negative_control}"
         if self.unlike is None:
             return Finding(decide(supported=inside, contradicted=not inside), detail, numbers)
-        kept, other, theirs = self._judged(results[self.unlike])
+        kept, other, theirs = self._judge_result(results[self.unlike])
         ending = "which should break it, keeps it too" if kept else "breaks it"
         title = results[self.unlike].title
         return Finding(
@@ -146,21 +148,21 @@ class Computed(_OfNumber):
             numbers + attribute_numbers(title, theirs),
         )
 
-    def _judged(self, result: Result) -> tuple[bool, str, tuple[Number, ...]]:
+    def _judge_result(self, result: Result) -> tuple[bool, str, tuple[Number, ...]]:
         low, high = or_infinite(self.low, self.high)
-        found, detail, numbers = self._shown(result, self.low, self.high)
+        found, detail, numbers = self._describe(result, self.low, self.high)
         return bool(((low <= found) & (found <= high)).all()), detail, numbers
 
 
-class ComputedOrder(_OfNumber):
-    """A number of a problem, computed and not played, falls from arm to arm."""
+class ComputedOrder(_ProblemNumberClaim):
+    """A number that is computed from a problem falls from arm to arm."""
 
     kind: Literal["computed-order"]
     # in the order claimed: each has a larger number than the next
     arms: Annotated[list[_Arm], Field(min_length=2)]
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Compute, and compare neighbours."""
-        found, detail, numbers = self._shown(results[self.problem])
+        """Compare the numbers of neighbouring arms."""
+        found, detail, numbers = self._describe(results[self.problem])
         falls = bool((found[:-1] > found[1:]).all())
         return Finding(decide(supported=falls, contradicted=not falls), detail, numbers)

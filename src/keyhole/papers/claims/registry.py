@@ -1,4 +1,4 @@
-"""The bounds that claims may name: one line each, by room."""
+"""Registry of the theoretical bounds that claims may name, by setting."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from keyhole.thresholding.bounds import lsa_regret_bound
 from keyhole.thresholding.sampling_allocation import integer_value
 
 Bound = Callable[[Any, Any, int, int], float]
-"""The value of a bound, given a problem of its room, the policy, a round, and the horizon."""
+"""Computes a bound from a problem of its setting, the policy, a round, and the horizon."""
 
 BOUNDS: Final[dict[str, Bound]] = {
     # Theorems 4.1 to 4.3 and 5, with the constants of the phase lengths and of the proof.
@@ -62,4 +62,4 @@ BOUNDS: Final[dict[str, Bound]] = {
     "threshold.theorem_4": lambda problem, policy, t, horizon: optim_bound(problem, horizon),
     "threshold.theorem_5": lambda problem, policy, t, horizon: kmucb_bound(problem, horizon),
 }
-"""Every bound, by the name of its room and its own."""
+"""Every bound, by its setting and its own name."""

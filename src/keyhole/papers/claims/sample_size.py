@@ -1,4 +1,4 @@
-"""How many replications would decide what so many did not."""
+"""Estimate of the number of replications that would decide an undecided claim."""
 
 import math
 from collections.abc import Sequence
@@ -6,29 +6,29 @@ from typing import Final
 
 from keyhole.papers.verdicts import Number
 
-_MOST: Final = 1e9  # beyond which nobody runs anything
+_MOST: Final = 1e9  # replications; larger estimates are not reported
 
 
 def replications_needed(numbers: Sequence[Number], replications: int) -> int | None:
     r"""Estimate how many replications would decide an undecided claim, given its numbers.
 
-    A number with an interval of half-width h whose distance to the end of the claimed range is d
-    takes :math:`n (h / d)^2` replications in place of n, if it stays where it is. All numbers must
-    be clear for a claim to hold, one beyond its range is enough for it not to. Rough: comparisons
-    that are adjusted together take more.
+    A number with an interval of half-width h at a distance d from the end of the claimed range
+    takes :math:`n (h / d)^2` replications in place of n, if its value does not change. For a claim
+    to hold all its numbers must be clear; for it not to hold, one beyond its range is enough.
+    Comparisons that are adjusted together take more than this.
 
     Returns
     -------
     int or None
-        None where it cannot be told: no number is unclear, several comparisons are of which some
-        may do, or more than 10**9 would be needed.
+        None if no number is unclear, if the claim needs only some of several comparisons, or if
+        more than 10**9 would be needed.
     """
     inside, beyond, several = list[float](), list[float](), False
     for number in numbers:
         ranged = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
         if not ranged and number.p_value is None:
             continue
-        # Counts of comparisons: some of these may do.
+        # A count of comparisons that is claimed: only some of them need be clear.
         several |= bool(ranged) and number.low == number.high
         unclear = [end for end in ranged or [0.0] if number.low < end < number.high]
         if not unclear or not math.isfinite(number.high - number.low):

@@ -1,4 +1,4 @@
-"""Which differences are real: many paired comparisons, judged together."""
+"""Paired comparisons of policies, adjusted for multiple testing (Holm)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from keyhole.results.curves import Curves
 from keyhole.results.estimate import PairedDifference
 
 LEVEL: Final = 0.05
-"""Chance of any false finding among the comparisons of one claim."""
+"""Family-wise error rate of the comparisons of one claim."""
 
 
 @dataclass(frozen=True)
@@ -43,24 +43,24 @@ class Comparison:
 
     @property
     def lost(self) -> bool:
-        """Whether it will not be better in more replications: it is worse, or does the same."""
+        """Whether more replications cannot make it better: it is worse, or the same in all."""
         return self.worse or self.same
 
     def __str__(self) -> str:
-        """Return who, when, and the difference with its own 95 % interval and p-value."""
+        """Return policies, round, and the difference with its own 95 % interval and p-value."""
         return f"{self.named()}: {self.gap}"
 
     def named(self, place: str = "") -> str:
-        """Return who, where if that is to be said, and when."""
+        """Return the name of the comparison: policies, place if given, and round."""
         where = f" on {place}" if place else ""
         return f"{self.policy} minus {self.other}{where} at T = {self.round:,}"
 
 
 def holm(p_values: Sequence[float]) -> FloatArray:
-    """Return p-values adjusted for being many.
+    """Return p-values adjusted for multiple testing.
 
-    Reject those below 5 %, and the chance of any false rejection is at most 5 %, however they
-    depend on one another: Holm (1979), "A simple sequentially rejective multiple test procedure".
+    Rejecting those below 5 % has a family-wise error rate of at most 5 %, under any dependence:
+    Holm (1979), "A simple sequentially rejective multiple test procedure".
 
     Examples
     --------
@@ -82,20 +82,17 @@ def comparisons(
     *,
     adjust: bool = True,
 ) -> list[Comparison]:
-    """Compare policies pair by pair, and adjust for how many pairs there are.
-
-    Which of two means is better, the metric says.
-    """
+    """Compare pairs of policies, and adjust the p-values for the number of pairs."""
     gaps = [curves.paired(a, b, metric=metric, round=t) for a, b, t in pairs]
     raw, highest = [gap.p_value for gap in gaps], curves.metric(metric).better == "higher"
     p_values = holm(raw) if adjust else raw
     return [
-        Comparison(a, b, t, gap, float(p), highest, gap.equal and _happened(curves, a, metric, t))
+        Comparison(a, b, t, gap, float(p), highest, gap.equal and _is_nonzero(curves, a, metric, t))
         for (a, b, t), gap, p in zip(pairs, gaps, p_values, strict=True)
     ]
 
 
-def _happened(curves: Curves, policy: str, metric: str, round: int) -> bool:
-    """Return whether a metric was ever other than 0: nothing may yet become something."""
+def _is_nonzero(curves: Curves, policy: str, metric: str, round: int) -> bool:
+    """Return whether a metric is other than 0 in some replication; one that is 0 may still rise."""
     values = curves.values(policy, metric)[curves.checkpoints.index(round)]
     return bool(values.any())

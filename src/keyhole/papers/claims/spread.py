@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Literal
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.papers.claims.base import Finding, Result, Single, decide
+from keyhole.papers.claims.base import Finding, ProblemClaim, Result, decide
 from keyhole.papers.claims.numbers import factor_of
 from keyhole.papers.entry_validation import PolicyName
 from keyhole.results.estimate import mean_estimate
 
 
-class Spread(Single):
+class Spread(ProblemClaim):
     """The choice among some policies matters less than the choice among others.
 
     The spread of a group is ln(largest mean / smallest mean) at the horizon. The interval of the
@@ -23,7 +23,7 @@ class Spread(Single):
     narrow: list[PolicyName]
     wide: list[PolicyName]
 
-    def judge_one(self, result: Result) -> Finding:
+    def judge_result(self, result: Result) -> Finding:
         """Return the ratio of the factors, with its interval."""
         spreads = list[tuple[float, FloatArray]]()  # each with what replications add to it
         for group in (self.wide, self.narrow):

@@ -1,4 +1,4 @@
-"""Claims that compare policies on problems with one another."""
+"""Claims about a metric over several cells: it rises, or it is the same within a tolerance."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations
@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keyhole.papers.claims.base import Finding, Result, decide, when
-from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
+from keyhole.papers.claims.base import Finding, Result, decide, format_round
+from keyhole.papers.claims.cells import Cell, CellsClaim, cell_names, problems_of
 from keyhole.papers.claims.numbers import format_compared, number_of
 from keyhole.papers.claims.significance import LEVEL, holm
 from keyhole.papers.entry_validation import Checkpoint
@@ -18,12 +18,12 @@ Cells = Annotated[list[Cell], Field(min_length=2)]
 _Factor = Annotated[float, Field(gt=0)]
 
 
-class Across(OverCells):
-    """From each of some cells to the next, a metric significantly rises.
+class Across(CellsClaim):
+    """A metric rises significantly from each of some cells to the next.
 
     With a factor it must rise to more than so many times: factor x lower < higher. The claim
-    holds if every step is significant, and does not hold if some step is significantly the other
-    way round, or nothing in every run. The steps are adjusted together (Holm).
+    holds if every step is significant, and does not hold if some step is significantly in the
+    other direction, or 0 in every replication. The steps are adjusted together (Holm).
     """
 
     kind: Literal["across"]
@@ -41,12 +41,12 @@ class Across(OverCells):
         return self
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The problems of the cells."""
         return problems_of(self.cells)
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Compare neighbours."""
+        """Compare neighbouring cells."""
         values = [cell.values(results, self.metric, self.round) for cell in self.cells]
         steps = len(self.cells) - 1
         factors = self.factors if isinstance(self.factors, list) else [self.factors] * steps
@@ -59,12 +59,12 @@ class Across(OverCells):
             (gap.equal and b.any()) or (bool(c) and gap.difference > 0)
             for c, gap, b in zip(clear, gaps, values[1:], strict=True)
         ]
-        called = names(self.cells, results)
+        called = cell_names(self.cells, results)
         means = list(map(mean_estimate, values))
         listed = ", ".join(
             f"{name} {number.plus_minus()}" for name, number in zip(called, means, strict=True)
         )
-        detail = f"{when(self.round)}: {listed}; {sum(rises)} of {steps} steps significant"
+        detail = f"{format_round(self.round)}: {listed}; {sum(rises)} of {steps} steps significant"
         words = [
             f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}"
             for factor, (before, after) in zip(factors, pairwise(called), strict=True)
@@ -84,8 +84,8 @@ class Across(OverCells):
         )
 
 
-class Flat(OverCells):
-    """A metric hardly differs between some cells.
+class Flat(CellsClaim):
+    """A metric is equivalent in some cells, within a tolerance.
 
     The larger of any two means is at most (1 + tolerance) times the smaller. The claim holds if
     this is significant, at 5 %, of every two cells in both orders (two one-sided tests each:
@@ -100,7 +100,7 @@ class Flat(OverCells):
     round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """The problems of the cells."""
         return problems_of(self.cells)
 
@@ -108,8 +108,8 @@ class Flat(OverCells):
         """Test every two cells for equivalence."""
         values = [cell.values(results, self.metric, self.round) for cell in self.cells]
         means = [mean_estimate(v) for v in values]
-        called = names(self.cells, results)
-        detail = f"{when(self.round)}: " + ", ".join(
+        called = cell_names(self.cells, results)
+        detail = f"{format_round(self.round)}: " + ", ".join(
             f"{name} {number.plus_minus()}" for name, number in zip(called, means, strict=True)
         )
         numbers = _means(called, means)
@@ -128,7 +128,7 @@ class Flat(OverCells):
         ]
         clear = holm([gap.p_value for gap in excess]) < LEVEL
         beyond = [bool(c) and gap.difference > 0 for c, gap in zip(clear, excess, strict=True)]
-        status = decide(supported=all(map(_below, excess)), contradicted=any(beyond))
+        status = decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
         return Finding(status, detail, numbers + format_compared(compared, []))
 
 
@@ -136,6 +136,6 @@ def _means(called: Sequence[str], means: Sequence[Estimate]) -> tuple[Number, ..
     return tuple(map(number_of, [f"mean of {name}" for name in called], means))
 
 
-def _below(gap: PairedDifference) -> bool:
+def _is_below(gap: PairedDifference) -> bool:
     """Return whether a difference is below zero, by a one-sided test at 5 %."""
     return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < LEVEL)

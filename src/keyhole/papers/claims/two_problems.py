@@ -1,4 +1,4 @@
-"""Claims that something is otherwise on another problem."""
+"""Claims that compare policies on one problem with the same policies on another."""
 
 import math
 from abc import abstractmethod
@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.papers.claims.base import Claim, Finding, Result, behind, decide
+from keyhole.papers.claims.base import Claim, Finding, Result, decide, order_by_lead
 from keyhole.papers.claims.numbers import differences, factor_of, format_compared, known_number
 from keyhole.papers.claims.significance import LEVEL, comparisons, holm
 from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
@@ -25,19 +25,19 @@ class ProblemRound(BaseModel):
     problem: ProblemName
     round: Checkpoint
 
-    def says(self, results: Mapping[str, Result]) -> str:
-        """Return what it is called."""
+    def format_name(self, results: Mapping[str, Result]) -> str:
+        """Return its name in the text of a verdict."""
         return f"{results[self.problem].title} at T = {self.round:,}"
 
 
 class TwoProblemClaim(Claim):
-    """A statement about two places."""
+    """Base of claims about two problems, each at a checkpoint."""
 
     here: ProblemRound
     there: ProblemRound
 
     @property
-    def concerns(self) -> tuple[str, ...]:
+    def problem_keys(self) -> tuple[str, ...]:
         """Both problems."""
         return tuple(dict.fromkeys((self.here.problem, self.there.problem)))
 
@@ -47,18 +47,18 @@ class TwoProblemClaim(Claim):
 
 
 class OtherBest(TwoProblemClaim):
-    """Of some policies, the best here is not the best there.
+    """The best of some policies on one problem is not the best on the other.
 
-    It holds if the policies with the best mean here and there are two, and their order here and
-    there is the opposite, both significantly; it does not hold if one policy is significantly
-    better than all others in both places. All comparisons are adjusted together (Holm).
+    It holds if the policies with the best mean `here` and `there` differ, and each is significantly
+    better than the other where it is best; it does not hold if one policy is significantly better
+    than all others in both places. All comparisons are adjusted together (Holm).
     """
 
     kind: Literal["other-best"]
     policies: _Two
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Compare all pairs in both places."""
+        """Compare all pairs of policies on both problems."""
         pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]
         places = (self.here, self.there)
         cells = [
@@ -87,7 +87,8 @@ class OtherBest(TwoProblemClaim):
         supported = (first, second) in turned or (second, first) in turned
         best = results[self.here.problem].curves.metric(self.metric).best
         detail = (
-            f"{best}: {self.here.says(results)}: {first}; {self.there.says(results)}: {second}; "
+            f"{best}: {self.here.format_name(results)}: {first}; "
+            f"{self.there.format_name(results)}: {second}; "
             f"{len(turned)} of {len(pairs)} pairs significantly change order"
         )
         if first != second:
@@ -109,14 +110,13 @@ class OtherBest(TwoProblemClaim):
 
 
 class Contrast(TwoProblemClaim):
-    r"""Other policies are further behind a policy here than there.
+    r"""Other policies are further order_by_lead a policy `here` than `there`.
 
-    How far is :math:`\ln(\bar y_{other} / \bar y_{policy})`, the distance of two curves on a
-    logarithmic scale, or minus that where higher is better; the interval of the difference of two
-    comes from the delta method on paired replications. The claim holds if the distance is
-    significantly larger here for at least the share `at_least` of the others, and does not hold if
-    it is significantly smaller for so many that the open ones cannot make up that share (all
-    adjusted together, Holm).
+    The distance is :math:`\ln(\bar y_{other} / \bar y_{policy})`, with the opposite sign where
+    higher is better; the interval of the difference of two distances comes from the delta method
+    on paired replications. The claim holds if the distance is significantly larger `here` for at
+    least the share `at_least` of the others, and does not hold if it is significantly smaller for
+    so many that the undecided ones cannot make up that share (all adjusted together, Holm).
     """
 
     kind: Literal["contrast"]
@@ -125,7 +125,7 @@ class Contrast(TwoProblemClaim):
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Compare the distances, method by method."""
+        """Compare the distances of each other policy."""
         found = []
         for other in self.others:
             here, there = (self._distance(results, place, other) for place in self._places())
@@ -140,7 +140,7 @@ class Contrast(TwoProblemClaim):
         status = decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
         factors = [
             [
-                factor_of(f"{other} in {place.says(results)}", mean_estimate(distance))
+                factor_of(f"{other} in {place.format_name(results)}", mean_estimate(distance))
                 for place, distance in zip(self._places(), both, strict=True)
             ]
             for other, both in zip(self.others, found, strict=True)
@@ -154,8 +154,8 @@ class Contrast(TwoProblemClaim):
             f"mean of {self.policy} over theirs" if higher else f"mean over that of {self.policy}"
         )
         detail = (
-            f"{what} in {self.here.says(results)} and in "
-            f"{self.there.says(results)}: {named}; significantly larger for {larger} of "
+            f"{what} in {self.here.format_name(results)} and in "
+            f"{self.there.format_name(results)}: {named}; significantly larger for {larger} of "
             f"{len(gaps)} ({needed} needed), smaller for {smaller}"
         )
         numbers = (
@@ -178,9 +178,9 @@ class Contrast(TwoProblemClaim):
     def _distance(
         self, results: Mapping[str, Result], place: ProblemRound, other: str
     ) -> FloatArray | None:
-        """Return values whose mean is the distance, and whose error is that of the distance."""
+        """Return values whose mean and standard error are those of the distance."""
         result = results[place.problem]
-        pair = behind(result, self.metric, other, self.policy)
+        pair = order_by_lead(result, self.metric, other, self.policy)
         a, b = (result.values(p, self.metric, place.round) for p in pair)
         above, below = float(a.mean()), float(b.mean())
         if above <= 0.0 or below <= 0.0:

@@ -1,8 +1,8 @@
-"""Claims that nobody is better."""
+"""Claim that no other policy is better than a policy."""
 
 from typing import Literal
 
-from keyhole.papers.claims.base import Finding, Result, Rounds, Single, decide
+from keyhole.papers.claims.base import Finding, ProblemClaim, Result, Rounds, decide
 from keyhole.papers.claims.numbers import differences, format_compared, known_number
 from keyhole.papers.claims.significance import comparisons
 from keyhole.papers.entry_validation import PolicyName
@@ -10,12 +10,12 @@ from keyhole.papers.entry_validation import PolicyName
 _SHOWN = 3
 
 
-class Unbeaten(Single):
+class Unbeaten(ProblemClaim):
     """None of some policies is significantly better than a policy, in a given number of runs.
 
-    What "works best" can mean where others are as good. The claim does not hold if at some
-    checkpoint one of the others is significantly better (all comparisons adjusted together, Holm);
-    it holds if none is in at least `runs` runs: in fewer, finding nothing says nothing.
+    The claim does not hold if at some checkpoint one of the others is significantly better (all
+    comparisons adjusted together, Holm); it holds if none is, in at least `runs` runs: in fewer,
+    the absence of a difference is no evidence.
     """
 
     kind: Literal["unbeaten"]
@@ -24,8 +24,8 @@ class Unbeaten(Single):
     rounds: Rounds  # at which checkpoints
     runs: int  # how many runs it takes
 
-    def judge_one(self, result: Result) -> Finding:
-        """Look for someone who is better."""
+    def judge_result(self, result: Result) -> Finding:
+        """Search for a policy that is significantly better."""
         pairs = [(other, self.policy, t) for t in self.rounds for other in self.others]
         cells = comparisons(result.curves, self.metric, pairs)
         beaten = [cell for cell in cells if cell.better]

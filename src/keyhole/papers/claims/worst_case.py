@@ -1,4 +1,4 @@
-"""Claims about the order of growth in the worst case."""
+"""Claim that the worst mean over several problems grows as a power of a number."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal

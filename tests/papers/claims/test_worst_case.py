@@ -27,11 +27,11 @@ def found():
 def test_the_worst_problem_of_each_horizon_counts():
     assert claim(at_most=0.6).judge(found())[0] == "holds"
     assert claim(at_most=0.4).judge(found())[0] == "does not hold"
-    assert claim(at_least=0.4).concerns == tuple(X)
+    assert claim(at_least=0.4).problem_keys == tuple(X)
     assert "means 10" in claim(at_most=0.6).judge(found())[1]
 
 
-def test_a_linear_witness_breaks_a_root_in_the_worst_case():
+def test_a_linear_negative_control_breaks_a_root_in_the_worst_case():
     assert claim(at_most=0.6, negative_control="bad").judge(found())[0] == "holds"
     assert claim(at_most=1.1, negative_control="bad").judge(found())[0] == "undecided"
 

@@ -38,7 +38,7 @@ def test_the_exponent_is_that_of_the_growth_whatever_came_before(exponent):
     assert f"exponent of what is gained {exponent:.2f} [" in judge(power(at_most=2), found)[1]
 
 
-def test_ln_squared_is_told_from_ln():
+def test_ln_squared_is_distinguished_from_ln():
     found = curve(lambda t: 300 + 5 * math.log(t) ** 2)
     assert judge(power(at_most=0.05), found)[0] == "does not hold"
     assert judge(power(at_most=0.25), found)[0] == "holds"
@@ -50,7 +50,7 @@ def test_what_may_not_rise_has_no_exponent():
     assert judge(power(at_most=1), curve(GROWTHS[0.5], runs=1))[0] == "undecided"
 
 
-def test_a_linear_witness_breaks_a_root():
+def test_a_linear_negative_control_breaks_a_root():
     found = result(
         {"us": [GROWTHS[0.5](t) for t in ROUNDS], "bad": [0.1 * t for t in ROUNDS]},
         checkpoints=ROUNDS,
@@ -63,7 +63,7 @@ def test_the_order_may_be_in_a_number_of_the_problem():
     arms = {"a": 2.0, "b": 8.0, "c": 32.0}
     found = results({key: 5 + 3 * k for key, k in arms.items()})
     claim = power(problem=None, rounds=None, x=arms, at_most=1.1, at_least=0.9)
-    assert claim.concerns == ("a", "b", "c")
+    assert claim.problem_keys == ("a", "b", "c")
     assert claim.judge(found)[0] == "holds"
 
 

@@ -61,7 +61,7 @@ def test_cells_may_be_policies_of_one_problem_at_a_round():
     table = {"kind": "across", "problem": "p", "cells": [{"policy": "u"}, {"policy": "v"}]} | WORDS
     found = {"p": result({"u": [1, 3], "v": [2, 1]})}
     early = Across.model_validate(table | {"round": 10})
-    assert early.concerns == ("p",)
+    assert early.problem_keys == ("p",)
     assert early.judge(found)[0] == "holds"
     assert "at T = 10: u 1.000 ± 0.011, v 2" in early.judge(found)[1]
     assert Across.model_validate(table).judge(found)[0] == "does not hold"

@@ -97,7 +97,7 @@ def test_without_any_mistake_there_is_no_distance():
         ([3.0, 2.0], RUNS, "holds"),
     ],
 )
-def test_nobody_is_better(x, runs, status):
+def test_no_other_policy_is_better(x, runs, status):
     found, detail, _ = judge(unbeaten(runs=runs), result({"us": [2, 2], "x": x, "y": [4, 4]}))
     assert found == status
     assert "significantly better than us in" in detail

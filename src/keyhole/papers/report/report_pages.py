@@ -1,4 +1,4 @@
-"""The report of a reproduction: claims first, then figures and tables, problem by problem."""
+"""Report page of a reproduction: claims first, then figures and tables by problem."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from keyhole.experiment.html_page import Block, Picture, Section, Text, write_pa
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import metric_section, provenance_section
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
-from keyhole.papers.claims_section import RULES, ClaimsSection, ClaimsSummary
-from keyhole.papers.comparison_figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.entry import Entry
-from keyhole.papers.parameter_figures import ParameterFigure
-from keyhole.papers.problem_figures import ProblemFigure
-from keyhole.papers.repeated_claims import RepeatedClaim, repeated_verdicts
+from keyhole.papers.report.claims_section import RULES, ClaimsSection, ClaimsSummary
+from keyhole.papers.report.comparison_figures import draw_bound, draw_parameter_figure, ratio_figure
+from keyhole.papers.report.parameter_figures import ParameterFigure
+from keyhole.papers.report.problem_figures import ProblemFigure
+from keyhole.papers.report.repeated_claims import RepeatedClaim, repeated_verdicts
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 from keyhole.results.html import Table
 
 ALL: Final = "everything.json"
-"""The file that marks the folder of all entries, each in ``entries/NAME``."""
+"""The marker file of a folder of many reproductions, each in ``entries/NAME``."""
 
 
 @dataclass(frozen=True)
 class ReportPart:
-    """An entry that has been run."""
+    """An entry that has been run, with its verdicts."""
 
     entry: Entry
     scale: str
@@ -38,13 +38,13 @@ class ReportPart:
 
     @property
     def picture(self) -> str | None:
-        """The file of the figure that says most, if there is one, in the folder of the report."""
+        """The file of the main figure in the folder of the report, if there is one."""
         if self.entry.parameter_figures:
             return "overview-1.png"
         if self.entry.problem_figures:
             return "drawing-1.png"
         for key, run in self.runs.items():
-            for metric in _shown(self.entry, run):
+            for metric in _metrics_of(self.entry, run):
                 return f"{key}-{metric}.png"
         return None
 
@@ -64,31 +64,31 @@ def write_pages(folder: Path, title: str, parts: Sequence[ReportPart]) -> Path:
         "claims", "Claims", [ClaimsSection(verdicts, others, largest), Text("", RULES)]
     )
     sections = [judged] if verdicts else []
-    sections += [_printed(part) for part in parts if part.entry.published]
-    drawings = [(part, drawing) for part in parts for drawing in part.entry.problem_figures]
-    for i, (part, drawing) in enumerate(drawings, 1):
-        sections.append(_drawing(part, drawing, folder / f"drawing-{i}"))
-    overviews = [(part, overview) for part in parts for overview in part.entry.parameter_figures]
-    for i, (part, overview) in enumerate(overviews, 1):
-        sections.append(_overview(part, overview, folder / f"overview-{i}"))
-    sections += [_problem(part, key, folder) for part in parts for key in part.runs]
+    sections += [_published_section(part) for part in parts if part.entry.published]
+    of_problems = [(part, figure) for part in parts for figure in part.entry.problem_figures]
+    for i, (part, drawn) in enumerate(of_problems, 1):
+        sections.append(_problem_figure_section(part, drawn, folder / f"drawing-{i}"))
+    over_problems = [(part, figure) for part in parts for figure in part.entry.parameter_figures]
+    for i, (part, figure) in enumerate(over_problems, 1):
+        sections.append(_parameter_figure_section(part, figure, folder / f"overview-{i}"))
+    sections += [_problem_section(part, key, folder) for part in parts for key in part.runs]
     sections.append(provenance_section([run for part in parts for run in part.runs.values()]))
     return write_page(folder / "report.html", title, opening, sections)
 
 
-def _shown(entry: Entry, run: RunFolder) -> list[str]:
-    """Return the metrics to show: the entry's, as far as the problem has them."""
+def _metrics_of(entry: Entry, run: RunFolder) -> list[str]:
+    """Return the entry's metrics that the problem has."""
     return [metric for metric in entry.metrics if metric in run.curves.metrics]
 
 
-def _first(entry: Entry, curves: Mapping[str, Curves]) -> str:
+def _common_metric(entry: Entry, curves: Mapping[str, Curves]) -> str:
     """Return the first of the entry's metrics that all problems have."""
     common = [m for m in entry.metrics if all(m in one.metrics for one in curves.values())]
     return common[0] if common else entry.metrics[0]
 
 
 def _draw_bounds(part: ReportPart, key: str, figure: Figure, metric: str) -> None:
-    """Draw the bounds that claims of a problem name into the figure of their metric."""
+    """Draw the bounds that claims on a problem name into the figure of their metric."""
     bounded = [claim for claim in part.entry.claims if isinstance(claim, Bounded)]
     bounded = [claim for claim in bounded if (claim.problem, claim.metric) == (key, metric)]
     if not bounded:
@@ -101,66 +101,66 @@ def _draw_bounds(part: ReportPart, key: str, figure: Figure, metric: str) -> Non
         draw_bound(figure.axes[0], rounds, values, name)
 
 
-def _problem(part: ReportPart, key: str, folder: Path) -> Section:
-    """Return what became of a problem; write its figures as files too."""
+def _problem_section(part: ReportPart, key: str, folder: Path) -> Section:
+    """Return the section on a problem; write its figures to files."""
     entry, run = part.entry, part.runs[key]
     instance, bounds = entry.problems[key], partial(_draw_bounds, part, key)
     inner = []
     if entry.tests:
-        tests = _tests(run.curves, _shown(entry, run)[0])
+        tests = _tests_table(run.curves, _metrics_of(entry, run)[0])
         inner.append(Section(f"{key}-tests", "Paired t-tests", [tests]))
-    for metric in _shown(entry, run):
+    for metric in _metrics_of(entry, run):
         inner.append(metric_section(run, metric, folder / f"{key}-{metric}", decorate=bounds))
     if entry.ratio_to is not None:
-        for metric in _shown(entry, run):
+        for metric in _metrics_of(entry, run):
             path = folder / f"{key}-{metric}-ratio"
-            inner.append(_relative(run.curves, metric, entry.ratio_to, path))
+            inner.append(_ratio_section(run.curves, metric, entry.ratio_to, path))
     return Section(key, instance.title, [Text(instance.note)], inner)
 
 
-def _printed(part: ReportPart) -> Section:
-    """Return what the paper prints beside what was found."""
+def _published_section(part: ReportPart) -> Section:
+    """Return the section of published values beside ours."""
     titles = {key: problem.title for key, problem in part.entry.problems.items()}
     curves = {key: run.curves for key, run in part.runs.items()}
     tables = [
-        printed.table(titles, curves, printed.metric or _first(part.entry, curves))
+        printed.table(titles, curves, printed.metric or _common_metric(part.entry, curves))
         for printed in part.entry.published
     ]
     return Section(f"printed-{part.entry.name}", "Beside the numbers of the paper", tables)
 
 
-def _drawing(part: ReportPart, drawing: ProblemFigure, path: Path) -> Section:
-    """Return a figure of problems alone."""
+def _problem_figure_section(part: ReportPart, declared: ProblemFigure, path: Path) -> Section:
+    """Return the section of a figure of problems."""
     shown = {
         part.entry.problems[key].title: part.entry.spec(key, part.scale).plan.problem
-        for key in drawing.problems
+        for key in declared.problems
     }
-    title = f"{drawing.title}: {', '.join(shown)}"
-    figure = Picture.of(drawing.figure(shown), path, title=title, caption=drawing.note)
-    return Section(path.name, drawing.title, [figure])
+    title = f"{declared.title}: {', '.join(shown)}"
+    figure = Picture.of(declared.draw_figure(shown), path, title=title, caption=declared.note)
+    return Section(path.name, declared.title, [figure])
 
 
-def _overview(part: ReportPart, overview: ParameterFigure, path: Path) -> Section:
-    """Return the figure over several problems with its table."""
+def _parameter_figure_section(part: ReportPart, declared: ParameterFigure, path: Path) -> Section:
+    """Return the section of a figure over several problems, with its table."""
     curves = {key: run.curves for key, run in part.runs.items()}
-    metric = overview.metric or _first(part.entry, curves)
+    metric = declared.metric or _common_metric(part.entry, curves)
     known = next(iter(curves.values())).metric(metric)
-    points = overview.estimates(curves, metric)
+    points = declared.estimates(curves, metric)
     labels = [policy["label"] for policy in part.entry.policies]
-    figure = overview_figure(points, labels, x_label=overview.x_label, name=known.title)
+    figure = draw_parameter_figure(points, labels, x_label=declared.x_label, name=known.title)
     first = next(iter(points.values()))
     caption = f"Mean over {first[0][1].replications:,} replications, with its 95 % interval."
     ends = ", ".join(f"{label} {line[-1][1].plus_minus()}" for label, line in points.items())
-    alt = f"{known.title} against {overview.x_label}; at {first[-1][0]:g}: {ends}."
-    picture = Picture.of(figure, path, title=overview.title, caption=caption, alt=alt)
+    alt = f"{known.title} against {declared.x_label}; at {first[-1][0]:g}: {ends}."
+    picture = Picture.of(figure, path, title=declared.title, caption=caption, alt=alt)
     rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
-    head = ["policy", *(f"{overview.x_label} = {x:g}" for x, _ in first)]
+    head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
     table = Table(f"{cell_note(known)}.", head, rows)
-    return Section(path.name, overview.title, [picture, table])
+    return Section(path.name, declared.title, [picture, table])
 
 
-def _relative(curves: Curves, metric: str, to: str, path: Path) -> Section:
-    """Return the figure of a metric relative to that of one policy."""
+def _ratio_section(curves: Curves, metric: str, to: str, path: Path) -> Section:
+    """Return the section of a metric relative to that of one policy."""
     title = f"{curves.metric(metric).title} relative to {to}"
     caption = (
         f"Ratio of the means over {curves.replications:,} replications, with its 95 % interval "
@@ -170,8 +170,8 @@ def _relative(curves: Curves, metric: str, to: str, path: Path) -> Section:
     return Section(path.name, title[:1].upper() + title[1:], [picture])
 
 
-def _tests(curves: Curves, metric: str) -> Table:
-    """Return the paired tests of the first policy against each other, at every checkpoint."""
+def _tests_table(curves: Curves, metric: str) -> Table:
+    """Return the table of paired tests of the first policy against the others, by checkpoint."""
     first, *others = curves.labels
     rounds = curves.checkpoints
     cells = comparisons(curves, metric, [(first, other, t) for other in others for t in rounds])

@@ -59,13 +59,13 @@ def test_of_one_round_there_is_no_nearest(steps):
     assert detail == "at T = 40,000: 0.900 [0.889, 0.911], the bound is 1.000"
 
 
-def test_theorem_1_is_that_of_the_room():
+def test_theorem_1_is_that_of_the_setting():
     value = BOUNDS["thresholding.theorem_1"](TEN_ARMS, None, 40_000, 100_000)
     assert value == lsa_regret_bound(TEN_ARMS.gaps, 40_000)
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_bounds_are_named_by_their_room(name):
+def test_bounds_are_named_by_their_setting(name):
     assert name.partition(".")[0] in BUILT_IN
 
 

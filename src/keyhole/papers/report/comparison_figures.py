@@ -1,4 +1,4 @@
-"""Figures over several problems, and of curves relative to one policy."""
+"""Figures of a metric over several problems, and of curves relative to one policy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,17 +16,19 @@ from keyhole.results.estimate import Estimate
 from keyhole.results.plot import finish_axes, line_style
 
 _MARKS_A_CURVE: Final = 10
-_FAR: Final = 4.0  # times the height of a figure: drawn, a bound would leave nothing of the curves
+_FAR: Final = 4.0  # times the height of the axes; drawn, such a bound would flatten all curves
 
 Points = Mapping[str, Sequence[tuple[float, Estimate]]]
-"""By policy: x, and what was measured there."""
+"""By policy: x, and the estimate there."""
 
 
-def overview_figure(points: Points, labels: Sequence[str], *, x_label: str, name: str) -> Figure:
+def draw_parameter_figure(
+    points: Points, labels: Sequence[str], *, x_label: str, name: str
+) -> Figure:
     """Return the figure of a mean against a number that differs between problems.
 
-    `labels` are all policies of the entry: each has the same look in every figure. The bars are 95
-    % intervals.
+    `labels` are all policies of the entry, so that each has the same style in every figure. The
+    bars are 95 % intervals.
     """
     figure = blank()
     axes = figure.subplots()
@@ -95,9 +97,9 @@ def ratio_figure(curves: Curves, metric: str, to: str) -> Figure:
 
 
 def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name: str) -> None:
-    """Draw a bound as a dashed line; one far above the curves is only named.
+    """Draw a bound as a dashed line; only name one that is far above the curves.
 
-    On an axis of logarithms nothing is drawn.
+    Nothing is drawn on a logarithmic axis.
     """
     if axes.get_yscale() != "linear" or axes.get_ylabel().startswith("ln("):
         return

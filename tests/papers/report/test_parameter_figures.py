@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole.papers import report_pages
-from keyhole.papers.comparison_figures import draw_bound, overview_figure, ratio_figure, ratios
-from keyhole.papers.parameter_figures import ParameterFigure
+from keyhole.papers.report import report_pages
+from keyhole.papers.report.comparison_figures import (
+    draw_bound,
+    draw_parameter_figure,
+    ratio_figure,
+    ratios,
+)
+from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.results.plot import line_style, plot_curves
 from tests.papers.made_up import result, results
 
@@ -19,29 +24,29 @@ def curves():
     return {key: one.curves for key, one in found.items()}
 
 
-def test_an_overview_goes_over_problems_from_left_to_right(curves):
-    overview = ParameterFigure(title="O", x_label="x", x={"b": 20.0, "a": 10.0, "c": 30.0})
-    points = overview.estimates(curves, METRIC)["us"]
+def test_a_parameter_figure_has_the_problems_from_left_to_right(curves):
+    declared = ParameterFigure(title="O", x_label="x", x={"b": 20.0, "a": 10.0, "c": 30.0})
+    points = declared.estimates(curves, METRIC)["us"]
     assert [x for x, _ in points] == [10.0, 20.0, 30.0]
     assert [mean.value for _, mean in points] == pytest.approx([1.0, 2.0, 4.0])
     assert points[0][1].error == pytest.approx(curves["a"].std_error("us", METRIC)[-1])
 
 
-def test_an_overview_takes_its_policies_and_its_round():
+def test_a_parameter_figure_has_its_policies_and_its_round():
     found = result({"u": [1, 2], "v": [3, 4], "w": [5, 6]}).curves
-    overview = ParameterFigure(
+    declared = ParameterFigure(
         title="O", x_label="x", x={"p": 0.0, "q": 1.0}, policies=["w", "u"], round=10
     )
-    points = overview.estimates({"p": found, "q": found}, METRIC)
+    points = declared.estimates({"p": found, "q": found}, METRIC)
     assert list(points) == ["w", "u"]
     assert points["w"][0][1].value == pytest.approx(5.0)
 
 
-def test_an_overview_has_a_line_a_policy_with_its_own_look(curves):
+def test_a_parameter_figure_has_a_line_for_each_policy_with_its_own_style(curves):
     points = ParameterFigure(title="O", x_label="x", x={"a": 1.0, "b": 2.0}).estimates(
         curves, METRIC
     )
-    figure = overview_figure(points, ["them", "us"], x_label="resource Q", name="regret")
+    figure = draw_parameter_figure(points, ["them", "us"], x_label="resource Q", name="regret")
     (axes,) = figure.axes
     line = axes.lines[0]
     assert line.get_color() == line_style(1)["color"]
@@ -53,7 +58,7 @@ def test_an_overview_has_a_line_a_policy_with_its_own_look(curves):
     assert bars[0][:, 1] == pytest.approx([1.0 - reach, 1.0 + reach])
 
 
-def test_an_overview_may_be_of_policies_that_do_not_play_the_first_problem(tmp_path):
+def test_a_parameter_figure_may_lack_the_policies_of_the_first_problem(tmp_path):
     runs = {
         "a": SimpleNamespace(curves=result({"us": [1, 2]}).curves),
         "b": SimpleNamespace(curves=result({"them": [1, 2]}).curves),
@@ -61,8 +66,10 @@ def test_an_overview_may_be_of_policies_that_do_not_play_the_first_problem(tmp_p
     }
     entry = SimpleNamespace(metrics=[METRIC], policies=[{"label": "us"}, {"label": "them"}])
     part = SimpleNamespace(entry=entry, runs=runs)
-    overview = ParameterFigure(title="O", x_label="x", x={"b": 1.0, "c": 2.0})
-    picture, table = report_pages._overview(part, overview, tmp_path / "overview-1").blocks
+    declared = ParameterFigure(title="O", x_label="x", x={"b": 1.0, "c": 2.0})
+    picture, table = report_pages._parameter_figure_section(
+        part, declared, tmp_path / "overview-1"
+    ).blocks
     assert "them" in picture.svg
     assert [row[0] for row in table.rows] == ["them"]
 
@@ -93,7 +100,7 @@ def test_one_replication_is_drawn_without_bars():
     points = ParameterFigure(title="O", x_label="x", x={"p": 0.0, "q": 1.0}).estimates(
         {"p": found, "q": found}, METRIC
     )
-    figure = overview_figure(points, ["u"], x_label="x", name="regret")
+    figure = draw_parameter_figure(points, ["u"], x_label="x", name="regret")
     figure.canvas.draw()
     assert figure.axes[0].get_ylim()[1] < 100
 

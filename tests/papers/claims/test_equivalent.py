@@ -37,7 +37,7 @@ def test_estimates_need_not_be_close_to_serve():
 
 
 @pytest.mark.parametrize("bad", [HIGH, LOW])
-def test_estimates_that_leave_too_little_room_or_are_too_low_do_not_serve(bad):
+def test_estimates_that_are_too_high_or_too_low_do_not_lead_to_the_best_allocation(bad):
     assert judged([(GOOD, 50), (bad, 50)])[0] == "does not hold"
     assert judged([(GOOD, 90), (bad, 10)])[0] == "undecided"
 

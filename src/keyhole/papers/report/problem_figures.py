@@ -1,4 +1,4 @@
-"""Figures of an entry that are drawn from its problems alone: nothing is played for them."""
+"""Figures of the problems of an entry, which need no simulation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -44,29 +44,29 @@ DRAWINGS: Final[dict[str, Panels]] = {
     "resource.gains": partial(_side_by_side, draw_gains),
     "resource.refinement": _refinement,
 }
-"""Every drawing that an entry may name, by its room and its own name."""
+"""Every drawing that an entry may name, by its setting and its own name."""
 
 
-def _known(name: str) -> str:
+def _check_drawing_name(name: str) -> str:
     return check_choice("draw", name, DRAWINGS)
 
 
 class ProblemFigure(BaseModel):
-    """A figure that is drawn from problems alone."""
+    """Declaration of a figure of problems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
-    draw: Annotated[str, AfterValidator(_known)]  # a name in `DRAWINGS`
+    draw: Annotated[str, AfterValidator(_check_drawing_name)]  # a name in `DRAWINGS`
     problems: Annotated[list[str], Field(min_length=1)]  # keys; each has a panel of its own
-    # of the arms; by default their numbers
+    # of the arms; by default their indices
     names: Annotated[list[str], Field(default_factory=list)]
     note: str = ""  # a sentence on what it shows
 
     def check(self, where: str, problems: Mapping[str, Any]) -> None:
-        """Refuse problems of another room, and names that are not one for each arm."""
-        setting_entry = self.draw.partition(".")[0]
+        """Refuse problems of another setting, and names that are not one for each arm."""
+        setting = self.draw.partition(".")[0]
         for key, problem in problems.items():
-            if problem.setting.name != setting_entry:
+            if problem.setting.name != setting:
                 raise ValueError(
                     f"{where}.draw must be a drawing of the setting {problem.setting.name!r}, as "
                     f"{key!r} is, got {self.draw!r}"
@@ -77,7 +77,7 @@ class ProblemFigure(BaseModel):
                     f"{key!r}, got {len(self.names)}"
                 )
 
-    def figure(self, problems: Mapping[str, Any]) -> Figure:
+    def draw_figure(self, problems: Mapping[str, Any]) -> Figure:
         """Return the figure."""
         figure = blank(height=_HEIGHT)
         DRAWINGS[self.draw](figure, problems, self.names)

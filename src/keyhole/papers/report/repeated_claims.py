@@ -1,4 +1,4 @@
-"""Claims that several entries judge: which they are, and which has the most replications."""
+"""Claims that several entries judge: links between them, with their numbers of replications."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from keyhole.papers.verdicts import Status, Verdict
 
 @dataclass(frozen=True)
 class RepeatedClaim:
-    """A claim of another entry, as far as it is known where it is named."""
+    """A claim of another entry that judges the same statement."""
 
     replications: int
     status: Status | None = None  # None where it has not been judged
-    address: str = ""  # of its verdict, if there is a page
+    address: str = ""  # link to its verdict, if there is a page
 
-    def says(self, verdict: Verdict) -> str:
-        """Return how many replications it has beside a verdict on the same, and its own."""
+    def format_comparison(self, verdict: Verdict) -> str:
+        """Return its replications, compared with those of a verdict on the same, and its status."""
         runs = f"{self.replications:,} replications"
         if self.replications == verdict.replications:
             runs += ", as many as here"
@@ -29,18 +29,18 @@ class RepeatedClaim:
 def repeated_verdicts(
     verdicts: Sequence[Verdict], scale: str, found: Mapping[str, Verdict], pages: str = ""
 ) -> dict[str, RepeatedClaim]:
-    """Return by id the claims of other entries that judge the same as some verdicts.
+    """Return by id the claims of other entries that judge the same statements as verdicts.
 
     Parameters
     ----------
     verdicts : sequence of Verdict
-        On what claims.
+        The verdicts of the page.
     scale : str
-        At which the entries of the others are run, if they are.
+        The scale at which the other entries are run, if they are.
     found : mapping of str to Verdict
-        By id, all that stand on the same page.
+        By id, all verdicts on the same page.
     pages : str
-        Where the reports of all entries lie, each in a folder of its name; nothing if nowhere.
+        Path to the folder of all reports, each in a folder of its own; empty if there is none.
     """
     others = dict[str, RepeatedClaim]()
     for one in dict.fromkeys(other for verdict in verdicts for other in verdict.same_as):

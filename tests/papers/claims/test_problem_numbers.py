@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
-from keyhole.papers.problem_figures import DRAWINGS, ProblemFigure
+from keyhole.papers.report.problem_figures import DRAWINGS, ProblemFigure
 from tests.html import check_page
 from tests.papers.conftest import make_once
 from tests.papers.made_up import WORDS
@@ -168,31 +168,31 @@ def test_claims_of_numbers_that_say_nothing_are_refused(tmp_path, fields, messag
         ),
     ],
 )
-def test_drawings_of_what_is_not_there_are_refused(tmp_path, old, new, message):
+def test_figures_of_unknown_problems_are_refused(tmp_path, old, new, message):
     assert old in THREE
     with pytest.raises(ValueError, match=message):
         load(tmp_path, THREE.replace(old, new))
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_a_drawing_has_a_panel_for_each_problem_and_names_the_arms(name):
+def test_a_problem_figure_has_a_panel_for_each_problem_and_names_the_arms(name):
     problems = {one.title: one.problem for one in results().values()}
     names = ["complex", "medium", "simple"]
-    drawing = ProblemFigure(title="D", draw=name, problems=["strict", "soft"], names=names)
-    figure = drawing.figure(problems)
+    declared = ProblemFigure(title="D", draw=name, problems=["strict", "soft"], names=names)
+    figure = declared.draw_figure(problems)
     figure.canvas.draw()
     words = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
     assert {"STRICT", "SOFT", *names} <= set(words)
 
 
-def test_drawings_are_kept_only_if_all_their_problems_are(tmp_path):
+def test_problem_figures_are_kept_only_if_all_their_problems_are(tmp_path):
     entry = load(tmp_path, THREE)
-    assert entry.only("strict").problem_figures == []
-    assert entry.only("soft", "strict").problem_figures == entry.problem_figures
+    assert entry.with_problems("strict").problem_figures == []
+    assert entry.with_problems("soft", "strict").problem_figures == entry.problem_figures
 
 
-def test_the_report_shows_drawings_and_keeps_them_as_files(tmp_path, monkeypatch, only_svg):
-    entry = load(tmp_path, THREE).only("strict", "soft")
+def test_the_report_shows_problem_figures_and_keeps_them_as_files(tmp_path, monkeypatch, only_svg):
+    entry = load(tmp_path, THREE).with_problems("strict", "soft")
     monkeypatch.setattr(Entry, "load", lambda name: entry)
     done = reproduce("three", out=tmp_path / "out", threads=1)
     text = done.report.read_text()
@@ -202,6 +202,6 @@ def test_the_report_shows_drawings_and_keeps_them_as_files(tmp_path, monkeypatch
     assert files == {f"drawing-1.{kind}" for kind in ("svg", "png", "pdf")}
 
 
-def test_numbers_and_drawings_are_named_by_their_room():
+def test_numbers_and_drawings_are_named_by_their_setting():
     for name in (*NUMBERS, *DRAWINGS):
         assert name.startswith("resource.")

@@ -1,4 +1,4 @@
-"""What an entry shows over several of its problems: a metric against a number."""
+"""Declaration of a figure of a metric against a number that differs between problems."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -26,7 +26,7 @@ class ParameterFigure(BaseModel):
     def estimates(
         self, curves: Mapping[str, Curves], metric: str
     ) -> dict[str, list[tuple[float, Estimate]]]:
-        """Return by policy each x, rising, and the mean there."""
+        """Return by policy the points of its curve: each x, in rising order, and the mean there."""
         points = sorted((x, key) for key, x in self.x.items())
         labels = self.policies or curves[points[0][1]].labels
         return {

@@ -15,11 +15,11 @@ from tests.papers.made_up import WORDS, judge
 MEANS = [0.5, 0.9, 0.1]
 
 
-def claim(policy, witness, **more):
+def claim(policy, control, **more):
     table = {
         "kind": "potential",
         "policy": policy,
-        "negative_control": witness,
+        "negative_control": control,
         "problem": "made-up",
     }
     table |= {"lemma": 1, "metrics": ["pulls[0]", "pulls[2]"]}
@@ -35,7 +35,7 @@ def classical():
 
 
 @pytest.mark.parametrize("lemma", [1, 2])
-def test_the_lemmas_hold_of_the_policy_and_not_of_its_witness(classical, lemma):
+def test_the_lemmas_hold_of_the_policy_and_not_of_its_negative_control(classical, lemma):
     finding = judge(claim("HoeffdingUCB()", "Uniform()", lemma=lemma), classical)
     status, detail, _ = finding
     assert status == "holds"

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from keyhole.papers import FILES, Entry
-from keyhole.papers.published_values import PublishedValues
+from keyhole.papers.report.published_values import PublishedValues
 from tests.papers.conftest import entry_of
 from tests.papers.made_up import result
 
@@ -20,7 +20,7 @@ def test_what_a_paper_prints_stands_beside_what_was_found():
     ]
 
 
-def test_it_may_be_printed_for_several_rounds():
+def test_values_may_be_published_for_several_rounds():
     curves = result({"us": [1, 2]}).curves
     printed = PublishedValues(
         source="Table 1.", rounds=[10, 20], values={"p": {"us": [100.0, 200.0]}}
@@ -34,14 +34,14 @@ def test_there_is_one_number_for_each_round():
         PublishedValues(source="Table 1.", rounds=[10, 20], values={"p": {"us": 1.0}})
 
 
-def test_what_is_printed_is_kept_only_if_all_its_problems_are():
+def test_published_values_are_kept_only_if_all_their_problems_are():
     entry = Entry.load("verma2019-figure1")
     assert len(entry.published) == 1
-    assert entry.only("as-plotted-q3").published == []
+    assert entry.with_problems("as-plotted-q3").published == []
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_printed_is_of_what_there_is(name):
+def test_published_values_name_existing_problems_and_policies(name):
     entry = entry_of(name)
     for printed in entry.published:
         labels = {policy["label"] for policy in entry.policies}

@@ -1,11 +1,11 @@
-"""What a page says of claims: how many hold, and each with its verdict."""
+"""Report sections on claims: how many hold, and the verdict on each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import ClassVar, get_args
 
-from keyhole.papers.repeated_claims import RepeatedClaim
+from keyhole.papers.report.repeated_claims import RepeatedClaim
 from keyhole.papers.verdicts import (
     SETUPS,
     WORDS,
@@ -29,8 +29,8 @@ _ORIGINS = (
     "Whose claims they are: the paper's; the paper's, of experiments of which only the conclusion "
     "could be read, or read from a bound; or ours. And whose set-ups: the paper's; any, of a "
     "statement such as a theorem about every set-up, judged on one of ours; a replica, made by us "
-    "after the paper's, which could not be read in full; or ours. What several entries judge "
-    "stands here more than once, and counts above by the verdict with the most replications."
+    "after the paper's, which could not be read in full; or ours. A claim that several "
+    "entries judge is listed once for each, and counted by the verdict with the most replications."
 )
 
 
@@ -39,35 +39,34 @@ class _Verdicts:
     verdicts: Sequence[Verdict]
 
     def name(self, verdict: Verdict) -> str:
-        """Return what a claim is called: by its number, where all are of one entry."""
+        """Return the id of a claim, or its number alone if all are of one entry."""
         entries = {one.id.partition("/")[0] for one in self.verdicts}
         return verdict.id if len(entries) > 1 else verdict.id.partition("/")[2]
 
 
 @dataclass(frozen=True)
 class ClaimsSection(_Verdicts):
-    """Claims with their verdicts; one that is made of several problems stands once."""
+    """List of claims with their verdicts; a claim about several problems is listed once."""
 
-    others: Mapping[str, RepeatedClaim] = field(
-        default_factory=dict
-    )  # by id, those that judge the same
+    # by id, the claims of other entries that judge the same
+    others: Mapping[str, RepeatedClaim] = field(default_factory=dict)
     largest: Mapping[str, int] = field(default_factory=dict)  # by entry, replications at most
-    template: ClassVar[str] = "papers/templates/claims.html.j2"
+    template: ClassVar[str] = "papers/report/templates/claims.html.j2"
 
     @property
     def groups(self) -> list[list[Verdict]]:
-        """The verdicts by claim, in the order of the first of each."""
+        """The verdicts grouped by claim, in order."""
         groups: dict[tuple[str, str], list[Verdict]] = {}
         for verdict in self.verdicts:
             groups.setdefault((verdict.text, verdict.cited), []).append(verdict)
         return list(groups.values())
 
     def setup(self, verdict: Verdict) -> str:
-        """Return whose set-up a claim is judged on, in a few words."""
+        """Return in a few words whose set-up a claim is judged on."""
         return SETUPS[verdict.setup]
 
     def more(self, verdict: Verdict) -> str:
-        """Return about how many replications would decide it, if it is undecided."""
+        """Return the text on the replications that would decide it, if it is undecided."""
         if verdict.needed is None:
             return ""
         entry = verdict.id.partition("/")[0]
@@ -81,9 +80,9 @@ class ClaimsSection(_Verdicts):
         return f"{text}."
 
     def same(self, verdict: Verdict) -> list[tuple[str, str, str]]:
-        """Return who judges the same: an id, its address or nothing, and what is said of it."""
+        """Return the claims that judge the same: id, address or nothing, and text of each."""
         return [
-            (other, self.others[other].address, self.others[other].says(verdict))
+            (other, self.others[other].address, self.others[other].format_comparison(verdict))
             for other in verdict.same_as
             if other in self.others
         ]
@@ -91,20 +90,20 @@ class ClaimsSection(_Verdicts):
 
 @dataclass(frozen=True)
 class ClaimGroup:
-    """Claims of one kind."""
+    """Claims of one origin."""
 
     words: str  # how many, and whose
     verdicts: Sequence[Verdict]
 
     @property
     def counts(self) -> list[tuple[Status, str, int]]:
-        """By status, what is said of the claims that have it, and how many they are."""
+        """The number of claims by status, with the words for it."""
         found = [verdict.status for verdict in self.verdicts]
         return [(status, words, found.count(status)) for status, words in WORDS.items()]
 
     @property
     def not_held(self) -> list[tuple[str, list[Verdict]]]:
-        """What is said of the claims that do not hold, or are undecided, and which."""
+        """The claims that do not hold or are undecided, each group with its words."""
         listed = list[tuple[str, list[Verdict]]]()
         for status in ("does not hold", "undecided"):
             found = [verdict for verdict in self.verdicts if verdict.status == status]
@@ -115,21 +114,21 @@ class ClaimGroup:
 
 @dataclass(frozen=True)
 class ClaimsSummary(_Verdicts):
-    """The lines on top of a page: what became of all claims, by whose they are."""
+    """Summary on top of a page: how many claims hold, by origin."""
 
     before: str = ""
-    file: str = ""  # with all their numbers
-    front: str = ""  # the page about all entries
-    template: ClassVar[str] = "papers/templates/summary.html.j2"
+    file: str = ""  # link to the file with all numbers
+    front: str = ""  # link to the index page
+    template: ClassVar[str] = "papers/report/templates/summary.html.j2"
 
     @property
     def groups(self) -> list[ClaimGroup]:
-        """The claims by whose they are: the papers' on set-ups of theirs, on ours, and our own."""
+        """The claims by origin: the papers' on their set-ups, on ours, and our own."""
         return [ClaimGroup(words, found) for words, found in verdicts_by_origin(self.verdicts)]
 
 
-def by_origin(verdicts: Sequence[Verdict]) -> Table:
-    """Return what became of claims, by who makes them, and whose set-up it is."""
+def origin_table(verdicts: Sequence[Verdict]) -> Table:
+    """Return the table of verdicts by origin and set-up."""
     rows = []
     for origin, setup in product(get_args(Origin), get_args(Setup)):
         found = [v.status for v in verdicts if (v.origin, v.setup) == (origin, setup)]

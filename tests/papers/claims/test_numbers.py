@@ -13,8 +13,8 @@ from keyhole.papers.claims.numbers import factor_of, known_number, number_of
 from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.semibandit import Problem as Thresholds
 from tests.papers.agreement import agree
+from tests.papers.claims.test_problem_numbers import results as three_models
 from tests.papers.made_up import RUNS, WORDS, result
-from tests.papers.test_computed import results as three_models
 
 ROUNDS = (10, 40, 640)
 ONE = {"problem": "a", "policy": "us"}
@@ -238,7 +238,7 @@ def test_an_exponent_beyond_what_is_tried_is_infinite():
 
 
 @pytest.mark.parametrize(("policies", "told"), [(25, 50), (26, 3)])
-def test_of_very_many_comparisons_those_of_the_text_are_told(policies, told):
+def test_of_very_many_comparisons_those_of_the_text_are_kept(policies, told):
     others = [f"p{i}" for i in range(policies)]
     many = result({"us": [1, 1]} | {name: [1, 1] for name in others})
     table = ONE | {"others": others}

@@ -1,4 +1,4 @@
-"""What a paper prints, beside what was found."""
+"""Published values: means that a paper prints, for a table beside ours."""
 
 from collections.abc import Mapping
 from typing import Annotated, Self
@@ -17,7 +17,7 @@ class PublishedValues(BaseModel):
     """Means of one metric that a paper prints, or that can be read off its figures."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    source: str  # where they stand, how well they could be read, and of what they are
+    source: str  # their place in the paper, and how well they could be read
     metric: MetricName | None = None  # by default the entry's first
     rounds: list[Checkpoint] | None = None  # by default the last of each problem
     # by problem and policy
@@ -28,16 +28,18 @@ class PublishedValues(BaseModel):
         count = len(self.rounds or [0])
         for problem, means in self.values.items():
             for policy, given in means.items():
-                if len(_each(given)) != count:
+                if len(_as_list(given)) != count:
                     raise ValueError(
                         f"values.{problem}.{policy} must have one number for each round, {count}, "
-                        f"got {len(_each(given))}"
+                        f"got {len(_as_list(given))}"
                     )
         return self
 
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
-        """Return the numbers beside ours, given every problem's title and results."""
-        every = [x for means in self.values.values() for one in means.values() for x in _each(one)]
+        """Return the table of the numbers beside ours, given the titles and results of problems."""
+        every = [
+            x for means in self.values.values() for one in means.values() for x in _as_list(one)
+        ]
         places = max(len(f"{x:g}".partition(".")[2]) for x in every)  # as many as any has
         rows = []
         for problem, means in self.values.items():
@@ -45,7 +47,9 @@ class PublishedValues(BaseModel):
             metric_title = found.metric(metric).title
             for policy, given in means.items():
                 ours = dict(zip(found.checkpoints, found.estimates(policy, metric), strict=True))
-                for t, x in zip(self.rounds or [found.checkpoints[-1]], _each(given), strict=True):
+                for t, x in zip(
+                    self.rounds or [found.checkpoints[-1]], _as_list(given), strict=True
+                ):
                     rows.append(
                         [f"{titles[problem]}: {policy}", f"{t:,}", f"{x:,.{places}f}", str(ours[t])]
                     )
@@ -53,5 +57,5 @@ class PublishedValues(BaseModel):
         return Table(f"{metric_title}: {self.source}", head, rows)
 
 
-def _each(given: Means) -> list[float]:
+def _as_list(given: Means) -> list[float]:
     return given if isinstance(given, list) else [given]

@@ -1,6 +1,6 @@
-from keyhole.papers.claims_section import ClaimsSection, ClaimsSummary, by_origin
-from keyhole.papers.repeated_claims import repeated_verdicts
-from keyhole.papers.verdicts import Verdict, deciding
+from keyhole.papers.report.claims_section import ClaimsSection, ClaimsSummary, origin_table
+from keyhole.papers.report.repeated_claims import repeated_verdicts
+from keyhole.papers.verdicts import Verdict, one_per_statement
 from keyhole.results.html import render
 from tests.html import parse
 
@@ -41,7 +41,7 @@ def test_claims_are_counted_by_who_makes_them():
         verdict("It is not", "does not hold"),
         verdict("It was", "undecided", origin="paper", setup="replica"),
     ]
-    table = by_origin(found)
+    table = origin_table(found)
     assert table.head == ["claim", "set-up", "claims", "hold", "undecided", "do not hold"]
     assert table.rows == [
         ["paper", "replica", "1", "0", "1", "0"],
@@ -71,7 +71,7 @@ def test_a_statement_that_two_entries_judge_counts_once_by_the_one_with_more_rep
     for order in ([few, many], [many, few]):
         (line,) = shown(ClaimsSummary(order)).all("p")
         assert line.words() == ("1 check of Keyhole's own: 0 hold, 0 undecided, 1 do not hold.")
-    assert len(deciding([few])) == 1
+    assert len(one_per_statement([few])) == 1
 
 
 def test_verdicts_on_one_statement_lead_to_each_other_and_say_which_has_more():
