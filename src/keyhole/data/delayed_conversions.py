@@ -74,7 +74,7 @@ class Conversions:
         return f"Conversions({self.name}; {', '.join(counts)})"
 
     def delay(self, within: int | None = None) -> Empirical:
-        """Return the distribution of the delays of conversions, if given those `within` so long."""
+        """Return the distribution of all delays, or of those of at most `within` rounds."""
         limit = self._limit(within)
         found = np.concatenate(self.delays)
         found = found[found <= limit]
