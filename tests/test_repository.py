@@ -152,6 +152,7 @@ def test_contributing_says_what_ci_runs():
     targets = [word for call in calls for word in call.split() if not word.startswith("-")]
     said = (ROOT / "CONTRIBUTING.md").read_text().split("`make test-all`")[0]
     assert len(targets) > 4
+    assert targets[-2:] == ["test", "test-slow"]  # what `make test-all` runs
     for target in targets:
         assert re.search(rf"^{target}: .*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert f"`make {target}`" in said
