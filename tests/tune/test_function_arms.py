@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.tune import Spec, Tuner
-from keyhole.tune.function_arms import answer, function_command, parse_target
+from keyhole.tune.function_arms import find_answer, function_command, parse_target
 from tests.tune import work
 
 FOLDER = Path(__file__).parent
@@ -17,7 +17,7 @@ SLOW_TO_LOAD = "tests.tune.slow_to_load:works"
 
 def called(target, **fields):
     done = subprocess.run(function_command(target, fields), capture_output=True, cwd=FOLDER)
-    return done.returncode, answer(done.stdout)
+    return done.returncode, find_answer(done.stdout)
 
 
 def test_a_function_is_found_again_by_its_module_or_its_file():
@@ -25,7 +25,7 @@ def test_a_function_is_found_again_by_its_module_or_its_file():
     assert parse_target("f", "module:name") == "module:name"
     start = time.monotonic()
     code, said = called(f"{FOLDER / 'work.py'}:works", instance="2", factor=3.5, limit=60, seed=1)
-    assert (code, said.reward) == (0, 7.0)
+    assert (code, said.result) == (0, 7.0)
     assert 0.0 <= said.seconds < time.monotonic() - start
 
 
@@ -37,16 +37,16 @@ def test_the_alarm_kills_a_function_that_does_not_return():
 @pytest.mark.parametrize("name", ["prints_at_the_end", "replaces_stdout", "leaves_a_thread"])
 def test_threads_and_exit_handlers_of_a_function_are_not_waited_for(name):
     code, said = called(f"{FOLDER / 'work.py'}:{name}", limit=30.0)
-    assert (code, said.reward) == (0, 0.7)
+    assert (code, said.result) == (0, 0.7)
 
 
 def test_a_numpy_false_is_a_failure():
-    assert called(f"{FOLDER / 'work.py'}:says_no", limit=30.0)[1].reward is False
+    assert called(f"{FOLDER / 'work.py'}:says_no", limit=30.0)[1].result is False
 
 
 def test_an_exception_is_reported_in_the_answer():
     code, said = called(f"{FOLDER / 'work.py'}:raises", limit=30.0)
-    assert (code, said.raised) == (1, "ValueError: no good")
+    assert (code, said.failure) == (1, "ValueError: no good")
 
 
 def test_a_script_does_not_tune_in_the_process_of_its_function(tmp_path):
@@ -58,7 +58,7 @@ def test_a_script_does_not_tune_in_the_process_of_its_function(tmp_path):
     )
     code, said = called(f"{script}:f", limit=30.0)
     assert (code, said.seconds) == (1, 0.0)
-    assert "put everything but definitions under `if __name__ == '__main__':`" in said.raised
+    assert "put everything but definitions under `if __name__ == '__main__':`" in said.failure
     assert not list(tmp_path.glob("out"))
 
 
@@ -69,14 +69,14 @@ def test_a_function_that_another_process_cannot_import_is_refused(what):
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"keyhole.tune.function_process: ", b"keyhole.tune.function_process: {}"]
+    "text", [b"", b"keyhole.runner.function_process: ", b"keyhole.runner.function_process: {}"]
 )
 def test_output_without_an_answer_has_none(text):
-    assert answer(text) is None
+    assert find_answer(text) is None
 
 
 def test_a_call_imports_only_the_standard_library():
-    script = Path(sys.modules["keyhole.tune.function_process"].__file__)
+    script = Path(sys.modules["keyhole.runner.function_process"].__file__)
     request = json.dumps({"path": sys.path, "target": "math:exp", "fields": {"limit": 1.0}})
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(script), request], capture_output=True, text=True

@@ -11,7 +11,7 @@ from tests.tune.conftest import TABLE, Run
 
 COMMAND, FUNCTION = Arm("a", ("true",)), Arm("f", function="module:f")
 READS = SuccessRule.from_table({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
-MARK = b"keyhole.tune.function_process: "
+MARK = b"keyhole.runner.function_process: "
 CASES = {
     "an exit code of success": (SuccessRule(), Run(), "ok", 1.0, ""),
     "another code": (SuccessRule(), Run("failed", code=3), "failed", None, "ended with code 3"),
@@ -58,10 +58,10 @@ def test_a_command_that_cannot_start_ends_the_tune():
 @pytest.mark.parametrize(
     ("output", "outcome", "reward", "seconds"),
     [
-        (b'{"seconds": 0.25, "reward": true}', "ok", 50.0, 0.25),
-        (b'{"seconds": 0.25, "reward": 7}', "ok", 7.0, 0.25),
-        (b'{"seconds": 0.25, "reward": false}', "failed", None, 0.25),
-        (b'{"seconds": 1.25, "reward": true}', "out of time", None, 1.0),
+        (b'{"seconds": 0.25, "result": true}', "ok", 50.0, 0.25),
+        (b'{"seconds": 0.25, "result": 7}', "ok", 7.0, 0.25),
+        (b'{"seconds": 0.25, "result": false}', "failed", None, 0.25),
+        (b'{"seconds": 1.25, "result": true}', "out of time", None, 1.0),
     ],
 )
 def test_the_time_of_a_function_is_the_one_in_its_answer(output, outcome, reward, seconds):
@@ -85,7 +85,7 @@ def test_with_clock_cpu_seconds_are_cpu_seconds():
 
 
 def test_a_call_that_raised_has_failed_after_the_time_that_the_function_took():
-    said = MARK + b'{"seconds": 0.25, "raised": "ValueError: no"}\n'
+    said = MARK + b'{"seconds": 0.25, "result": null, "failure": "ValueError: no"}\n'
     found = judge_outcome(
         asked(SuccessRule()), FUNCTION, 1.0, Run("failed", 30.0, code=1, output=said)
     )
@@ -94,7 +94,7 @@ def test_a_call_that_raised_has_failed_after_the_time_that_the_function_took():
 
 
 def test_an_answer_counts_only_with_exit_code_0():
-    said = MARK + b'{"seconds": 0.25, "reward": true}\nbye\n'
+    said = MARK + b'{"seconds": 0.25, "result": true}\nbye\n'
     assert judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, Run(output=said)).outcome == "ok"
     crashed = Run("failed", code=1, output=said)
     assert judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, crashed).outcome == "failed"

@@ -21,19 +21,16 @@ from keyhole.data.random_forests import Forests, forests, load_forests, measure_
 from keyhole.data.recorded_rewards import read_rewards_csv
 from keyhole.data.recorded_times import Times, deadlines_kept
 from keyhole.data.reporting_delays import reporting_delay
-from keyhole.data.worker import JobError, Worker
 
 __all__ = [
     "Conversions",
     "Events",
     "ExportedRun",
     "Forests",
-    "JobError",
     "Labels",
     "MeasuredRuns",
     "Scenario",
     "Times",
-    "Worker",
     "aslib",
     "cdnow",
     "crowd",

@@ -13,10 +13,10 @@ import numpy as np
 
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.data.measured_runs import MeasuredRuns, read_measured_csv
-from keyhole.data.worker import Worker
 from keyhole.extras import require_extra
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
+from keyhole.runner import LimitedProcess
 from keyhole.validate import Range, check_integer, check_number
 
 _TARGET: Final = "Sale_Price"
@@ -138,22 +138,22 @@ class Forests:
         require_extra("forests", "keyhole.data.Forests")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
-        self._worker = Worker(train, _prepare)
+        self._process = LimitedProcess(train, _prepare)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
         """Train a configuration, by its number; return its reward, and the seconds it took.
 
         The reward is that of `train`; None is returned if it was ended, after `limit` seconds. If
-        the training fails, that is a RuntimeError; see `keyhole.data.Worker`.
+        the training fails, that is a RuntimeError; see `keyhole.runner.LimitedProcess`.
         """
         at = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         allowed = check_number("limit", limit, Range(gt=0))
         self._runs += 1
-        return self._worker.run((CONFIGURATIONS[at], self._seed + self._runs), allowed)
+        return self._process.run((CONFIGURATIONS[at], self._seed + self._runs), allowed)
 
     def close(self) -> None:
         """End the process."""
-        self._worker.close()
+        self._process.close()
 
     def __enter__(self) -> Self:
         """Return the forests."""

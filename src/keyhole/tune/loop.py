@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any, Final
 
+from keyhole.runner.function_process import MARK
 from keyhole.study import Decision, PendingDecisionError, Study
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.tune.command import Arm
@@ -14,7 +15,6 @@ from keyhole.tune.cpu_cores import LoadMonitor
 from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.folder import STUDY
 from keyhole.tune.function_arms import LOAD_SECONDS, function_command
-from keyhole.tune.function_process import MARK
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed
 from keyhole.tune.outcome import judge_outcome
 from keyhole.tune.spec import Spec

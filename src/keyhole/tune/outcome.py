@@ -6,7 +6,7 @@ from typing import Final
 
 from keyhole.tune.command import Arm
 from keyhole.tune.executor import CommandOutcome
-from keyhole.tune.function_arms import answer
+from keyhole.tune.function_arms import find_answer
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import RunScore, SuccessRule
 from keyhole.tune.trial_log import EXPIRED
@@ -59,11 +59,11 @@ def _score_call(
     success: SuccessRule, limit: float, run: CommandOutcome
 ) -> tuple[float, RunScore | None]:
     """Return the seconds and the score of a function; None if its alarm killed it."""
-    found = answer(run.output)
-    if found is not None and found.raised:
-        return found.seconds, RunScore(None, f"raised {found.raised}")
+    found = find_answer(run.output)
+    if found is not None and found.failure:
+        return found.seconds, RunScore(None, f"raised {found.failure}")
     if found is not None and run.code == 0:
-        return found.seconds, _score_returned(success, found.reward)
+        return found.seconds, _score_returned(success, found.result)
     if run.signal == _ALARM:
         return run.seconds, None
     why = f"signal {run.signal}" if run.signal is not None else f"code {run.code}"

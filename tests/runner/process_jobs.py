@@ -1,4 +1,4 @@
-"""What the worker of the tests is given to do."""
+"""Jobs for the limited process of the tests."""
 
 import os
 import signal
@@ -67,7 +67,7 @@ def a_trap(_):
     return Trap()
 
 
-def answer_in_the_worker_s_name(answer):
+def write_an_answer(answer):
     """Write where answers are written, before the answer is."""
     os.write(3, answer.encode("latin-1"))
 

@@ -1,0 +1,252 @@
+"""Process with a time limit: run Python functions in a child process, and kill it at the limit."""
+
+import pickle
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Self
+
+from keyhole.runner import function_process
+from keyhole.runner.command_result import CommandResult
+from keyhole.runner.function_process import LENGTH, Answer, parse_answer
+from keyhole.runner.runner import LEAST_MEMORY, Runner
+from keyhole.validate import Range, check_integer, check_number, short_repr
+
+_LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
+_LIFETIME: Final = 1e9  # seconds that a child may live: some thirty years
+
+
+class JobError(RuntimeError):
+    """A job failed, after `seconds`; the message says how."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class LimitedProcess:
+    """A child process that does one job after the other, each under a time limit.
+
+    A job that exceeds its limit is killed with every process that it has started, and the next job
+    gets a new child. So does the job after one that has left processes running, which are killed.
+    Starting a child, and `prepare` in it, are not part of the time of a job.
+
+    Parameters
+    ----------
+    job : callable
+        Does a job, given its argument: a function of a module that can be imported. Arguments must
+        be picklable; results consist of None, bool, int, float, str, list, tuple (returned as a
+        list), and dict with str keys.
+    prepare : callable, optional
+        Called without arguments in every new child; also a function of a module.
+    prepare_limit : float, default 300
+        Seconds within which a new child must be ready.
+    memory : int, optional
+        Memory limit in bytes, of the child and all processes that it has started.
+
+    Notes
+    -----
+    The child is one long run of a `keyhole.runner.Runner`, which has the guarantees; it needs Linux
+    or macOS. A job may do whatever its user may. Results are read as JSON and never unpickled, so
+    that a job cannot run code in this process.
+
+    Examples
+    --------
+    >>> import math
+    >>> with LimitedProcess(math.factorial) as process:
+    ...     result, seconds = process.run(5, limit=60)
+    >>> result, seconds < 60
+    (120, True)
+    """
+
+    def __init__(
+        self,
+        job: Callable[[Any], Any],
+        prepare: Callable[[], None] | None = None,
+        *,
+        prepare_limit: float = 300.0,
+        memory: int | None = None,
+    ) -> None:
+        for name, function in (("job", job), ("prepare", prepare)):
+            if function is not None:
+                _check_importable(name, function)
+        self._functions = _pickle("job", (job, prepare))
+        self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
+        self._memory = None if memory is None else check_integer("memory", memory, LEAST_MEMORY)
+        self._child: _Child | None = None
+        self._lock = threading.Lock()
+
+    def run(self, argument: Any, limit: float) -> tuple[Any, float] | None:
+        """Do a job with an argument; calls from several threads are done one after the other.
+
+        Returns
+        -------
+        tuple of (object, float) or None
+            The result and the seconds that it took; None if the limit was exceeded.
+
+        Raises
+        ------
+        JobError
+            If the job raises, exceeds the memory limit, or ends its process.
+        RuntimeError
+            If no child can be prepared.
+        TypeError, ValueError
+            If the argument cannot be pickled, or the limit is not allowed.
+        """
+        allowed = check_number("limit", limit, _LIMITS)
+        frame = _pickle("argument", argument)
+        with self._lock:
+            try:
+                return self._run(frame, allowed)
+            except JobError:
+                raise
+            except BaseException:  # a late answer would be read as that of the next job
+                self.close()
+                raise
+
+    def _run(self, frame: bytes, allowed: float) -> tuple[Any, float] | None:
+        child = self._child or self._start()
+        began = time.perf_counter()
+        child.send(frame)
+        answer = child.read_answer(allowed)
+        if answer is None:
+            self.close()
+            return None
+        if isinstance(answer, str):
+            self.close()
+            raise JobError(answer, time.perf_counter() - began)
+        if answer.left:
+            self.close()
+        if answer.seconds > allowed:
+            return None
+        if answer.failure:
+            raise JobError(f"the job failed: {answer.failure}", answer.seconds)
+        return answer.result, answer.seconds
+
+    def _start(self) -> "_Child":
+        """Start a child, and wait until it is prepared."""
+        child = self._child = _Child(self._memory)
+        child.send(_pickle("path", sys.path))
+        child.send(self._functions)
+        answer = child.read_answer(self._prepare_limit)
+        reason = answer.failure if isinstance(answer, Answer) else answer
+        if reason:
+            raise RuntimeError(f"the job's process could not be prepared: {reason}")
+        if answer is None:
+            raise RuntimeError(
+                f"the job's process could not be prepared within {self._prepare_limit:g} s"
+            )
+        return child
+
+    def close(self) -> None:
+        """Kill the child, and all processes that it has started."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+
+    def __enter__(self) -> Self:
+        """Return the limited process."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill the child."""
+        self.close()
+
+
+def _check_importable(name: str, function: object) -> None:
+    """Refuse a function that the child could not import."""
+    if not callable(function):
+        raise TypeError(f"{name} must be a function, got {short_repr(function)}")
+    if getattr(function, "__module__", None) == "__main__":
+        word = getattr(function, "__qualname__", repr(function))
+        raise ValueError(
+            f"{name} must be a function of a module that can be imported, got {word} of the script "
+            "itself; move it into a file of its own"
+        )
+
+
+def _pickle(name: str, value: object) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except Exception as error:
+        message = f"{name} must be something that can be pickled, got {type(error).__name__}"
+        raise TypeError(f"{message}: {short_repr(str(error))}") from None
+
+
+class _Child:
+    """A child process, as a run of a runner in a thread of its own, and a socket to it."""
+
+    def __init__(self, memory: int | None) -> None:
+        self._runner = Runner()
+        self._channel, self._child_end = socket.socketpair()
+        self._memory = memory
+        self._result: CommandResult | None = None
+        self._received = bytearray()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        # This end is closed when the run is over and no process has a copy of it any more: the end
+        # of the stream in `read_answer` means that the result of the run is set.
+        with self._child_end:
+            self._result = self._runner.run(
+                # -P keeps the folder of the script off sys.path: its modules would hide others.
+                [sys.executable, "-P", function_process.__file__],
+                limit=_LIFETIME,
+                memory=self._memory,
+                output=0,
+                passed=[self._child_end.fileno(), 2],
+            )
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame."""
+        with suppress(OSError):  # the child has ended, which `read_answer` reports
+            self._channel.settimeout(None)
+            self._channel.sendall(len(frame).to_bytes(LENGTH, "big") + frame)
+
+    def read_answer(self, seconds: float) -> Answer | str | None:
+        """Return the next answer, or how the child has ended; None after these seconds."""
+        end = time.perf_counter() + seconds
+        while b"\n" not in self._received:
+            left = end - time.perf_counter()
+            if left <= 0:
+                return None
+            self._channel.settimeout(left)
+            try:
+                part = self._channel.recv(1 << 20)
+            except TimeoutError:
+                return None
+            except OSError:
+                part = b""
+            if not part:
+                return self._describe_end()
+            self._received += part
+        line, _, self._received = self._received.partition(b"\n")
+        answer = parse_answer(line)
+        if answer is None:
+            text = short_repr(bytes(line))
+            raise RuntimeError(f"the job's process must answer in JSON, got {text}")
+        return answer
+
+    def _describe_end(self) -> str:
+        self._thread.join()
+        run = self._result
+        if run is not None and run.outcome == "out of memory":
+            return f"the job took more memory than the {self._memory} bytes that it may"
+        if run is None or run.outcome == "lost":
+            how = "lost" if run is None else run.reason
+        elif run.signal is not None:
+            how = f"signal {signal.Signals(run.signal).name}"
+        else:
+            how = f"exit status {run.code}"
+        return f"the job's process ended by itself: {how}"
+
+    def kill(self) -> None:
+        """Kill the child, and all processes that it has started."""
+        self._runner.close()
+        self._thread.join()
+        self._channel.close()
