@@ -27,7 +27,7 @@ from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA
 from keyhole.thresholding import Problem as ThresholdingProblem
 
-class Everything(Policy):  # uses all that is written for the insides of Numba
+class Everything(Policy):  # uses all that is written for the internals of Numba
     class State:
         pulls = float_array("arms")
         totals = float_array("arms")

@@ -1,7 +1,7 @@
 """Twins of the samplers for interpreted kernels: the same numbers, on plain integers.
 
 They stand for vector instructions, and for functions that would be slow if every operation made a
-`keyhole.kernels.interpreter.words.Word`. Each gives the bits of the kernel of its name.
+`UInt64` (`keyhole.kernels.interpreter.wrapping_integers`). Each has the bits of its kernel.
 """
 
 import math
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from keyhole.draws import samplers, streams
 from keyhole.kernels.interpreter.functions import twin_of
-from keyhole.kernels.interpreter.words import MASK, Word
+from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
 _WALK: Final = int(streams.WALK)
 _JUMP: Final = int(streams._JUMP)
@@ -38,16 +38,16 @@ def _mixed(word: int) -> int:
     return word ^ (word >> 31)
 
 
-def mix64(word: int) -> Word:
+def mix64(word: int) -> UInt64:
     """Hash 64 bits to 64."""
-    return Word(_mixed(int(word)))
+    return UInt64(_mixed(int(word)))
 
 
-def stream_key(seed: int, replication: int, purpose: int) -> Word:
+def stream_key(seed: int, replication: int, purpose: int) -> UInt64:
     """Return the word at which a stream begins."""
     key = _mixed((int(seed) + _WALK) & MASK)
     key = _mixed((key + int(replication) * _WALK) & MASK)
-    return Word(_mixed((key + int(purpose) * _JUMP) & MASK))
+    return UInt64(_mixed((key + int(purpose) * _JUMP) & MASK))
 
 
 def _next(rng: Any) -> int:
@@ -58,9 +58,9 @@ def _next(rng: Any) -> int:
     return int(word ^ (word >> 31))
 
 
-def next_uint64(rng: Any) -> Word:
+def next_uint64(rng: Any) -> UInt64:
     """Draw 64 random bits."""
-    return Word(_next(rng))
+    return UInt64(_next(rng))
 
 
 def uniform(rng: Any) -> float:

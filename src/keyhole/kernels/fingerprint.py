@@ -1,9 +1,9 @@
-"""Kernels as they are today: a fingerprint of all they use, and a fresh compiled copy.
+"""Fingerprint of a kernel and everything it uses, and fresh compiled copies of kernels.
 
 Numba compiles a function together with the globals it finds, and its own disk cache looks at one
 file only. Both may serve machine code of a source that has since changed. Here a kernel is
 followed through everything it uses: the fingerprint of that graph is the cache key, and the graph
-is compiled afresh whenever the fingerprint is new.
+is compiled again whenever the fingerprint is new.
 """
 
 import builtins
@@ -34,21 +34,23 @@ from keyhole.kernels.source_digest import COMPILED_PACKAGES
 Kernel = Callable[..., Any]
 Linked = dict[FunctionType, Kernel]
 
-_COVERED: Final = tuple(f"keyhole.{room}." for room in COMPILED_PACKAGES)
+# Modules whose sources are in every cache key as a whole: their functions are not followed.
+_COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
-# What these modules hold is fixed by their version, which is part of the cache key.
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
+# Modules whose content is fixed by their version, which is part of the cache key.
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
 
-# Functions of Keyhole's own cannot change within a process, so they are checked once for all.
+# Copies of Keyhole's own functions with checked indices. They cannot change within a process, so
+# one copy serves all.
 _checked_twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
-# Copies in use, by what they are made of: what several policies share is typed once for all. Where
-# compiled code goes wrong, its line is named: hence the place.
+# Copies in use, by fingerprint and place, so that helpers which several policies share are typed
+# once. The place is part of the key because errors of the compiler name the line.
 _copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
 
-# Numba refers to larger ones by their address in this process.
+# The largest array in bytes: Numba refers to larger ones by their address in this process.
 _LARGEST: Final = 10**6
 
 
@@ -73,10 +75,9 @@ _ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 @lru_cache(maxsize=4096)
 def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
-    """Return the variables from outside that some code reads, and what it reads of each.
+    """Return the free variables that some code reads, with the chains of attributes read from each.
 
-    What is read of one are the chains of attributes that follow it: ``a.b.c + a`` gives ``{"a":
-    ((), ("b", "c"))}``. Functions inside the code count too.
+    ``a.b.c + a`` gives ``{"a": ((), ("b", "c"))}``. Functions inside the code count too.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             for name, chains in references(constant).items():
-                if name not in code.co_cellvars:  # a variable of this code, not from outside
+                if name not in code.co_cellvars:  # else a variable of this code
                     found.setdefault(name, set()).update(chains)
     return {name: tuple(sorted(found[name])) for name in sorted(found)}
 
@@ -117,7 +118,7 @@ def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
 def fingerprint(function: Kernel) -> str:
     """Return a digest of a function's code and of everything it uses.
 
-    It is equal in every process as long as nothing has changed.
+    It is the same in every process until something of it changes.
     """
     walk = _Fingerprint()
     walk.function(source_of(function))
@@ -125,19 +126,19 @@ def fingerprint(function: Kernel) -> str:
 
 
 def is_own(function: Kernel) -> bool:
-    """Tell whether a function, and all that it uses, is Keyhole's own."""
+    """Return whether a function, and everything it uses, is Keyhole's own."""
     walk = _Fingerprint()
     walk.function(source_of(function))
     return all(_home(found).startswith("keyhole.") for _, found in walk.seen.values())
 
 
 def _home(function: FunctionType) -> str:
-    """Return the module whose globals a function uses, whatever it says of itself."""
+    """Return the module whose globals a function uses, whatever its `__module__`."""
     return str(function.__globals__.get("__name__", ""))
 
 
 def _is_fixed(value: Any) -> bool:
-    """Tell whether a value is a function or the like of a module that its version fixes."""
+    """Return whether a value belongs to a module whose version fixes its content."""
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
         return False
@@ -146,14 +147,14 @@ def _is_fixed(value: Any) -> bool:
 
 
 def _delimited(words: Iterable[object]) -> bytes:
-    """Return words as bytes, each after its length."""
+    """Return words as bytes, each with its length in front."""
     data = [word if isinstance(word, bytes) else repr(word).encode() for word in words]
     return b"".join(len(part).to_bytes(8, "little") + part for part in data)
 
 
 @lru_cache(maxsize=4096)
 def _code_bytes(code: CodeType) -> bytes:
-    """Return what some code does; the same few functions are met in nearly every graph."""
+    """Return the bytecode of a function as bytes; cached, since most graphs share functions."""
     return _delimited(code_words(code))
 
 
@@ -172,7 +173,8 @@ class _Fingerprint:
         if id(function) in self.seen:
             self.put("seen", self.seen[id(function)][0])
             return
-        # Held, so that no other takes its id; counted, since several may have one name.
+        # The function is referenced, so that its id is not reused, and numbered in order of visit,
+        # since two functions may have one name.
         self.seen[id(function)] = (len(self.seen), function)
         self.digest.update(_code_bytes(function.__code__))
         note_raising(function)
@@ -220,7 +222,7 @@ class _Fingerprint:
 
     def kind(self, use: str, kind: type) -> None:
         if issubclass(kind, BaseException) and kind.__module__ == "__main__":
-            raise TypeError(f"{use}, an exception of the script: put it into a module")
+            raise TypeError(f"{use}, an exception of the script: move it to a module")
         self.put(kind.__module__, kind.__qualname__, getattr(kind, "_fields", ()))
         if issubclass(kind, Enum):
             self.put([(member.name, member.value) for member in kind])
@@ -235,7 +237,7 @@ class _Fingerprint:
             return
         for chain in chains:
             if not chain:
-                raise TypeError(f"{use}, a module, as a value: a kernel may use what stands in it")
+                raise TypeError(f"{use}, a module, as a value: a kernel may use its attributes")
             self.put(chain[0])
             if hasattr(module, chain[0]):
                 self.value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
@@ -244,8 +246,8 @@ class _Fingerprint:
 def fresh_copy(function: Kernel) -> Kernel:
     """Return a compiled copy of a function that uses its helpers as they are now.
 
-    Plain Python helpers are compiled on the way: a user need not decorate them. Compiled
-    functions of Keyhole itself are used as they are, since they cannot change within a process.
+    Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole
+    itself are used as they are, since they cannot change within a process.
     """
     return _link(source_of(function), {})
 
@@ -253,7 +255,7 @@ def fresh_copy(function: Kernel) -> Kernel:
 def _link(plain: FunctionType, done: Linked) -> Kernel:
     if plain in done:
         return done[plain]
-    if _home(plain).startswith(_COVERED):  # its fingerprint is its name
+    if _home(plain).startswith(_COVERED):  # its fingerprint is its name only: never shared
         return _copied(plain, done)
     code = plain.__code__
     place = (code.co_filename, code.co_firstlineno, code.co_linetable)
@@ -273,6 +275,7 @@ def _copied(plain: FunctionType, done: Linked) -> Kernel:
     copy_note(plain, copy)
     vars(copy).update(vars(plain))
     linked: Kernel = kernel(copy)
+    # Entered before its globals are relinked, so that recursion ends.
     done[plain] = linked
     inner = plain.__code__.co_freevars
     used = references(plain.__code__)
@@ -285,7 +288,7 @@ def _copied(plain: FunctionType, done: Linked) -> Kernel:
 
 
 def _checked_twin(plain: FunctionType) -> Kernel:
-    """Return a function of Keyhole's own with its indices checked: one for all that use it."""
+    """Return a function of Keyhole's own with checked indices, shared by all that use it."""
     if plain not in _checked_twins:
         _checked_twins[plain] = _link(plain, {})
     return _checked_twins[plain]
@@ -305,12 +308,13 @@ def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
         items = [_relinked(item, done, ()) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
-        return value.copy()  # as it is now; in rows, since Numba refers to others by their address
+        # A snapshot; row-major, since Numba refers to arrays of other layouts by their address.
+        return value.copy()
     return value
 
 
 def _stand_in(module: ModuleType, done: Linked, chains: Iterable[Chain]) -> ModuleType:
-    """Return a module that holds what a kernel uses of another one, relinked."""
+    """Return a module with the attributes that a kernel uses of another one, relinked."""
     result = ModuleType(module.__name__)
     below: dict[str, list[Chain]] = {}
     for chain in chains:

@@ -1,4 +1,4 @@
-"""How kernels are compiled, said once: Numba is imported when something is compiled, not before."""
+"""Declaration of kernels, which are compiled on demand: Numba is not imported before."""
 
 import functools
 import os
@@ -23,8 +23,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _PLAIN: Final = "KEYHOLE_PLAIN_NUMBA"
 _KNOWN_BELOW: Final = (0, 69)
-"""All tests were run with the versions of Numba below this one. The insides of later ones are
-checked in every process, which takes a second."""
+"""The first version of Numba that the tests have not seen. From here on its internals are checked
+in every process, which takes a second."""
 
 # error_model="numpy": a division needs no check for zero, which halves the time of a round
 # (measured: 16.2 -> 8.9 ns, LSA, K = 10).
@@ -48,11 +48,11 @@ def import_loader() -> Any:
 
 @cache
 def has_internals() -> bool:
-    """Tell whether the insides of Numba are those that `numba_internals` knows.
+    """Return whether Numba's internals are those that `numba_internals` knows.
 
-    Where they are not, with a warning, or where the environment variable KEYHOLE_PLAIN_NUMBA=1 asks
-    for that, Numba compiles by itself. Kernels are slower then, results the same, and nothing is
-    kept between processes.
+    Where they are not (with a warning), or where the environment variable KEYHOLE_PLAIN_NUMBA=1 is
+    set, public Numba compiles. Kernels are slower then, results the same, and nothing is cached
+    between processes.
     """
     if os.environ.get(_PLAIN):
         return False
@@ -63,7 +63,7 @@ def has_internals() -> bool:
         import_internals().check_internals()
     except Exception as error:  # whatever another release of Numba makes of it
         warnings.warn(
-            f"the insides of Numba {installed} are not those that keyhole knows "
+            f"the internals of Numba {installed} differ from those that keyhole knows "
             f"({type(error).__name__}: {error}): results are the same, but kernels are slower, "
             f"and are compiled again in every process; {_PLAIN}=1 asks for that without a warning",
             RuntimeWarning,
@@ -86,7 +86,7 @@ def bounds_checked(wanted: bool = True) -> Iterator[None]:
 
 
 def is_bounds_checked() -> bool:
-    """Tell whether `bounds_checked` holds where this is called."""
+    """Return whether `bounds_checked` holds where this is called."""
     return _checked.get()
 
 
@@ -98,7 +98,7 @@ def options() -> dict[str, Any]:
 
 
 def signature(returns: str, *takes: str) -> str:
-    """Return the types of a function as Numba reads them.
+    """Return a function's signature as Numba reads it.
 
     Examples
     --------
@@ -109,14 +109,14 @@ def signature(returns: str, *takes: str) -> str:
 
 
 class Deferred:
-    """What compiled code may use, and what Numba makes of it when it first asks.
+    """A placeholder for an object of Numba, which is made when Numba first asks for it.
 
     Parameters
     ----------
     function : function
-        What it does, in Python.
+        The Python function that does the same.
     make : callable
-        Makes what Numba knows: a function compiled by it, an intrinsic, or an external function.
+        Makes Numba's object: a compiled function, an intrinsic, or an external function.
     """
 
     def __init__(self, function: FunctionType, make: Callable[[], Any]) -> None:
@@ -127,7 +127,8 @@ class Deferred:
 
     @property
     def made(self) -> Any:
-        """What Numba knows; the first who asks has it made."""
+        """Numba's object, made on the first access."""
+        # Checked again under the lock: another thread may have made it meanwhile.
         if self._made is None:
             with compiler_lock():
                 if self._made is None:
@@ -136,30 +137,30 @@ class Deferred:
 
     @property
     def _numba_type_(self) -> Any:
-        """What Numba looks for in values that it does not know."""
+        """The attribute that Numba reads from values whose type it does not know."""
         return import_internals().type_of(self, self.made)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call what is compiled, from Python: it is compiled once more, for these arguments."""
+        """Call the compiled function from Python, which compiles it again for these arguments."""
         return self.made(*args, **kwargs)
 
     def __deepcopy__(self, memo: object) -> "Deferred":
-        """Return itself, as functions do: Numba copies the statements that name it."""
+        """Return itself, as for functions: Numba copies the statements that refer to it."""
         return self
 
 
 class DeferredKernel(Deferred):
-    """A kernel, which is a compiled function once something that uses it is compiled."""
+    """A kernel, which becomes a compiled function when something that uses it is compiled."""
 
     def __reduce__(self) -> Any:
-        """Have Keyhole's own be found where it stands, and others travel as their functions do."""
+        """Pickle Keyhole's own kernels by name, and others by their functions."""
         if self.py_func.__globals__.get("__name__", "").startswith("keyhole."):
             return self.py_func.__qualname__
         return kernel, (self.py_func,)
 
 
 class DeferredIntrinsic(Deferred):
-    """A function of which Numba is told how it is compiled; `py_func` does the same in Python."""
+    """A function whose code is built by an intrinsic; `py_func` does the same in Python."""
 
 
 def kernel(function: F) -> F:
@@ -175,7 +176,7 @@ def kernel(function: F) -> F:
 
 
 def intrinsic(function: F) -> F:
-    """Have Numba call a function `(typing, ...) -> (signature, build)` while it compiles a call.
+    """Make an intrinsic from a function `(typing, ...) -> (signature, build)`.
 
     As `numba.extending.intrinsic`, but Numba is imported when something that uses it is compiled.
     """
@@ -192,14 +193,14 @@ def intrinsic(function: F) -> F:
 
 
 def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
-    """Return what compiled code calls in place of a function, made of Numba's insides.
+    """Return the intrinsic that replaces a function in compiled code.
 
     Parameters
     ----------
     plain : function
-        Does the same, and is used where the insides are not those that are known.
+        Does the same; used where Numba's internals are not known.
     make : callable
-        Takes `import_internals()`.
+        Makes the intrinsic, given `import_internals()`.
     """
     if not has_internals():
         return plain
@@ -208,12 +209,12 @@ def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
 
 
 def _is_numbas(value: Any) -> bool:
-    """Tell whether a value is an object of Numba's; where it is not loaded, there are none."""
+    """Return whether a value is an object of Numba's; none is if Numba is not loaded."""
     return any(kind.__module__.startswith("numba.") for kind in type(value).__mro__)
 
 
 def is_compiled(value: Any) -> bool:
-    """Tell whether a value is a function that `kernel` or Numba compiles."""
+    """Return whether a value is a function that `kernel` or Numba compiles."""
     if isinstance(value, DeferredKernel):
         return True
     if "numba" not in sys.modules or not _is_numbas(value):
@@ -224,7 +225,7 @@ def is_compiled(value: Any) -> bool:
 
 
 def is_intrinsic(value: Any) -> bool:
-    """Tell whether a value is an intrinsic, of Keyhole's or of Numba's."""
+    """Return whether a value is an intrinsic, of Keyhole's or of Numba's."""
     return isinstance(value, DeferredIntrinsic) or (
         _is_numbas(value) and isinstance(value, _intrinsics())
     )
@@ -238,7 +239,7 @@ def _intrinsics() -> type:
 
 
 def is_type(value: Any) -> bool:
-    """Tell whether a value is one of Numba's types, such as `numba.int64`."""
+    """Return whether a value is one of Numba's types, such as `numba.int64`."""
     if not _is_numbas(value):
         return False
     from numba import types

@@ -1,4 +1,4 @@
-"""What leans on the insides of Numba: where it stands, and what happens where it does not work."""
+"""Use of Numba's internals: in one package only, with a fallback where they differ."""
 
 import ast
 import subprocess
@@ -75,8 +75,8 @@ def test_a_numba_with_other_insides_compiles_by_itself_with_one_warning(monkeypa
         assert not has_internals_of("0.70.1", monkeypatch)
     (warning,) = said
     assert str(warning.message).startswith(
-        "the insides of Numba 0.70.1 are not those that keyhole knows (AttributeError: module "
-        "'numba' has no attribute 'core'): results are the same, but kernels are slower"
+        "the internals of Numba 0.70.1 differ from those that keyhole knows (AttributeError: "
+        "module 'numba' has no attribute 'core'): results are the same, but kernels are slower"
     )
     monkeypatch.setenv("KEYHOLE_PLAIN_NUMBA", "1")
     assert not has_internals_of("0.70.1", monkeypatch)
@@ -105,5 +105,5 @@ def test_keyhole_is_imported_where_the_insides_are_not_to_be_had():
     done = subprocess.run(
         [sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True
     )
-    assert "the insides of Numba 0.70.1 are not those" in done.stdout
+    assert "the internals of Numba 0.70.1 differ from those" in done.stdout
     assert "cannot import name 'CompilerBase'" in done.stdout

@@ -9,11 +9,11 @@ import math
 from typing import Any, Final
 
 from keyhole.kernels.interpreter.math_functions import power_by_squaring, power_of_floats
-from keyhole.kernels.interpreter.words import (
+from keyhole.kernels.interpreter.wrapping_integers import (
     LARGEST,
     MASK,
     KernelFault,
-    Word,
+    UInt64,
     of_one_type,
     to_int64,
     wrap,
@@ -56,7 +56,7 @@ def invert(a: Any) -> Any:
 def shift_left(a: Any, b: Any) -> Any:
     """Return a << b."""
     _check_shift(b)
-    return a << b if type(a) is Word else wrap(int(a) << b)
+    return a << b if type(a) is UInt64 else wrap(int(a) << b)
 
 
 def shift_right(a: Any, b: Any) -> Any:
@@ -112,14 +112,14 @@ def power(a: Any, b: Any) -> Any:
         return power_of_floats(a, float(b))
     if isinstance(a, float):
         return power_by_squaring(a, int(b))
-    whole = type(a) is Word and type(b) is Word
+    whole = type(a) is UInt64 and type(b) is UInt64
     base = int(a) if whole else wrap(int(a))
     if b < 0:
         if base == 0:
             raise KernelFault("raises 0 to a negative power")
         return 0 if base not in (1, -1) else base if b % 2 else 1
     result = pow(base, int(b), MASK + 1)
-    return Word(result) if whole else wrap(result)
+    return UInt64(result) if whole else wrap(result)
 
 
 def maximum(first: Any, *others: Any) -> Any:
@@ -151,7 +151,7 @@ def total(values: Any, start: Any = 0) -> Any:
 
 def to_integer(value: Any = 0) -> Any:
     """Return a number truncated to an integer of 64 bits."""
-    return value if type(value) is Word else to_int64(value)
+    return value if type(value) is UInt64 else to_int64(value)
 
 
 def round_number(value: Any, digits: Any = None) -> Any:

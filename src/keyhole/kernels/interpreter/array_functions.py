@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.memory_views import Grid, WordView, is_array, shaped
-from keyhole.kernels.interpreter.words import Word, to_int64, wrap
+from keyhole.kernels.interpreter.memory_views import Grid, UInt64View, is_array, shaped
+from keyhole.kernels.interpreter.wrapping_integers import UInt64, to_int64, wrap
 
 Kernel = Callable[..., Any]
 
@@ -34,7 +34,7 @@ def fill(array: Any, index: slice, value: Any) -> None:
 
 def store(array: Any, index: Any, value: Any) -> None:
     """Write a number to an array; an array of integers truncates floats."""
-    if array.format == "q" and (isinstance(value, float) or type(value) is Word):
+    if array.format == "q" and (isinstance(value, float) or type(value) is UInt64):
         value = to_int64(value)
     array[index] = value
 
@@ -43,7 +43,7 @@ def reshape(array: Any, *shape: Any) -> Any:
     """Return an array over the same memory with another shape."""
     if len(shape) == 1 and isinstance(shape[0], tuple):
         shape = shape[0]
-    cells = array.cells if isinstance(array, Grid | WordView) else array
+    cells = array.cells if isinstance(array, Grid | UInt64View) else array
     if math.prod(shape) != len(cells):
         raise IndexError("index out of bounds: a shape for another number of entries")
     return shaped(cells, tuple(map(int, shape)))

@@ -1,4 +1,4 @@
-"""What runs in place of machine code."""
+"""Entry points of interpreted code, called in place of machine code."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from keyhole.kernels.interpreter.faults import NotInterpretedError, explain
 from keyhole.kernels.interpreter.functions import twin_of
 from keyhole.kernels.interpreter.memory_views import forget, remember, view_of
-from keyhole.kernels.interpreter.words import Word
+from keyhole.kernels.interpreter.wrapping_integers import UInt64
 
 
 class Entry:
-    """An interpreted function that Python calls with NumPy's arrays and numbers.
+    """An interpreted function that Python calls with NumPy arrays and numbers.
 
-    It belongs to one caller: the arrays of the last call are held, since a learner comes with the
-    same ones every time.
+    It belongs to one caller: views of the arrays of the last call are cached, since a learner
+    passes the same ones every time.
 
     Parameters
     ----------
     owner : str
-        Whose it is, for messages.
+        The name of its policy or pair, for messages.
     function : callable
         Plain Python that calls kernels.
     """
@@ -33,7 +33,7 @@ class Entry:
         self._owner = owner
         self._held: list[tuple[Any, Any]] = []
         finalize(self, _forget_all, self._held).atexit = False
-        self._lock = RLock()  # threads may play one simulation
+        self._lock = RLock()  # several threads may run blocks of one simulation
         try:
             self._twin = twin_of(function)
         except NotInterpretedError as error:
@@ -59,7 +59,7 @@ class Entry:
         """Return an argument as kernels see it."""
         if not isinstance(value, np.ndarray):
             if isinstance(value, np.generic):
-                return Word(int(value)) if isinstance(value, np.uint64) else value.item()
+                return UInt64(int(value)) if isinstance(value, np.uint64) else value.item()
             return value
         array, view = self._held[i]
         if array is not value:

@@ -12,7 +12,7 @@ from types import FrameType, TracebackType
 from typing import Final
 
 from keyhole.kernels.interpreter.memory_views import is_array
-from keyhole.kernels.interpreter.words import KernelFault
+from keyhole.kernels.interpreter.wrapping_integers import KernelFault
 
 _HERE: Final = str(Path(__file__).parent)
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]

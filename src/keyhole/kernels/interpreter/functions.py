@@ -20,7 +20,7 @@ from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
 from keyhole.kernels.interpreter.memory_views import is_array, remembering, to_numpy, view_of
 from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.twins import find_twin, returns_views
-from keyhole.kernels.interpreter.words import CASTS, LARGEST, Word
+from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 
 Kernel = Callable[..., Any]
 
@@ -134,9 +134,9 @@ def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
     if isinstance(value, np.ndarray):
         return _constant_array(value)
     if isinstance(value, np.generic):
-        return Word(int(value)) if isinstance(value, np.uint64) else value.item()
+        return UInt64(int(value)) if isinstance(value, np.uint64) else value.item()
     if type(value) is int:
-        return Word(value) if value > LARGEST else value
+        return UInt64(value) if value > LARGEST else value
     if isinstance(value, (*_PLAIN, Enum)):
         return value
     return _function(value)

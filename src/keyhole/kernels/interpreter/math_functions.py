@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.words import (
+from keyhole.kernels.interpreter.wrapping_integers import (
     CASTS,
     KernelFault,
-    Word,
+    UInt64,
     of_one_type,
     to_int64,
     to_uint64,
@@ -153,7 +153,7 @@ def _to_integer(function: Function) -> Function:
     """Return a function that converts by way of a float to an integer of its argument's type."""
 
     def to_integer(x: Any) -> Any:
-        if type(x) is Word:
+        if type(x) is UInt64:
             return to_uint64(float(x))
         return to_int64(float(function(float(x))))
 

@@ -1,7 +1,7 @@
-"""Arrays as interpreted kernels see them: views of the same memory that return Python's numbers.
+"""Arrays in interpreted kernels: views of the same memory, whose entries are Python numbers.
 
-An array of one axis is a `memoryview`, which checks every index and is read faster than an array of
-NumPy; one of uint64 is a `WordView`, one of more axes a `Grid`.
+An array of one axis is a `memoryview`, which checks every index and is read faster than a NumPy
+array; one of uint64 is a `UInt64View`, one of more axes a `Grid`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.kernels.interpreter.words import MASK, Word
+from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
 Kernel = Callable[..., Any]
 
@@ -25,8 +25,8 @@ _FORMATS: Final[dict[str, Any]] = {
 _CELL: Final = 8
 
 
-class WordView:
-    """An array of uint64 of one axis."""
+class UInt64View:
+    """A one-dimensional array of uint64."""
 
     __slots__ = ("cells",)
     format = "Q"
@@ -40,17 +40,17 @@ class WordView:
         return len(self.cells)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a word, or a part of the array."""
+        """Return a word, or a slice."""
         found: Any = self.cells[index]
-        return Word(found) if type(found) is int else WordView(found)
+        return UInt64(found) if type(found) is int else UInt64View(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write a word."""
         self.cells[index] = int(value) & MASK
 
-    def __iter__(self) -> Iterator[Word]:
+    def __iter__(self) -> Iterator[UInt64]:
         """Yield the words."""
-        return map(Word, self.cells)
+        return map(UInt64, self.cells)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class WordView:
 
 
 class Grid:
-    """An array of two or more axes, or of none of them longer than 0."""
+    """An array of two or more axes, or an empty one."""
 
     # What two or three indices are looked up in, where that is faster than here.
     __slots__ = ("cells", "entries_by_2", "entries_by_3", "format", "ndim", "shape")
@@ -71,7 +71,8 @@ class Grid:
     def __init__(self, cells: Any, shape: tuple[int, ...]) -> None:
         self.cells, self.shape, self.ndim = cells, tuple(shape), len(shape)
         self.format: Any = cells.format
-        # Of uint64, entries are words; of an empty array there is nothing to read.
+        # A memory view of several axes reads entries fast; not for uint64, whose entries are words,
+        # nor for empty arrays, which cannot be cast.
         if self.ndim in (2, 3) and self.format != "Q" and math.prod(shape) > 0:
             setattr(self, f"entries_by_{self.ndim}", cells.cast("B").cast(self.format, shape))
 
@@ -86,7 +87,7 @@ class Grid:
         return self.shape[0]
 
     def _place(self, indices: tuple[Any, ...]) -> tuple[int, int]:
-        """Return where the part begins that some leading indices leave, and its length."""
+        """Return the start and the length of the part that leading indices select."""
         start, size = 0, math.prod(self.shape)
         for index, length in zip(indices, self.shape, strict=False):
             if not -length <= index < length:
@@ -96,7 +97,7 @@ class Grid:
         return start, size
 
     def __getitem__(self, index: Any) -> Any:
-        """Return an entry, or the part of the array that the indices leave."""
+        """Return an entry, or the part that the indices select."""
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
             raise IndexError(f"index out of bounds: {len(indices)} of them for {self.ndim} axes")
@@ -105,7 +106,7 @@ class Grid:
         start, size = self._place(indices)
         if len(indices) == self.ndim:
             found = self.cells[start]
-            return Word(found) if self.format == "Q" else found
+            return UInt64(found) if self.format == "Q" else found
         return shaped(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _part(self, indices: tuple[Any, ...]) -> Any:
@@ -127,7 +128,7 @@ class Grid:
                 raise IndexError("index out of bounds")
             column = int(column) % length
             cells = self.cells[column::length][indices[0]]
-            return WordView(cells) if self.format == "Q" else cells
+            return UInt64View(cells) if self.format == "Q" else cells
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -150,16 +151,16 @@ def shaped(cells: Any, shape: tuple[int, ...]) -> Any:
     """Return an array over contiguous cells."""
     if len(shape) > 1:
         return Grid(cells, shape)
-    return WordView(cells) if cells.format == "Q" else cells
+    return UInt64View(cells) if cells.format == "Q" else cells
 
 
 def view_of(array: np.ndarray[Any, Any]) -> Any:
-    """Return an array of NumPy as kernels see it.
+    """Return a NumPy array as kernels see it.
 
     Raises
     ------
     TypeError
-        If its numbers are none that kernels have.
+        If kernels have no numbers of its type.
     """
     kind, whole = array.dtype.kind, array.itemsize == _CELL
     if kind not in _FORMATS or (kind == "f" and not whole):
@@ -173,28 +174,28 @@ def view_of(array: np.ndarray[Any, Any]) -> Any:
 
 
 def is_array(value: Any) -> bool:
-    """Tell whether a value is an array as kernels see it."""
-    return isinstance(value, memoryview | WordView | Grid)
+    """Return whether a value is an array as kernels see it."""
+    return isinstance(value, memoryview | UInt64View | Grid)
 
 
 def to_numpy(value: Any) -> Any:
-    """Return an array as one of NumPy, for printing and comparing."""
+    """Return an array as a NumPy array, for printing and comparing."""
     if isinstance(value, Grid):
         return np.asarray(value.cells).reshape(value.shape)
-    return np.asarray(value.cells if isinstance(value, WordView) else value)
+    return np.asarray(value.cells if isinstance(value, UInt64View) else value)
 
 
-# Where a piece of a buffer was borrowed before, by the buffer's id: the piece is made once.
+# Arrays borrowed before, by the id of their buffer: making one takes longer than a lookup.
 _borrowed: Final[dict[int, dict[Any, Any]]] = {}
 
 
 def remember(view: Any) -> None:
-    """Keep what is borrowed of a buffer, until `forget`; the caller holds the buffer."""
+    """Cache the arrays borrowed from a buffer, until `forget`; the caller holds the buffer."""
     _borrowed[id(view)] = {}
 
 
 def forget(view: Any) -> None:
-    """Drop what was borrowed of a buffer, and of what was."""
+    """Drop the cached arrays borrowed from a buffer, and those borrowed from these."""
     for piece in _borrowed.pop(id(view), {}).values():
         if id(piece) in _borrowed:
             forget(piece)
@@ -207,7 +208,7 @@ def _borrower(code: Any) -> Kernel:
         known, key = _borrowed.get(id(buffer)), (code, start, shape)
         if known is not None and (found := known.get(key)) is not None:
             return found
-        cells = buffer.cells if isinstance(buffer, WordView) else buffer
+        cells = buffer.cells if isinstance(buffer, UInt64View) else buffer
         size = math.prod(shape)
         if start < 0 or start + size > len(cells):
             raise IndexError("index out of bounds")
@@ -217,7 +218,7 @@ def _borrower(code: Any) -> Kernel:
         result = shaped(piece, shape)
         if known is not None:
             known[key] = result
-            if size == len(cells):  # a learner's cells, of which all else is borrowed
+            if size == len(cells):  # all cells of a learner, from which other arrays are borrowed
                 remember(result)
         return result
 
@@ -230,7 +231,7 @@ borrow_word: Final = _borrower("Q")
 
 
 def remembering(reader: Kernel) -> Kernel:
-    """Return a reader (buffer, start, dims) of views alone that makes them once for each place."""
+    """Return a reader (buffer, start, dims) of views that caches its result for each place."""
 
     def read(buffer: Any, start: int, dims: Any) -> Any:
         known = _borrowed.get(id(buffer))

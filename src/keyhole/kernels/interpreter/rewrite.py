@@ -17,7 +17,7 @@ from keyhole.kernels.interpreter import arithmetic, array_functions
 from keyhole.kernels.interpreter.constants import constant_of
 from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.kernels.interpreter.source import compile_definition, find_definition
-from keyhole.kernels.interpreter.words import LARGEST, to_uint64
+from keyhole.kernels.interpreter.wrapping_integers import LARGEST, to_uint64
 
 _PREFIX: Final = "__keyhole_"
 _ENDING: Final = "__"  # without it, Python would mangle the name in a class

@@ -1,7 +1,7 @@
 """64-bit integers with the semantics of compiled code.
 
-An int64 is a Python int whose results are wrapped; a uint64 is a `Word`. As in Numba, an operation
-on one of each gives an int64.
+An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As in Numba, an
+operation on one of each gives an int64.
 """
 
 from math import isfinite
@@ -24,18 +24,18 @@ def wrap(value: int) -> int:
     >>> wrap(2**63), wrap(-1)
     (-9223372036854775808, -1)
     """
-    value = int(value) & MASK  # of a Word too
+    value = int(value) & MASK  # of a UInt64 too
     return value - (1 << 64) if value & _SIGN else value
 
 
-class Word(int):
+class UInt64(int):
     """A uint64: its arithmetic wraps at 2**64.
 
     Examples
     --------
-    >>> Word(2**64 - 1) + Word(2)
+    >>> UInt64(2**64 - 1) + UInt64(2)
     1
-    >>> Word(0) - Word(1)
+    >>> UInt64(0) - UInt64(1)
     18446744073709551615
     """
 
@@ -45,16 +45,16 @@ class Word(int):
 
     def __add__(self, other: Any) -> Any:
         """Return the sum."""
-        if type(other) is Word:
-            return Word(int.__add__(self, other) & MASK)
+        if type(other) is UInt64:
+            return UInt64(int.__add__(self, other) & MASK)
         return wrap(int.__add__(self, other)) if isinstance(other, int) else NotImplemented
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         """Return the difference."""
-        if type(other) is Word:
-            return Word(int.__sub__(self, other) & MASK)
+        if type(other) is UInt64:
+            return UInt64(int.__sub__(self, other) & MASK)
         return wrap(int.__sub__(self, other)) if isinstance(other, int) else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
@@ -63,8 +63,8 @@ class Word(int):
 
     def __mul__(self, other: Any) -> Any:
         """Return the product."""
-        if type(other) is Word:
-            return Word(int.__mul__(self, other) & MASK)
+        if type(other) is UInt64:
+            return UInt64(int.__mul__(self, other) & MASK)
         return wrap(int.__mul__(self, other)) if isinstance(other, int) else NotImplemented
 
     __rmul__ = __mul__
@@ -72,21 +72,21 @@ class Word(int):
     def __and__(self, other: Any) -> Any:
         """Return the bitwise and."""
         result = int.__and__(self, other)
-        return Word(result) if type(other) is Word else wrap(result)
+        return UInt64(result) if type(other) is UInt64 else wrap(result)
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Any:
         """Return the bitwise or."""
         result = int.__or__(self, other)
-        return Word(result) if type(other) is Word else wrap(result)
+        return UInt64(result) if type(other) is UInt64 else wrap(result)
 
     __ror__ = __or__
 
     def __xor__(self, other: Any) -> Any:
         """Return the bitwise exclusive or."""
         result = int.__xor__(self, other)
-        return Word(result) if type(other) is Word else wrap(result)
+        return UInt64(result) if type(other) is UInt64 else wrap(result)
 
     __rxor__ = __xor__
 
@@ -116,8 +116,8 @@ class Word(int):
 
     def __floordiv__(self, other: Any) -> Any:
         """Return the quotient, rounded down."""
-        if type(other) is Word:
-            return Word(int(self) // int(other))
+        if type(other) is UInt64:
+            return UInt64(int(self) // int(other))
         return wrap(wrap(self) // int(other)) if isinstance(other, int) else NotImplemented
 
     def __rfloordiv__(self, other: Any) -> Any:
@@ -126,8 +126,8 @@ class Word(int):
 
     def __mod__(self, other: Any) -> Any:
         """Return the remainder."""
-        if type(other) is Word:
-            return Word(int(self) % int(other))
+        if type(other) is UInt64:
+            return UInt64(int(self) % int(other))
         return wrap(wrap(self) % int(other)) if isinstance(other, int) else NotImplemented
 
     def __rmod__(self, other: Any) -> Any:
@@ -135,11 +135,11 @@ class Word(int):
         return wrap(int(other) % wrap(self)) if isinstance(other, int) else NotImplemented
 
 
-def to_uint64(value: Any) -> Word:
+def to_uint64(value: Any) -> UInt64:
     """Convert a number to uint64, as `numba.uint64` does in compiled code."""
     if type(value) is float and not -1.0 < value < 2.0**64 and isfinite(value):
         raise KernelFault(f"makes an integer from 0 to 2**64 - 1 of {value!r}")
-    return value if type(value) is Word else Word(int(value) & MASK)
+    return value if type(value) is UInt64 else UInt64(int(value) & MASK)
 
 
 def to_int64(value: Any) -> int:
@@ -154,7 +154,7 @@ def of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> of_one_type(2**53 + 1, 0.5), of_one_type(True, 3), of_one_type(Word(1), 2)
+    >>> of_one_type(2**53 + 1, 0.5), of_one_type(True, 3), of_one_type(UInt64(1), 2)
     ((9007199254740992.0, 0.5), (1, 3), (1.0, 2.0))
     """
     one, other = type(a), type(b)
