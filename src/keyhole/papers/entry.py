@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from keyhole.experiment import Spec, settings
-from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
+from keyhole.papers.claim_parser import check_claim, read_claims
+from keyhole.papers.claims import Claim
 from keyhole.papers.entry_files import (
     FILES,
     entry_folder,
@@ -83,7 +84,7 @@ class Entry(BaseModel):
     parameter_figures: Annotated[list[ParameterFigure], Field(default_factory=list)]
     problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
-    claims: Annotated[list[AnyClaim], Field(default_factory=list)]
+    claims: Annotated[list[Claim], Field(default_factory=list)]
     # all metrics that the file names; those that are recorded on request alone are then recorded
     named: Annotated[list[str], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # of an entry of the user's own

@@ -2,8 +2,8 @@
 
 import pytest
 
+from keyhole.papers.claim_parser import KINDS
 from keyhole.papers.claims import comparisons
-from keyhole.papers.claims.claim_parser import KINDS
 from tests.papers.made_up import COMMON, RUNS, WORDS, result
 
 HERE = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from keyhole import Curves
+from keyhole.papers import claims
 from keyhole.papers.claims import BOUNDS, KINDS, Result
 from keyhole.papers.claims.estimate_fields import Quantity
 from keyhole.papers.claims.numbers import factor_of, known_number, number_of
@@ -202,6 +203,14 @@ def test_a_verdict_rests_on_the_numbers_of_its_text(found, kind):
     finding = judged(kind, table, found)
     assert [number.name for number in finding.numbers] == names
     agree(finding)
+
+
+def test_kinds_are_found_and_can_be_imported_by_name():
+    assert KINDS["worst-power"].__name__ == "WorstPower"
+    assert KINDS["worst-power"] is claims.WorstPower
+    assert "WorstPower" in dir(claims)
+    with pytest.raises(AttributeError, match="has no attribute 'Miracle'"):
+        claims.Miracle  # noqa: B018
 
 
 def test_every_kind_is_asked_for_its_numbers():
