@@ -1,4 +1,4 @@
-"""Programs that try to outlive whoever runs them: `python nasty.py NAME FOLDER`.
+"""Programs that try to outlive their runner: `python nasty.py NAME FOLDER`.
 
 None lives longer than a minute and a half, or starts more than some 250 processes. A hopper, which
 is hardly ever seen, counts in the file `beat` of the folder, without which
@@ -44,7 +44,7 @@ def sleeper():
 
 
 def busy():
-    """Ignore all signals that can be ignored, with three generations below."""
+    """Ignore all signals that can be ignored, in four generations of processes."""
     deaf()
     child(lambda: (child(lambda: (child(spin), nap())), nap()))
     spin()
@@ -70,7 +70,7 @@ def daemon():
 
 
 def outlive():
-    """Be done, and leave a child in its own session, which holds the standard output."""
+    """Exit, and leave a child in its own session, which holds the standard output."""
     child(lambda: (os.setsid(), nap()))
 
 
@@ -79,14 +79,14 @@ def outlive_as_daemon():
 
 
 def bomb():
-    """Start 200 processes, every tenth in a session of its own."""
+    """Start 200 processes, every tenth in its own session."""
     for number in range(200):
         child(lambda number=number: (number % 10 or os.setsid(), nap()))
     nap()
 
 
 def tree_bomb():
-    """Fork on both sides, seven times, each in a session of its own."""
+    """Fork in parent and child, seven times, each process in its own session."""
     for _ in range(7):
         if os.fork() == 0:
             os.setsid()
@@ -126,7 +126,7 @@ def fast_hop_through_sessions():
 
 
 def respawn():
-    """Be two, of which each starts the other anew when it has gone."""
+    """Run as two processes, each of which restarts the other."""
 
     def one():
         while time.monotonic() < END:
@@ -171,7 +171,7 @@ def stop_parent():
 
 
 def kill_grandparent():
-    """End what started the parent, where that can be seen."""
+    """Kill the parent of the parent, if it is visible."""
     child(lambda: (os.setsid(), nap()))
     stat = Path(f"/proc/{os.getppid()}/stat").read_text()
     above = int(stat.rpartition(")")[2].split()[1])

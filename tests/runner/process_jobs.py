@@ -9,7 +9,7 @@ import uuid
 
 SLOW = 1.0
 PROCESS = uuid.uuid4().hex
-"""Another one in every process."""
+"""Identifies the process."""
 
 
 def double(n):
@@ -57,7 +57,7 @@ def nested_set(_):
 
 
 class Trap:
-    """Does what it should not where it is unpickled."""
+    """Makes a folder when it is unpickled."""
 
     def __reduce__(self):
         return os.mkdir, ("sprung",)
@@ -68,12 +68,12 @@ def a_trap(_):
 
 
 def write_an_answer(answer):
-    """Write where answers are written, before the answer is."""
+    """Write to the channel of answers, before the answer."""
     os.write(3, answer.encode("latin-1"))
 
 
 def take(size):
-    """Take so much memory in two processes, together; what is too much, until they are ended."""
+    """Allocate memory in two processes; too much of it is held until they are killed."""
     script = f"kept = b'x' * {size // 2}; print('', flush=True); import time; time.sleep(600)"
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     child.stdout.readline()
@@ -110,7 +110,7 @@ def modules(_):
 
 
 def spawn_elsewhere(path):
-    """Start a process in a session of its own, an orphan; wait until it is one."""
+    """Start an orphan in its own session; wait until it is one."""
     script = (
         "import os, sys, time\n"
         "if os.fork():\n"
@@ -136,14 +136,14 @@ def spawn_elsewhere_and_crash(path):
 
 
 def hop(program):
-    """Start a chain of processes, each in a session of its own, each of which starts the next."""
+    """Start a chain of processes, each in its own session, each of which starts the next."""
     beat = os.path.join(os.path.dirname(program), "beat")
     subprocess.Popen([program, beat, "own"])
     time.sleep(600)
 
 
 def hold_the_answers(path):
-    """Fork into a session of its own, with all that is open, and return."""
+    """Fork into a new session with all open descriptors, and return."""
     if os.fork() == 0:
         os.setsid()
         open(path, "w").close()

@@ -1,4 +1,4 @@
-"""Finds what was started with a tag in its environment, and those who run it."""
+"""Find processes by a tag in their environment, and the helpers that run them."""
 
 import os
 import signal
@@ -11,12 +11,12 @@ PATIENCE = 60.0  # seconds that a slow machine may take for anything
 
 
 def tagged(tag):
-    """Return processes that are alive and have the tag, wherever they are."""
+    """Return living processes with the tag."""
     return [pid for pid, _ in _processes() if f"{TAG}={tag}".encode() in _read(pid, "environ")]
 
 
 def helpers_of(tuner):
-    """Return helpers that are alive and serve a process, and their inits."""
+    """Return the living helpers of a process, and their inits."""
     return [pid for pid, _ in _processes() if _is_helper(_read(pid, "cmdline"), str(tuner))]
 
 
@@ -45,7 +45,7 @@ def _read(pid, what):
 
 
 def beats(folder):
-    """Return whether a hopper goes on."""
+    """Return whether a chain of short-lived processes continues."""
     beat = Path(folder, "beat")
     if not beat.exists():
         return False
@@ -65,7 +65,7 @@ def until(condition):
 
 
 def clean(tag):
-    """End what a test has started and could not end."""
+    """Kill processes that a test has left."""
     end = time.monotonic() + PATIENCE
     while (left := tagged(tag)) and time.monotonic() < end:
         for pid in left:

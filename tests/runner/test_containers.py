@@ -1,4 +1,4 @@
-"""Where a container, or whoever runs the machine, allows less: such a one is made here."""
+"""Runners in containers that allow less than the machine; such containers are made here."""
 
 import json
 import os
@@ -26,7 +26,7 @@ SCRIPT = """if True:
 
 
 def inside(*container):
-    """Return what a script says that runs in a container."""
+    """Run a script in a container; return the description of its runner."""
     done = subprocess.run(
         [UNSHARE, *container, sys.executable, "-c", SCRIPT],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

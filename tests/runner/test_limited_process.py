@@ -20,7 +20,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes 
 
 @pytest.fixture
 def tag(monkeypatch):
-    """Mark all that is started meanwhile."""
+    """Mark all processes that the test starts."""
     word = uuid.uuid4().hex
     monkeypatch.setenv(TAG, word)
     yield word
@@ -43,7 +43,7 @@ def test_preparation_is_not_part_of_the_time_of_a_job():
 
 
 def run_until_killed(process, argument, noted):
-    """Run a job that takes too long, with more time until it has got to where it notes that."""
+    """Run a job beyond its limit, with longer limits until it has noted its start."""
     limit = 0.15
     while not noted.exists():
         limit *= 2.0

@@ -11,7 +11,7 @@ from keyhole.runner.helper import main_process
 
 
 def test_any_error_before_exec_is_reported(monkeypatch):
-    """(An exit code would be taken for the command's own.)"""
+    """An exit code would be taken for that of the command."""
 
     def refuse(_):
         raise OverflowError("too large")

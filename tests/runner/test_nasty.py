@@ -1,4 +1,4 @@
-"""Nothing that a run starts outlives it, nor whoever runs it, whatever it does.
+"""No process of a run outlives the run or its runner, whatever it does.
 
 Each program is run by a process of its own, as the present user and as nobody, and looked for in
 /proc by what is in its environment; a hopper, which is hardly ever seen, by its heartbeat.
@@ -59,7 +59,7 @@ USERS = [
 
 
 class Tuners:
-    """Starts processes that run nasty programs, as one user (None: the present one)."""
+    """Starts processes that run nasty programs, as one user (None: the present user)."""
 
     def __init__(self, user):
         self.user, self.python = user, sys.executable if user is None else python_of(user)
@@ -73,7 +73,7 @@ class Tuners:
         )
 
     def start(self, **case):
-        """Start one; return its number."""
+        """Start a process; return its PID."""
         case |= {"user": self.user, "python": self.python}
         self.process.stdin.write(json.dumps(case) + "\n")
         self.process.stdin.flush()
@@ -113,7 +113,7 @@ def hop(tmp_path_factory):
 
 @pytest.fixture
 def folder(hop):
-    """Make a folder that anybody may use, with the nasty programs in it."""
+    """Make a folder with the nasty programs that all users may use."""
     path = Path(tempfile.mkdtemp())
     path.chmod(0o777)
     shutil.copy(HERE / "nasty.py", path)
@@ -131,7 +131,7 @@ def tag():
 
 
 def start(tuners, mechanism, program, folder, tag, **words):
-    """Start a process that runs a program, with a tag in its environment; return its number."""
+    """Start a process that runs a program, with a tag in its environment; return its PID."""
     return tuners.start(
         mechanism=mechanism,
         folder=str(folder),
@@ -141,7 +141,7 @@ def start(tuners, mechanism, program, folder, tag, **words):
 
 
 def answer(folder):
-    """Return what the runner says, once it does."""
+    """Wait for the answer of the runner."""
     said = folder / "answer.json"
     assert until(said.exists)
     words = json.loads(said.read_text())
@@ -151,12 +151,12 @@ def answer(folder):
 
 
 def kill(tuner):
-    """End a process that runs commands in the way that nobody can prepare for."""
+    """Kill a process that runs commands by SIGKILL."""
     os.kill(tuner, signal.SIGKILL)
 
 
 def wait_for_life(folder, tag):
-    """Wait until a program runs, or it turns out that it cannot."""
+    """Wait until a program runs or has failed to start."""
     said = folder / "answer.json"
     assert until(lambda: alive(folder, tag) or said.exists())
     if said.exists():

@@ -43,7 +43,7 @@ def test_a_fork_bomb_is_read_up_to_a_maximum(monkeypatch):
 
 
 def test_children_that_may_not_be_signalled_are_left_after_a_wait():
-    """(Such a child has become root, by a setuid program.)"""
+    """A child may become root by a setuid program."""
     script = """if True:
         import os, signal, sys
         from keyhole.runner.helper import process_tree

@@ -186,7 +186,7 @@ def test_signal_handling_of_the_caller_is_not_inherited():
 
 
 def test_pids_differ_from_run_to_run(runner):
-    """(They do so outside, and programs make names of them.)"""
+    """Programs make file names of their PIDs, which differ outside of a namespace."""
     numbers = [runner.run(["sh", "-c", "echo $$"], limit=LONG).output for _ in range(5)]
     assert len(set(numbers)) == 5
 
@@ -348,7 +348,7 @@ def test_a_helper_that_is_killed_loses_its_run_and_is_replaced(runner):
 
 @LINUX
 def test_a_run_cannot_write_an_answer_for_its_init(runner):
-    """The run opens all files of its init that it may, and writes an answer of its own."""
+    """The run opens all descriptors of its init that it may, and writes its own answer."""
     words = {"outcome": "ok", "seconds": 0.01}
     script = f"""if True:
         import os
@@ -382,7 +382,7 @@ def test_a_run_cannot_open_files_of_its_supervisors(runner):
     ids=["stopped", "traced and killed"],
 )
 def test_a_run_whose_init_is_stopped_is_killed(monkeypatch, script, limit, outcome):
-    """(In a namespace, an init takes no such signals.)"""
+    """In a namespace, an init ignores such signals."""
     boot = "from helper import server; server._GRACE_SECONDS = 0.1; server.main()"
     monkeypatch.setattr(
         helper_client, "_BOOTSTRAP", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
@@ -444,7 +444,7 @@ def test_an_unknown_mechanism_is_named():
 
 @LINUX
 def test_cpu_time_of_unreaped_children_is_sampled(runner):
-    """(A child whose parent ignores its end hands its time on to no one.)"""
+    """The kernel drops the usage of a child whose parent ignores SIGCHLD."""
     script = """if True:
         import os, signal, time
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)

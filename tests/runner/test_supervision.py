@@ -14,7 +14,7 @@ from keyhole.runner.helper.usage_meter import UsageMeter
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="needs a clock that never stops")
 def test_suspension_is_distinguished_from_preemption(monkeypatch):
-    """Seven seconds asleep so far; this process is kept waiting for five between two clocks."""
+    """The machine slept seven seconds; this process is preempted for five between two clocks."""
     readings = iter([10.0, 22.0, 15.0, 16.0, 23.0, 16.0])
     monkeypatch.setattr(supervision.time, "clock_gettime", lambda _: next(readings))
     assert supervision._seconds_asleep() == 7.0
@@ -32,7 +32,7 @@ def test_suspension_is_distinguished_from_preemption(monkeypatch):
     ],
 )
 def test_ok_and_failed_imply_that_limits_were_kept(seconds, cpu, memory, code, outcome):
-    """A run may end by itself between the moment at which a limit is passed and the next look."""
+    """A run may exit between the moment at which a limit is exceeded and the next sample."""
     meter = UsageMeter(1.0, 100, None)
     meter.cpu, meter.memory = cpu, memory
     main, request = SimpleNamespace(problem=""), {"limit": 1.0, "memory": 100}

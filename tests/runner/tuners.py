@@ -1,4 +1,4 @@
-"""Starts those who run commands: a process for each line, which then waits to be killed.
+"""Start processes that run commands: one for each line of input; each waits to be killed.
 
 `python tuners.py`; a line is JSON: mechanism, command, folder (for the answer), words for `run`,
 user, and an interpreter that this user may run.

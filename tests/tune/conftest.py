@@ -8,7 +8,7 @@ from keyhole.tune import Spec
 
 @dataclass
 class Run:
-    """How a run ended: as `keyhole.runner.CommandResult`."""
+    """The result of a run, as `keyhole.runner.CommandResult`."""
 
     outcome: str = "ok"
     seconds: float = 0.1
@@ -22,16 +22,16 @@ class Run:
 
 
 class Simulated:
-    """Runs nothing: the command `sim MEAN INSTANCE SEED` takes a time of its own, at once."""
+    """Executor that simulates: the command `sim MEAN INSTANCE SEED` has a random time."""
 
-    words = "simulated"
+    description = "simulated"
 
     def __init__(self, changed=None):
         self.commands, self.closed = [], False
         self._changed = changed or (lambda number, run: run)
 
-    def run(self, command, limit, **told):
-        self.commands.append((command, limit, told))
+    def run(self, command, limit, **options):
+        self.commands.append((command, limit, options))
         _, mean, *rest = command
         seconds = random.Random(" ".join(rest)).expovariate(1.0 / float(mean))
         run = Run(seconds=seconds)

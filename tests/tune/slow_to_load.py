@@ -1,4 +1,4 @@
-"""A function in a file that takes longer to load than the function may."""
+"""A function in a file that takes longer to import than the limit of the function."""
 
 import time
 
@@ -6,5 +6,5 @@ time.sleep(0.6)
 
 
 def works(instance, factor):
-    """Succeed at once, by the size of the instance."""
+    """Return a reward, the size of the instance."""
     return float(instance) * factor

@@ -1,4 +1,4 @@
-"""What arms that are alike say of each other."""
+"""Shrinkage of arms towards similar arms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Runs on a cluster: one that is played, and a real one of this machine whose parts are killed."""
+"""Runs on a simulated cluster, and on a real one of this machine whose processes are killed."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ POOLS = []  # of the clusters that were played
 
 @pytest.fixture(autouse=True)
 def runners(monkeypatch):
-    """End what workers, which are threads of this process, have made."""
+    """Close the runners of workers, which are threads of this process."""
     made = []
 
     def make():
@@ -48,7 +48,7 @@ def runners(monkeypatch):
 
 
 class Played:
-    """A cluster whose workers are threads; `changed` may change how a task ended."""
+    """A cluster whose workers are threads; `changed` may change the result of a task."""
 
     name = "dask=played"
 
@@ -185,7 +185,7 @@ def test_runs_still_at_work_at_the_end_are_cancelled():
 
 
 def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
-    """Neither one that is closed during its run, nor one that is closed while it is idle."""
+    """A runner may be closed during its run, or while it is idle."""
 
     class Closed(Runner):
         def run(self, *words, **more):
@@ -232,7 +232,7 @@ def wait_for(found):
 
 
 def workers_of(tuner):
-    """Return the workers of Ray that a tuner has started, and that are at work."""
+    """Return the busy Ray workers that a tuner has started."""
     parents, at_work = {}, []
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -290,7 +290,7 @@ command = "sh -c 'setsid sleep 600 & sleep 600'"
 
 @pytest.fixture(scope="module")
 def under_dask(tmp_path_factory):
-    """Yield a cluster, and the tag of all that its workers start."""
+    """Yield a cluster, and the tag of all processes of its workers."""
     tag = f"dask-{os.getpid()}-{time.monotonic_ns()}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KEYHOLE_TAG", tag)

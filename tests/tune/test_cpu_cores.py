@@ -12,7 +12,7 @@ intr 12345
 
 @pytest.fixture
 def stat(tmp_path, monkeypatch):
-    """Return a file in the place of /proc/stat; a second has a hundred ticks."""
+    """Replace /proc/stat by a file, with a hundred ticks per second."""
     path = tmp_path / "stat"
     path.write_text(STAT)
     monkeypatch.setattr(cpu_cores, "_STAT", path)

@@ -1,7 +1,7 @@
 import pytest
 
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
-from tests.tune.made import record
+from tests.tune.trial_records import record
 
 
 def test_a_pattern_finds_files_by_their_names_from_the_folder(tmp_path):

@@ -35,7 +35,7 @@ ALIVE = 5.0  # seconds within which all that a killed tuner had started is gone
 
 @pytest.fixture
 def begun(tmp_path):
-    """Return a function that starts the tuner, and the tag of all that it starts."""
+    """Return a function that starts the tuner, and the tag of all its processes."""
     (tmp_path / "mine.toml").write_text(SPEC)
     tag = uuid.uuid4().hex
 
@@ -70,7 +70,7 @@ def lines(out):
 
 
 def kill_and_go_on(begun, out, kills, seed):
-    """Kill it so often, each time after one or two more runs, at any moment of the next."""
+    """Kill the tuner so often, each time at a random moment after one or two more runs."""
     begin, tag = begun
     rng, runs = random.Random(seed), 2 * kills + 4
     for _ in range(kills):

@@ -17,13 +17,13 @@ from keyhole.tune.summary import (
     format_recommendation,
 )
 from tests.tune.conftest import TABLE
-from tests.tune.made import record
 from tests.tune.test_value_estimates import played
+from tests.tune.trial_records import record
 
 
 @pytest.fixture(scope="module")
 def tune(tmp_path_factory):
-    """Return a tune of 60 runs, one of which lapsed."""
+    """Return a tune of 60 runs, one of which has expired."""
     spec = Spec.from_table(TABLE)
     runs = played(np.random.default_rng(9), (0.05, 1.0), 58, [0.1, 1.0])
     runs.append(record("failed", 0.5, 1.0, "slow", reason="<script>alert(1)</script>", output="x"))

@@ -1,4 +1,4 @@
-"""A tune folder that was written before names were changed is read, and goes on, the same.
+"""A tune folder with the former names is read and resumed with the same results.
 
 See tests/saved/README.md.
 """
@@ -26,20 +26,20 @@ def folder(tmp_path, monkeypatch):
 
 
 def facts_of(run):
-    """Return what a record holds, but for what clocks say and ids that are drawn."""
+    """Return the values of a record without times and random ids."""
     return [run.round, run.arm, run.limit, run.instance, run.seed, run.seconds, run.reward,
             run.code, run.reason, run.output, run.memory]  # fmt: skip
 
 
 def rounded(value):
-    """Return values without their last digits, which processors may round differently."""
+    """Return rounded values: processors may differ in the last digits."""
     if isinstance(value, tuple):
         return [rounded(one) for one in value]
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def found(folder):
-    """Return what there is to see of a tune, in the order of fields: their names may change."""
+    """Return the values of a tune in the order of fields, without names, which may change."""
     tune = Tune.load(folder)
     with Study.open(folder / "study.db", "tune") as study:
         events = [[row.kind, row.body.hex()] for row in study.log()]
@@ -81,7 +81,7 @@ def test_a_saved_tune_can_be_resumed(folder):
 
 
 def went_on(folder):
-    """Go on with a tune, by its own spec; return what was run, and what is best then."""
+    """Resume a tune with its own spec; return the new runs and the best pair."""
     spec = Tune.load(folder).spec
     runs = len(EXPECTED["found"]["runs"])
     tune = Tuner(spec, folder, executors=Simulated).run(runs=runs + MORE)

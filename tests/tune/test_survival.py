@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.tune.figures import thin_curve
 from keyhole.tune.survival import Survival
-from tests.tune.made import record
+from tests.tune.trial_records import record
 
 
 def test_without_censoring_it_is_the_share_of_runs():

@@ -20,7 +20,7 @@ from tests.tune.conftest import TABLE, Run, Simulated
 
 
 def check_every_run_counts_once(out, runs):
-    """Compare the log of the study with the records: each decision is told of once, as recorded."""
+    """Compare the log of the study with the records: each decision is told once, as recorded."""
     tune = Tune.load(out)
     assert len(tune.runs) == runs == len({run.id for run in tune.runs})
     lines = (out / RUNS).read_text().splitlines()

@@ -6,13 +6,13 @@ import pytest
 from keyhole.tune import Spec, Tune
 from keyhole.tune.value_estimates import ValueEstimates
 from tests.tune.conftest import TABLE
-from tests.tune.made import record
+from tests.tune.trial_records import record
 
 LIMITS = np.array([0.01, 0.1, 1.0])
 
 
 def played(rng, means, runs, limits):
-    """Return runs of both arms, whose times are exponential."""
+    """Return runs of both arms with exponential times."""
     found = []
     for _ in range(runs):
         arm = int(rng.integers(2))
@@ -23,7 +23,7 @@ def played(rng, means, runs, limits):
 
 
 def truth(mean):
-    """Return the gains of an arm: share done less the mean time, of exponential times."""
+    """Return the gains of an arm with exponential times: success rate less mean time."""
     done = 1.0 - np.exp(-LIMITS / mean)
     return done - mean * done
 
@@ -158,7 +158,7 @@ def test_shrinkage_is_stronger_for_similar_arms():
     )
 
     def of(shares):
-        """Return the gains of the first arm, of which one run succeeded, beside the others."""
+        """Return the success rate of the first arm, with one successful run, beside the others."""
         runs = [record("ok", 0.5, 1.0, names[0])]
         for name, share in zip(names[1:], shares, strict=True):
             done = round(40 * share)

@@ -1,4 +1,4 @@
-"""Functions to be tuned: in a file that imports next to nothing."""
+"""Functions to be tuned, in a file with few imports."""
 
 import atexit
 import io
@@ -8,7 +8,7 @@ import time
 
 
 def works(instance, factor, limit):
-    """Succeed at once, by the size of the instance."""
+    """Return a reward, the size of the instance."""
     return float(instance) * factor
 
 
@@ -18,30 +18,30 @@ def waits(instance):
 
 
 def prints_at_the_end():
-    """Succeed, and print afterwards."""
+    """Succeed, with an exit handler that prints."""
     atexit.register(print, "bye")
     return 0.7
 
 
 def replaces_stdout():
-    """Succeed, and print to nobody."""
+    """Succeed with a replaced sys.stdout."""
     sys.stdout = io.StringIO()
     return 0.7
 
 
 def leaves_a_thread():
-    """Succeed, while something goes on."""
+    """Succeed, and leave a thread running."""
     threading.Thread(target=time.sleep, args=(60,)).start()
     return 0.7
 
 
 def says_no():
-    """Return what NumPy says of something false."""
+    """Return False as NumPy's bool."""
     import numpy as np
 
     return np.bool_(False)
 
 
 def raises():
-    """Fail at once."""
+    """Raise an exception."""
     raise ValueError("no good")

@@ -88,6 +88,7 @@ class ClusterRuns:
         with self._lock:
             if self._error is not None:
                 raise self._error
+            # Within the lock: the listener must not see the task complete before it has a future.
             ticket = self.cluster.submit(run_on_worker, self._version, self._environment, *run)
             self._waiting[ticket] = future
         return future
@@ -110,13 +111,17 @@ class ClusterRuns:
                         future = self._waiting.pop(one.ticket)
                     if not future.set_running_or_notify_cancel():
                         continue
+                    # RuntimeError: the worker has died too often. The run is lost, and repeated.
+                    # Other errors, such as another version of Keyhole, end the tune.
                     if isinstance(one.error, RuntimeError | MemoryError):
                         future.set_result((CommandResult("lost", 0.0, reason=str(one.error)), ""))
                     elif one.error is not None:
                         future.set_exception(one.error)
                     else:
                         future.set_result(one.value)
-        except BaseException as error:  # for example ClusterLostError
+        except BaseException as error:
+            # For example ClusterLostError. Every thread that waits for a future must be woken, and
+            # later calls of `submit` must fail as well.
             with self._lock:
                 self._error, waiting = error, list(self._waiting.values())
             for future in waiting:
@@ -205,6 +210,8 @@ def run_on_worker(
 
 def _take_runner() -> Runner:
     """Return an idle runner that is not closed, or a new one."""
+    # Starting a runner takes 0.06 s of CPU time (docs/running.md), more than many runs: a worker
+    # process keeps its runners between tasks.
     while _idle_runners:
         with suppress(IndexError):  # another thread may take the last one
             if not (runner := _idle_runners.pop()).closed:
@@ -217,6 +224,8 @@ def _close_when_unwanted(runner: Runner) -> Iterator[None]:
     """Context manager: close the runner, which kills its run, when the client has cancelled it."""
     over, wanted = threading.Event(), make_wanted_check()
 
+    # Dask cannot interrupt a task that is running. So the worker asks once a second, which also
+    # covers a client that has died.
     def check() -> None:
         while not over.wait(_CHECK_SECONDS):
             if not wanted():

@@ -82,7 +82,7 @@ def parse_arms(value: Any) -> tuple[Arm, ...]:
     """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
-    arms = [arm for i, table in enumerate(value) for arm in _arms(f"arm[{i}]", table)]
+    arms = [arm for i, table in enumerate(value) for arm in _parse_arm_table(f"arm[{i}]", table)]
     check_distinct("names of arms", [arm.name for arm in arms])
     return tuple(arms)
 
@@ -90,7 +90,7 @@ def parse_arms(value: Any) -> tuple[Arm, ...]:
 _ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 
 
-def _arms(path: str, table: Any) -> list[Arm]:
+def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     if not isinstance(table, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(table)}")
     for entry in table:

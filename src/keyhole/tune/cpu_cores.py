@@ -20,17 +20,17 @@ def available_cores() -> list[int]:
     found, threads_seen = sorted(os.sched_getaffinity(0)), dict[str, int]()
     ranks = {}
     for core in found:
-        ranks[core] = threads_seen.get(siblings := _siblings(core), 0)
+        ranks[core] = threads_seen.get(siblings := _read_siblings(core), 0)
         threads_seen[siblings] = ranks[core] + 1
     return sorted(found, key=lambda core: (ranks[core], core))
 
 
 def physical_cores(cores: Sequence[int]) -> int:
     """Return the number of physical cores of these logical cores."""
-    return len({_siblings(core) for core in cores})
+    return len({_read_siblings(core) for core in cores})
 
 
-def _siblings(core: int) -> str:
+def _read_siblings(core: int) -> str:
     """Return the hardware threads of the same physical core, as the kernel lists them."""
     try:
         return (_TOPOLOGY / f"cpu{core}" / "topology" / "thread_siblings_list").read_text().strip()

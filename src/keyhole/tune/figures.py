@@ -52,7 +52,7 @@ def cactus_figure(tune: Tune) -> Figure:
         )
         drawn[name] = line, float(done[-1])
     _set_seconds_axis(axes, "y", tune)
-    axes.set_xlabel("share done")
+    axes.set_xlabel("share with success")
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xlim(0.0, 1.0)
     finish_axes(axes, drawn)
@@ -60,7 +60,7 @@ def cactus_figure(tune: Tune) -> Figure:
 
 
 def gains_figure(tune: Tune) -> Figure:
-    """Return what a run is worth with every limit, by arm, with its intervals."""
+    """Return the figure of gains by arm and limit, with intervals."""
     figure = blank()
     axes = figure.subplots()
     draws, limits = tune.gains.draws, np.array(tune.spec.limits)

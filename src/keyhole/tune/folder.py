@@ -31,7 +31,7 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     ValueError
         If it belongs to another spec, has other files, or another process is at work in it.
     """
-    has_content(folder)  # a file in its place is refused
+    has_content(folder)  # refuses a file in its place
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
         _check_spec(folder, spec)
@@ -45,6 +45,7 @@ def _check_spec(folder: Path, spec: Spec) -> None:
             raise ValueError(
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
+        # Both as JSON: tuples become lists, and numbers have the digits that were written.
         before, now = read_spec(folder).as_json(), json.loads(json.dumps(spec.as_json()))
         for entry in before:
             if entry not in _MAY_DIFFER and before[entry] != now[entry]:

@@ -99,10 +99,13 @@ class TuningLoop:
         for thread in threads:
             thread.start()
         try:
+            # A join without a timeout could not be interrupted by Ctrl-C.
             for thread in threads:
                 while thread.is_alive():
                     thread.join(_POLL_SECONDS)
-        except BaseException:  # Ctrl-C: commands are killed, their decisions stay pending
+        except BaseException:
+            # Ctrl-C: commands are killed, and their decisions stay pending. `catch_up` of the next
+            # call expires them, so that the policy never learns from an interrupted run.
             self._stop_all()
             for thread in threads:
                 thread.join()
@@ -111,6 +114,8 @@ class TuningLoop:
             raise self._error
 
     def _stop_all(self) -> None:
+        # The flag comes first: a thread that is about to start a trial sees it in `_claim_trial`,
+        # and the outcome of a run that is killed here is not recorded (`_run_trial`).
         self._stop.set()
         with self._lock:
             executing = list(self._executing)
@@ -154,6 +159,8 @@ class TuningLoop:
         """Run trials until one counts."""
         for _ in range(_MAX_EXPIRED):
             decision = self._ask()
+            # Taken when the run starts and not when it is recorded: parallel runs of an arm must
+            # have different instances.
             with self._lock:
                 instance = self._order.take(decision.arm)
             record = self._execute(executor, decision, instance, cores)
@@ -187,8 +194,10 @@ class TuningLoop:
 
     def _wall_limit(self, arm: Arm, limit: float) -> float:
         """Return the wall-time limit of a run, in seconds."""
+        # A command that sleeps uses no CPU time, and would never reach a limit of CPU time alone.
         if self.spec.clock == "cpu":
             return _WALL_FACTOR * limit + 1.0
+        # The function process has an alarm at the limit, which begins when the function does.
         return limit + LOAD_SECONDS if arm.function else limit
 
     def _execute(

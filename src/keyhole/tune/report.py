@@ -61,34 +61,34 @@ class Runs:
 def write_report(tune: Tune) -> Path:
     """Write figures and ``report.html`` into the folder of a tune; return the page."""
     sections = [
-        Section("arms", "Time and outcomes by arm", [_arms(tune)]),
-        _gains(tune),
-        _survival(tune),
-        _cactus(tune),
-        Section("runs", "All runs", [_runs(tune)]),
-        _spec(tune),
+        Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
+        _gains_section(tune),
+        _survival_section(tune),
+        _cactus_section(tune),
+        Section("runs", "All runs", [_runs_block(tune)]),
+        _spec_section(tune),
     ]
     best = tune.best()
     first, *others = format_recommendation(tune)
     opening: list[Block] = [
-        Recommended(_sentence(first), command_line(tune, best.arm)),
-        Text("\n".join(map(_sentence, others)), note=f"{format_progress(tune)}."),
+        Recommended(_make_sentence(first), command_line(tune, best.arm)),
+        Text("\n".join(map(_make_sentence, others)), note=f"{format_progress(tune)}."),
         Text(tune.spec.notes),
     ]
     return write_page(tune.folder / folder.REPORT, tune.spec.name, opening, sections)
 
 
-def _sentence(text: str) -> str:
+def _make_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _arms(tune: Tune) -> Table:
+def _arms_block(tune: Tune) -> Table:
     head, rows = arms_table(tune)
     caption = f"Runs of each arm by outcome, and their time. {POOLED}"
     return Table(caption, head, rows)
 
 
-def _gains(tune: Tune) -> Section:
+def _gains_section(tune: Tune) -> Section:
     caption = (
         f"{_describe_unit(tune)} Mean and 95 % interval, given all runs; a circle marks the "
         "recommended pair. Limits above the largest one that an arm was run with are left out."
@@ -115,7 +115,7 @@ def _describe_unit(tune: Tune) -> str:
     return f"A success earns up to {success.scale[1]:g}, {price}{named}."
 
 
-def _survival(tune: Tune) -> Section:
+def _survival_section(tune: Tune) -> Section:
     caption = (
         "Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % intervals "
         "(Greenwood). A run that reached its limit is censored there; a failed run never succeeds."
@@ -123,7 +123,7 @@ def _survival(tune: Tune) -> Section:
     return _figure_section(tune, "survival", "Run times", figures.survival_figure(tune), caption)
 
 
-def _cactus(tune: Tune) -> Section:
+def _cactus_section(tune: Tune) -> Section:
     caption = (
         "Seconds within which a share of the runs succeeds, by arm: the inverse of the curves "
         "above. Further right and further down is better."
@@ -140,7 +140,7 @@ def _figure_section(
     return Section(name, title, [picture, *more])
 
 
-def _runs(tune: Tune) -> Runs:
+def _runs_block(tune: Tune) -> Runs:
     rows = [
         [
             run.round, run.arm, run.limit, run.instance, run.outcome, round(run.seconds, 4),
@@ -156,7 +156,7 @@ def _runs(tune: Tune) -> Runs:
     return Runs(caption, _HEAD, data, folder.RUNS)
 
 
-def _spec(tune: Tune) -> Section:
+def _spec_section(tune: Tune) -> Section:
     fields = tune.spec.as_json()
     names = [one.name for one in tune.spec.instances]
     shown = ", ".join(names[:5]) + (f", ... {len(names):,} in all" if len(names) > 5 else "")

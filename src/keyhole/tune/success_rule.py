@@ -52,10 +52,10 @@ class SuccessRule:
             if entry not in _ENTRIES:
                 raise unknown_name_error(f"success.{entry}", _ENTRIES)
         return cls(
-            _codes(table.get("codes", [0])),
-            _expression("success.pattern", table.get("pattern", "")),
-            _expression("success.number", table.get("number", ""), groups=1),
-            _scale(table.get("scale", [0, 1])),
+            _check_codes(table.get("codes", [0])),
+            _check_expression("success.pattern", table.get("pattern", "")),
+            _check_expression("success.number", table.get("number", ""), groups=1),
+            _check_scale(table.get("scale", [0, 1])),
         )
 
     def score_run(self, run: CommandOutcome) -> RunScore:
@@ -116,7 +116,7 @@ def _drop_cut_lines(output: bytes) -> bytes:
     return output
 
 
-def _codes(value: Any) -> tuple[int, ...]:
+def _check_codes(value: Any) -> tuple[int, ...]:
     good = isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 0
     if not good or not all(type(code) is int and 0 <= code <= 255 for code in value):
         raise TypeError(
@@ -125,7 +125,7 @@ def _codes(value: Any) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _expression(path: str, value: Any, groups: int = 0) -> str:
+def _check_expression(path: str, value: Any, groups: int = 0) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{path} must be a text, got {short_repr(value)}")
     try:
@@ -137,7 +137,7 @@ def _expression(path: str, value: Any, groups: int = 0) -> str:
     return value
 
 
-def _scale(value: Any) -> tuple[float, float]:
+def _check_scale(value: Any) -> tuple[float, float]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise TypeError(f"success.scale must be two numbers, got {short_repr(value)}")
     low, high = (check_number(f"success.scale[{i}]", end) for i, end in enumerate(value))

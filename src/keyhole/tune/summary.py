@@ -75,11 +75,11 @@ def format_recommendation(tune: Tune) -> list[str]:
         f"{best.probability:.0%}; the best pair is better by at most "
         f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
         against,
-        f"runs per arm: {_spread(list(best.runs_of_arms.values()))}",
+        f"runs per arm: {_format_range(list(best.runs_of_arms.values()))}",
     ]
 
 
-def _spread(runs: list[int]) -> str:
+def _format_range(runs: list[int]) -> str:
     """Return the smallest and the largest number of runs of an arm."""
     return f"{min(runs):,} to {max(runs):,}, {len(runs):,} arms"
 

@@ -93,11 +93,13 @@ class TrialLog:
         self.all: list[TrialRecord] = list(read_records(path, arms)) if path.exists() else []
         self.by_id = {one.id: one for one in self.all if one.is_counted}
         self._file = path.open("ab")
-        flush_folder(path.parent)
+        flush_folder(path.parent)  # fsync of the file does not make its directory entry durable
         self._drop_incomplete_line()
 
     def _drop_incomplete_line(self) -> None:
         """Truncate the last line if a killed process has written only a part of it."""
+        # The study was not told of that run: its decision is pending, and is asked again.
+        # Without truncation the next record would be appended to the fragment.
         data = self.path.read_bytes()
         whole = data.rfind(b"\n") + 1
         if whole < len(data):

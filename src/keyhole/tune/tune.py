@@ -125,10 +125,12 @@ class Tune:
 
     def estimate_pair(self, arm: int, place: int) -> CommandLimit:
         """Return the estimates of a pair, given the indices of its arm and its limit."""
-        return CommandLimit(**self._pair(arm, place))
+        return CommandLimit(**self._estimate_fields(arm, place))
 
-    def _pair(self, arm: int, place: int) -> dict[str, Any]:
+    def _estimate_fields(self, arm: int, place: int) -> dict[str, Any]:
         gains, runs = self.gains, int(self.gains.run_counts[arm, place])
+        # Two more runs change a share by at most this much. If all runs of an arm succeeded, its
+        # true rate may be 1, but draws shrunk towards other arms stay below it.
         least = _MIN_RUNS / (runs + _MIN_RUNS)
         success, limit = self.spec.success, self.spec.limits[place]
         worst = -float(self.spec.objective.penalty(success.least)(limit))
@@ -156,6 +158,7 @@ class Tune:
         if not self.runs:
             raise ValueError(f"{self.folder}: nothing has been run yet")
         gains = self.gains
+        # Untried pairs are not recommended: their estimates come from the prior and other arms.
         tried = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
         arm, place = divmod(int(tried.argmax()), tried.shape[1])
         at_full = (
@@ -163,9 +166,10 @@ class Tune:
         )
         full = int(at_full.argmax())
         tried_arms = gains.run_counts[:, 0] > 0
+        # Over all pairs, tried or not: an untried pair may be the best one.
         behind = gains.comparison_gains.max(axis=(1, 2)) - gains.comparison_gains[:, arm, place]
         return Best(
-            **self._pair(arm, place),
+            **self._estimate_fields(arm, place),
             # An arm that was never run is the best with the same probability as any other arm.
             probability=float(
                 (behind <= _TOLERANCE * self.spec.success.span).mean() * tried_arms.mean()

@@ -129,6 +129,8 @@ class ValueEstimates:
     @cached_property
     def comparison_gains(self) -> FloatArray:
         """Draws of gains that compare pairs, including arms without runs; shaped as `draws`."""
+        # A generator of its own: the order in which properties are read does not change draws, so
+        # that `show`, `best` and the report have the same numbers.
         rng, draws = np.random.default_rng([self._spec.seed, 1]), len(self.draws)
         few = grid_coarseness(self.draws.shape[2])
         weight, own = 1.0 - (1.0 - _COMPARISON_WEIGHT) * few, _UNRELATED * (1.0 - few)
@@ -248,12 +250,15 @@ class _RunCounts:
         self.run_counts = np.zeros(shape, np.int64)
         for run in runs:
             arm = names[run.arm]
-            # Less a rounding error: a limit read back from JSON must find its own interval.
+            # With a tolerance: a limit above its grid point by a rounding error belongs to it.
             last = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
+            # A run with a large limit informs all smaller limits as well: it shows how it would
+            # have ended with each of them.
             self.run_counts[arm, : last + 1] += 1
             if run.outcome == "out of time":
                 self.entered[arm, : last + 1] += 1
                 continue
+            # At most `last`: seconds of a run that failed may exceed its limit a little.
             at = min(int(np.searchsorted(limits, run.seconds)), last)
             self.entered[arm, : at + 1] += 1
             self.ended[arm, at] += 1
@@ -270,8 +275,11 @@ def _beta_parameters(
 
     `up` and `down` are the parameters of the prior.
     """
+    # Leave-one-out: an arm's own runs must not enter its prior, or they would count twice.
     others, runs = count.sum(axis=0) - count, of.sum(axis=0) - of
     arms = (of > 0.0).sum(axis=0) - (of > 0.0)
+    # In units of the variance of one run: (1 + 1/J)/s between the arm and the mean of J others, and
+    # below 1/runs for the error of that mean.
     variance = (1.0 + 1.0 / np.maximum(arms, 1)) / _prior_runs(count, of)
     weight = np.where(runs > 0.0, 1.0 / (variance + 1.0 / np.maximum(runs, 1.0)), 0.0)
     pool = (others + up) / (runs + up + down)
@@ -290,6 +298,8 @@ def _prior_runs(count: FloatArray, of: FloatArray) -> float:
     own = np.where(of > 0.0, count / np.maximum(of, 1.0), share)
     between = (of * (own - share) ** 2).sum(axis=0) - np.maximum(arms - 1, 0) * spread
     most = float((spread * (runs - (of**2).sum(axis=0) / runs)).sum())
+    # The intraclass correlation: 0 for equal arms, 1 if all variance is between arms. With few runs
+    # it is noisy; the bounds keep arms from counting as equal, or as unrelated.
     part = float(between.sum()) / most if most > 0.0 else 1.0
     return min(max(1.0 / part - 1.0, _LEAST_RUNS), _MOST_RUNS) if part > 0.0 else _MOST_RUNS
 

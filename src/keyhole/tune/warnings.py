@@ -54,7 +54,7 @@ class EarlyWarnings:
         ):
             raise AllFailedError(
                 f"all {runs} runs failed, of {count_text(arms, 'arm')}; the last, of "
-                f"{record.arm!r} on {record.instance!r}, {record.reason}{_output(record)}"
+                f"{record.arm!r} on {record.instance!r}, {record.reason}{_format_output(record)}"
             )
 
     def _check_pattern(self, record: TrialRecord) -> None:
@@ -70,7 +70,7 @@ class EarlyWarnings:
             self._warn(
                 "pattern",
                 f"success.{which} {wanted!r} was found in none of {self._unmatched} outputs so "
-                f"far{_output(record)}",
+                f"far{_format_output(record)}",
             )
 
     def _check_other_load(self, record: TrialRecord) -> None:
@@ -102,7 +102,7 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     return f"{wanted} share {there}{threads}: the measured seconds are too long"
 
 
-def _output(record: TrialRecord) -> str:
+def _format_output(record: TrialRecord) -> str:
     """Return the end of an output on one line."""
     found = ""
     for line in reversed(record.output.splitlines()):

@@ -1,4 +1,4 @@
-"""How sure a tune is: of pairs that were never run too, and held against replayed tunes."""
+"""The stated probability of a tune, including untried pairs, checked on replayed tunes."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
 from keyhole.tune import Spec, Tune, Tuner
 from keyhole.tune.summary import format_recommendation
 from tests.tune.conftest import Run
-from tests.tune.made import record
+from tests.tune.trial_records import record
 
 LIMITS = [0.01, 0.1, 1.0]
 TUNES = 50
@@ -64,7 +64,7 @@ def test_the_interval_of_an_arm_that_always_succeeds_covers_the_truth(tmp_path, 
 
 
 class Constant:
-    """Runs nothing: the command `true SECONDS` takes so long, at once."""
+    """Simulated executor: the command `true SECONDS` takes so many seconds, without waiting."""
 
     words = "constant"
 
@@ -75,7 +75,7 @@ class Constant:
         return Run(seconds=seconds)
 
     def close(self):
-        """Nothing is held."""
+        """Do nothing."""
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["as written", "reversed"])
@@ -90,7 +90,7 @@ def test_a_tune_runs_every_arm_and_finds_the_fastest_wherever_it_stands(tmp_path
 
 
 def replayed(policy, seed, limits, runs):
-    """Return a tune of recorded runs: how sure it is, whether that is so, and of the cut-off."""
+    """Replay a tune; return its stated probability, whether it is right, and on the cut-off."""
     problem = portfolio("scattered", 6, seed=34, limits=limits)
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(distribution.consumptions) for distribution in problem.distributions]
@@ -129,7 +129,7 @@ def test_stated_probabilities_are_calibrated_or_conservative(policy, limits):
 
 
 def close_arms(policy, seed, runs):
-    """Return how sure a tune of arms is that differ by .015 in turn, and whether that is so."""
+    """Tune arms that differ by .015 in turn; return the stated probability, and if it is right."""
     rng = np.random.default_rng(seed)
     shares = rng.permutation(0.75 - 0.015 * np.arange(5))
     times = np.where(rng.random((400, 5)) < shares, rng.exponential(0.2, (400, 5)), 99.0)

@@ -1,4 +1,4 @@
-"""Records made up for tests."""
+"""Trial records for tests."""
 
 import itertools
 
