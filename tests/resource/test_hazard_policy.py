@@ -16,7 +16,7 @@ from keyhole.resource import (
     SuccessiveHalving,
     portfolio,
 )
-from keyhole.resource.hazard_policy import weight_at
+from keyhole.resource.hazard_policy import variance_divisor
 from keyhole.study import Study
 from tests.reference import resource as reference
 
@@ -101,9 +101,9 @@ def test_the_variance_is_greenwoods_where_all_that_counts_is_to_end():
 
 
 def test_the_focus_falls_to_one():
-    found = [weight_at(5.0, 10, t) for t in (1, 40_000, 10**9)]
+    found = [variance_divisor(5.0, 10, t) for t in (1, 40_000, 10**9)]
     assert found == pytest.approx([5.0, 3.0, 1.0], abs=1e-3)
-    assert weight_at(1.0, 10, 12_345) == 1.0
+    assert variance_divisor(1.0, 10, 12_345) == 1.0
 
 
 @pytest.mark.compiled

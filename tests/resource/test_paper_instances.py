@@ -185,14 +185,14 @@ def test_numbers_of_the_three_models_are_those_of_many_runs(drawing):
         assert found == pytest.approx(rise, abs=5 * 2 * 0.1 / np.sqrt(4000))
     shares = [np.mean(np.array(used) > 0.6) for used, _ in points]
     assert shares == pytest.approx(
-        problem_statistics.median_consumption(problem), abs=5 * 0.5 / np.sqrt(4000)
+        problem_statistics.half_limit_exceedance(problem), abs=5 * 0.5 / np.sqrt(4000)
     )
 
 
 def test_the_leader_at_a_limit_is_worth_the_most():
     problem = three_models("strict")
     starts, shares = (
-        problem_statistics.best_arm_changes(problem),
+        problem_statistics.first_leading_limits(problem),
         problem_statistics.best_arm_shares(problem),
     )
     assert np.isinf(starts[0])

@@ -30,7 +30,7 @@ from keyhole.resource import (
     SuccessiveHalving,
     ZoomingRCUCB,
 )
-from keyhole.resource.gain_scale import scaled_gain
+from keyhole.resource.gain_scale import scale_gain
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
@@ -226,7 +226,8 @@ def test_those_for_every_limit_conform(policy, check):
         (lambda: ZoomingRCUCB(lipschitz=-1), "lipschitz must be above 0, got -1"),
         (
             lambda: learner_of(ZoomingRCUCB(), PROBLEMS["one pair"], 10),
-            "continuous must be True for ZoomingRCUCB, which chooses among all limits",
+            "continuous must be True for ZoomingRCUCB, which chooses among all limits up to the "
+            "largest, got False",
         ),
         (
             lambda: learner_of(ZoomingRCUCB(), everywhere(PROBLEMS["one pair"]), None),
@@ -236,7 +237,8 @@ def test_those_for_every_limit_conform(policy, check):
             lambda: learner_of(
                 ZoomingRCUCB(lipschitz=1e5), everywhere(PROBLEMS["one pair"]), 10**6
             ),
-            r"lipschitz must be smaller: with 100000 the grids may need \d+ points an arm, 1048576",
+            r"lipschitz must be smaller, got 100000: the grids may need \d+ points per arm, and "
+            "1048576",
         ),
         (lambda: FixedLimit(limit=0), "limit must be above 0, got 0"),
         (lambda: FixedLimit(limit=1, base=RCUCB()), "base must be a policy of the setting 'stoc"),
@@ -328,7 +330,7 @@ class PlayedPairAlone(ReductionThompson):
         worth = -s.penalties[place]
         if exceeded == 0:
             worth = net_reward(p.cost, reward, consumption, exceeded)
-        if uniform(rng) < scaled_gain(worth, s.penalties[p.limit_count - 1]):
+        if uniform(rng) < scale_gain(worth, s.penalties[p.limit_count - 1]):
             s.successes[arm, place] += 1.0
         else:
             s.failures[arm, place] += 1.0

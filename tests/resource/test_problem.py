@@ -417,7 +417,7 @@ ARM = BetaExponential(5, 5, 1)
                 density=lambda x: np.exp(-x),
                 mean_reward=lambda x: 0.5 + 0 * x,
             ),
-            "density must be that of the consumptions drawn by draw: it gives those up to 1.4.*",
+            "density must be that of the consumptions drawn by draw: up to their median, 1.4.*",
         ),
         (lambda: replica("Indep").gain(10, 0.5), r"arm must lie in \[0, 10\), got 10"),
         (lambda: replica("Indep").gain(0, 2.0), r"limit must lie in \(0, 1\], got 2.0"),

@@ -1,12 +1,12 @@
-"""The bandit with censored consumption of resources: which arm to run, and when to give up.
+"""Bandit with censored consumption of resources: choose an arm to run, and a limit for the run.
 
-Every round a policy chooses an arm and a limit. If the run consumes no more than the limit, its
-reward and its consumption come back, and the reward counts less the cost of the consumption. If it
-would consume more, nothing comes back but that, and a penalty counts, which depends on the limit.
+If the run consumes no more than the limit, the feedback is its reward and its consumption, and its
+gain is the reward less the cost of the consumption. Otherwise the run is stopped at the limit: the
+feedback says only that, and the gain is minus a penalty that depends on the limit.
 
-Cost and penalty are known functions. They travel as numbers (`keyhole.resource.cost_functions`), so
-that simulation, learner and saved learners share one source: the environment answers with reward
-and consumption alone, and a policy works out what they were worth.
+Cost and penalty are known functions, stored as numbers (`keyhole.resource.cost_functions`), so that
+simulations, learners and saved learners use the same ones. The environment returns reward and
+consumption; policies compute the gain.
 """
 
 from keyhole.resource.cost_functions import Power, Steps, Table

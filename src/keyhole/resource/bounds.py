@@ -1,15 +1,15 @@
-r"""Bounds after Bengs and Huellermeier (2022), to plot against and to test with.
+r"""Regret bounds after Bengs and Huellermeier (2022), for plots and tests.
 
-The copy of the paper at hand has its arguments and no formulas: the constants here were worked out
-anew from those arguments, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
+The available copy of the paper has its arguments but no formulas: the constants here were derived
+again from those arguments, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
 `keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
 limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least 0, of
 shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; :math:`p_t` is
 `deviation_failure`; and `slack` is :math:`\kappa`, in (0, 1), by default 0.5.
 
-The refinement of the regret bound: a round with arm i and a larger limit tells of :math:`\tau` too.
-So a pair that is played has seen few informative rounds, and those that its larger neighbour had
-are plays that it was spared.
+A round with arm i and a limit of at least :math:`\tau` is *informative* about the pair (i,
+:math:`\tau`). RCUCB plays a pair only while it has few informative rounds, and some of these are
+plays of larger limits: the refined bound subtracts them.
 """
 
 from typing import Final
@@ -21,26 +21,26 @@ from keyhole.contract.state_memory import FloatArray
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _ABOVE_1: Final = Range(gt=1)
-# Ratios between the slices of the peeling argument, among which the best is taken.
+# Candidate ratios between the slices of the peeling argument; the best one is used.
 _RATIOS: Final = np.linspace(0.02, 0.98, 49)
-# Numbers of rounds at which bounds are compared: from one to the next the bound moves little.
+# Ratio between successive numbers of rounds at which the bound is evaluated; it is monotone in
+# between, so that a coarser grid costs tightness and not validity.
 _STEP: Final = 1.02
 
 
 def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
-    r"""Return how likely a mean leaves its confidence length on one side in round t, at most.
+    r"""Return a bound on the probability that a mean deviates by its confidence length, one-sided.
 
     .. math:: \min_{\beta \in (0, 1)} \left(1 + \frac{\ln t}{\ln(1/\beta)}\right)
         t^{-\alpha \beta}
 
-    For each of the rounds t, at least 1 (Proposition 1 and appendix A); 1 where the bound says
-    nothing.
+    For each of the rounds t, at least 1 (Proposition 1 and appendix A); at most 1.
 
     Notes
     -----
-    The number of rounds that a mean rests on is random: between two powers of :math:`\beta` times
-    t Hoeffding's maximal inequality holds with exponent :math:`\alpha \beta`, and that is summed
-    over the powers (peeling). The best of 49 values of :math:`\beta` is taken.
+    A peeling argument, since a mean is of a random number of rounds: between two powers of
+    :math:`\beta` times t Hoeffding's maximal inequality holds with exponent :math:`\alpha \beta`,
+    and the bounds are summed over the powers. The best of 49 values of :math:`\beta` is used.
 
     Examples
     --------
@@ -57,10 +57,10 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 
 
 def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
-    """Return how likely RCUCB's estimate is off by more than its confidence length, one-sided.
+    """Return a bound on the probability that RCUCB's estimate deviates by its confidence length.
 
-    Twice `deviation_failure`, for the gain and for the penalty, and at most 1 (Proposition 1): for
-    `gain_range` = 2, or 1 where the cost of a run never exceeds its reward.
+    One-sided: twice `deviation_failure`, for the gain and for the penalty, and at most 1
+    (Proposition 1). For `gain_range` = 2, or 1 where the cost of a run never exceeds its reward.
 
     Examples
     --------
@@ -70,12 +70,12 @@ def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     return np.minimum(1.0, 2.0 * deviation_failure(rounds, alpha=alpha))
 
 
-def checked_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
-    """Return the gaps of all pairs as an array; refuse another shape, and gaps below 0.
+def check_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
+    """Return the gaps of all pairs as an array, after a check of their shape and sign.
 
     Examples
     --------
-    >>> checked_gaps([[0.0, 0.1]], 2)
+    >>> check_gaps([[0.0, 0.1]], 2)
     array([[0. , 0.1]])
     """
     values = np.asarray(gaps, np.float64)
@@ -85,29 +85,29 @@ def checked_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
     return values
 
 
-def enough_rounds(
+def sufficient_rounds(
     gaps: FloatArray, width: FloatArray, rounds: ArrayLike, alpha: float
 ) -> FloatArray:
-    r"""Return after how many rounds a pair's confidence length is at most half its gap.
+    r"""Return the number of rounds after which a pair's confidence length is at most half its gap.
 
-    That length is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}` with t = `rounds`, broadcast
-    against the gaps; infinite where there is no gap.
+    The length is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}` with t = `rounds`, broadcast
+    against the gaps; the number is infinite where the gap is 0.
 
     Examples
     --------
-    >>> enough_rounds(np.array([[0.5]]), np.array([1.0]), np.e, 2.0)
+    >>> sufficient_rounds(np.array([[0.5]]), np.array([1.0]), np.e, 2.0)
     array([[16.]])
     """
     with np.errstate(divide="ignore"):
         return np.asarray(2.0 * alpha * np.log(rounds) * width**2 / gaps**2)
 
 
-def regret_at_most(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
-    """Return the sum of gap * plays, with at most T plays a pair, and in all T times the largest.
+def cap_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
+    """Return the sum of gap * plays, with at most T plays per pair, and at most T * largest gap.
 
     Examples
     --------
-    >>> regret_at_most(np.array([[0.0, 0.5]]), np.array([[np.inf, 3.0]]), 10)
+    >>> cap_regret(np.array([[0.0, 0.5]]), np.array([[np.inf, 3.0]]), 10)
     1.5
     """
     inside = gaps > 0.0
@@ -115,16 +115,16 @@ def regret_at_most(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
     return min(total, horizon * float(gaps.max()))
 
 
-def rcucb_plays(gaps: FloatArray, width: FloatArray, horizon: int, alpha: float) -> FloatArray:
-    """Return how often RCUCB plays each pair at most, on average; see `rcucb_regret_bound`.
+def rcucb_play_bound(gaps: FloatArray, width: FloatArray, horizon: int, alpha: float) -> FloatArray:
+    """Return a bound on RCUCB's expected plays of each pair; see `rcucb_regret_bound`.
 
     Examples
     --------
-    >>> rcucb_plays(np.array([[0.5]]), np.array([1.0]), 10, 20.0).round()
+    >>> rcucb_play_bound(np.array([[0.5]]), np.array([1.0]), 10, 20.0).round()
     array([[374.]])
     """
     failures = 4.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
-    plays = enough_rounds(gaps, width, horizon, alpha) + 1.0 + failures
+    plays = sufficient_rounds(gaps, width, horizon, alpha) + 1.0 + failures
     plays[:, -1] += 1.0  # the first play of each arm
     return plays
 
@@ -158,10 +158,10 @@ def rcucb_regret_bound(
 
     Notes
     -----
-    Without the part that the theorem subtracts; with it: `refined_regret_bound`. It says
-    nothing of whether RCUCB or the reduction is better: its width :math:`w + \lambda(\tau)` is
-    larger than the :math:`1 + \lambda(\bar\tau)` of `ucb_regret_bound` where w = 2 and penalties
-    are below 1, and then so is the bound, whatever the regrets are.
+    The term that the theorem subtracts is left out; `refined_regret_bound` has it. The bound does
+    not say whether RCUCB or the reduction is better: where w = 2 and penalties are below 1, the
+    width :math:`w + \lambda(\tau)`, and so the bound, is larger than the
+    :math:`1 + \lambda(\bar\tau)` of `ucb_regret_bound`, whatever the regrets are.
 
     Examples
     --------
@@ -170,11 +170,11 @@ def rcucb_regret_bound(
     True
     """
     penalties = check_vector("penalties", penalties, Range(ge=0))
-    gaps = checked_gaps(gaps, len(penalties))
+    gaps = check_gaps(gaps, len(penalties))
     horizon = check_integer("horizon", horizon, Range(ge=1))
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    return regret_at_most(gaps, rcucb_plays(gaps, width, horizon, alpha), horizon)
+    return cap_regret(gaps, rcucb_play_bound(gaps, width, horizon, alpha), horizon)
 
 
 def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float) -> float:
@@ -195,23 +195,23 @@ def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alp
     True
     """
     penalties = check_vector("penalties", penalties, Range(ge=0))
-    gaps = checked_gaps(gaps, len(penalties))
+    gaps = check_gaps(gaps, len(penalties))
     horizon = check_integer("horizon", horizon, Range(ge=1))
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = np.full(len(penalties), 1.0 + penalties[-1])
     failures = 2.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
-    plays = enough_rounds(gaps, width, horizon, alpha) + 2.0 + failures
-    return regret_at_most(gaps, plays, horizon)
+    plays = sufficient_rounds(gaps, width, horizon, alpha) + 2.0 + failures
+    return cap_regret(gaps, plays, horizon)
 
 
 def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
-    r"""Return what each pair added to the regret, from how many rounds told of each.
+    r"""Return each pair's contribution to the regret, given the informative rounds of each.
 
     .. math:: \Delta_{i,\tau} \left( N_{i,\tau} - N_{i,\tau^+} \right)
 
     with :math:`\tau^+` the next larger limit, and 0 rounds beyond the largest; the sum over all
-    pairs is the regret. This is equation (11). N is `informative`, of shape (arms, limits): rounds
-    with the arm and at least the limit.
+    pairs is the regret (equation 11). N is `informative`, of shape (arms, limits): rounds with the
+    arm and at least the limit.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
            [1. , 0.2]])
     """
     rounds = np.asarray(informative, np.float64)
-    delta = checked_gaps(gaps, rounds.shape[-1] if rounds.ndim == 2 else 0)
+    delta = check_gaps(gaps, rounds.shape[-1] if rounds.ndim == 2 else 0)
     if rounds.shape != delta.shape:
         raise ValueError(f"informative must have shape {delta.shape}, got {rounds.shape}")
     plays = rounds - np.column_stack([rounds[:, 1:], np.zeros(len(rounds))])
@@ -231,10 +231,10 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
 def anytime_probability(
     arms: int, limits: int, horizon: int, *, alpha: float, slack: float = 0.5
 ) -> float:
-    r"""Return how likely no estimate is ever off by more than a share of its confidence length.
+    r"""Return a lower bound on the probability that all estimates stay within `slack` lengths.
 
-    At least :math:`1 - 4 K |M| \sum_{t = K+1}^T p_t`, with :math:`p_t` = `deviation_failure` for
-    :math:`\alpha \kappa^2`, K arms and \|M\| limits; 0 where that says nothing. A union bound
+    :math:`1 - 4 K |M| \sum_{t = K+1}^T p_t`, with :math:`p_t` = `deviation_failure` for
+    :math:`\alpha \kappa^2`, K arms and \|M\| limits, or 0 if that is negative: a union bound
     (Remark 2).
 
     Examples
@@ -265,7 +265,9 @@ def least_informative_rounds(
     gain_range: float = 2.0,
     slack: float = 0.5,
 ) -> FloatArray:
-    r"""Return how many rounds with RCUCB tell of each pair, at least, unless estimates are far off.
+    r"""Return a lower bound on the informative rounds of each pair under RCUCB.
+
+    It holds while every estimate is within :math:`\kappa` times its confidence length.
 
     The largest m such that, with :math:`s_q = (w + \lambda_q) \sqrt{\alpha / 2}` and
     :math:`t_0 = \lceil T / 2 \rceil`,
@@ -274,16 +276,16 @@ def least_informative_rounds(
         {\min_{t_0 \le t \le T} \bigl\{ (1 - \kappa) s / \sqrt{m - 1}
         - (\Delta - \Delta_q) / \sqrt{\ln t} \bigr\}} \right)^2 < T - t_0 + 1
 
-    over the pairs q that tell nothing of this one, and all minima above 0; 1 if there is none. Of
-    shape (arms, limits); 0 before each arm has been played. From appendix B, second part, (16) to
-    (19), after Traca and Rudin (2021).
+    over the pairs q whose plays are not informative about this one, with all minima above 0; 1 if
+    there is no such m. Of shape (arms, limits); 0 before each arm has been played. From appendix B,
+    second part, (16) to (19), after Traca and Rudin (2021); the constants are ours.
 
     Notes
     -----
-    If fewer rounds told of the pair, its index would be at least its gain and
+    With fewer informative rounds, the pair's index would be at least its gain plus
     :math:`(1 - \kappa) s \sqrt{\ln t / (m - 1)}` from :math:`t_0` on. Another pair is played only
-    with an index above that, so not once its own length is too short; and these plays do not fill
-    the rounds from :math:`t_0` to T. The paper's constants are lost; these are ours.
+    while its index is larger, so only until its own confidence length is too short; and these plays
+    do not fill the rounds from :math:`t_0` to T.
 
     Examples
     --------
@@ -291,7 +293,7 @@ def least_informative_rounds(
     array([[50001.,   155.]])
     """
     penalties = check_vector("penalties", penalties, Range(ge=0))
-    delta = checked_gaps(gaps, len(penalties))
+    delta = check_gaps(gaps, len(penalties))
     horizon = check_integer("horizon", horizon, Range(ge=1))
     alpha = check_number("alpha", alpha, Range(gt=0))
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
@@ -310,14 +312,14 @@ def _informative(
     found = np.empty((len(rounds), *delta.shape))
     for arm, place in np.ndindex(*delta.shape):
         others = np.ones(delta.shape, bool)
-        others[arm, place:] = False  # these tell of the pair
+        others[arm, place:] = False  # plays of these are informative about the pair
         behind = delta[arm, place] - delta[others]
-        # The root of ln t that makes the difference smallest.
+        # The minimum over t is at an end of [t_0, T]: which one depends on the sign of `behind`.
         worst = np.where(behind > 0.0, first[:, None], np.maximum(rounds, 2.0)[:, None])
         drop = behind / np.sqrt(np.log(worst))
         reach = ((1.0 + slack) * lengths[others]) ** 2
         share = (1.0 - slack) * lengths[arm, place]
-        # Every arm has been played; then the largest number that is possible, by bisection.
+        # Bisection for the largest feasible m: feasibility is monotone in m.
         low, high = np.ones(len(rounds)), np.maximum(window, 1.0)
         while (low < high).any():
             middle = np.floor((low + high + 1.0) / 2.0)
@@ -340,11 +342,11 @@ def refined_regret_bound(
     gain_range: float = 2.0,
     slack: float = 0.5,
 ) -> float:
-    r"""Return a bound on the regret of RCUCB after T rounds, with what Theorem 1 subtracts.
+    r"""Return a bound on RCUCB's regret after T rounds, with the term that Theorem 1 subtracts.
 
-    From the plays that `keyhole.resource.bounds.rcucb_regret_bound` allows a pair,
+    The number of plays of a pair in `keyhole.resource.bounds.rcucb_regret_bound`,
     :math:`u(T) + 1 + 4 \sum p_t` with :math:`u(t) = 2 \alpha (w + \lambda(\tau))^2 \ln t /
-    \Delta^2`, is subtracted
+    \Delta^2`, is reduced by
 
     .. math:: P \cdot \Bigl( u(T) - \max_{t \le T} \bigl\{ u(t) - m_{\tau^+}(t - 1) \bigr\} \Bigr)
 
@@ -353,15 +355,14 @@ def refined_regret_bound(
 
     Notes
     -----
-    A pair that is played in round t has seen fewer than u(t) informative rounds (unless some
-    estimate is off), of which :math:`N_{\tau^+}` were plays of larger limits; so its own plays are
-    fewer by what the neighbour is known to have had by then. It would not do to subtract the
-    neighbour's rounds up to T: the last play may have come early. Nor can N itself be bounded by
-    u(T), as (11) alone would ask for: of the limits below the best, the best arm's rounds all tell.
+    A pair that is played in round t has had fewer than u(t) informative rounds (unless some
+    estimate is off), of which :math:`N_{\tau^+}` were plays of larger limits, so its own plays are
+    fewer by at least the lower bound on those. The neighbour's rounds up to T cannot be subtracted,
+    because the pair's last play may have come early. Nor can u(T) bound N itself, as (11) alone
+    would need: all rounds of the best arm are informative about limits below the best.
 
-    How much it is worth: a sixteenth of u(T) at most, with the default slack; and nothing unless
-    alpha is large (P is 0 up to about alpha = 20). The theorem explains RCUCB better than it
-    measures it.
+    The reduction is at most a sixteenth of u(T) with the default slack, and 0 unless alpha is large
+    (P is 0 up to about alpha = 20).
 
     Examples
     --------
@@ -372,25 +373,25 @@ def refined_regret_bound(
     0.991
     """
     penalties = check_vector("penalties", penalties, Range(ge=0))
-    delta = checked_gaps(gaps, len(penalties))
+    delta = check_gaps(gaps, len(penalties))
     horizon = check_integer("horizon", horizon, Range(ge=1))
     alpha = check_number("alpha", alpha, Range(gt=1))
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     arms, limits = delta.shape
-    plays = rcucb_plays(delta, width, horizon, alpha)
+    plays = rcucb_play_bound(delta, width, horizon, alpha)
     share = anytime_probability(arms, limits, horizon, alpha=alpha, slack=slack)
     if share == 0.0 or horizon <= arms:
-        return regret_at_most(delta, plays, horizon)
+        return cap_regret(delta, plays, horizon)
     lengths = np.tile(width * np.sqrt(alpha / 2.0), (arms, 1))
     steps = int(np.ceil(np.log(horizon / arms) / np.log(_STEP)))
     times = np.unique(np.floor(np.geomspace(arms, horizon, steps + 1)))
     times[-1] = horizon
     told = _informative(delta, lengths, times[:-1], slack)
     larger = np.concatenate([told[:, :, 1:], np.zeros((len(told), arms, 1))], axis=2)
-    # From one time to the next u is at most what it is then, and m at least what it was before.
+    # Between two times, u is at most its later value, and m at least its earlier one.
     later = times[1:, None, None]
-    most = (enough_rounds(delta, width, later, alpha) - larger).max(axis=0)
+    most = (sufficient_rounds(delta, width, later, alpha) - larger).max(axis=0)
     inside = delta > 0.0
-    needed = enough_rounds(delta, width, horizon, alpha)[inside]
+    needed = sufficient_rounds(delta, width, horizon, alpha)[inside]
     plays[inside] -= share * np.maximum(0.0, needed - most[inside])
-    return regret_at_most(delta, plays, horizon)
+    return cap_regret(delta, plays, horizon)

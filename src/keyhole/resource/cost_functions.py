@@ -1,7 +1,7 @@
-"""Known functions of the resources: what consuming costs, and what exceeding a limit costs.
+"""Known functions of the consumption: its cost, and the penalty for exceeding a limit.
 
-A function is kept as pieces, numbers that travel to policies as facts, so that a compiled policy,
-a learner and a saved file have the same function. A piece is (start, constant, slope, factor,
+A function is stored as pieces, an array of numbers that is passed to policies as a fact, so that
+compiled policies, learners and saved files share it. A piece is (start, constant, slope, factor,
 power); between its start (excluded) and the next piece's (included) the function is
 
     constant + slope * (x - start) + factor * x ** power.
@@ -21,12 +21,12 @@ from keyhole.validate import Range, check_number, check_vector
 PIECE: Final = 5
 _START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)
 _AT_LEAST_0: Final = Range(ge=0)
-# A function of the user's is taken at this many equal steps up to the largest limit.
+# A user's function is evaluated at this many equal steps up to the largest limit.
 STEPS: Final = 4096
 
 
 def value_at(pieces: FloatArray, x: float) -> float:
-    """Return a function's value at `x`, at least 0, from its pieces, flat (a kernel)."""
+    """Return a function's value at `x`, at least 0, given its flattened pieces (a kernel)."""
     low, high = 0, len(pieces) // PIECE - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -49,7 +49,7 @@ class Function:
 
     @property
     def starts(self) -> FloatArray:
-        """Where pieces begin."""
+        """Start of each piece."""
         return self.pieces[_START::PIECE]
 
     def __call__(self, x: ArrayLike) -> FloatArray:
@@ -57,7 +57,7 @@ class Function:
         return self._values(x, "left")
 
     def after(self, x: ArrayLike) -> FloatArray:
-        """Return the limits of the values from the right of `x`."""
+        """Return the right limits of the function at `x`."""
         return self._values(x, "right")
 
     def _values(self, x: ArrayLike, side: str) -> FloatArray:
@@ -107,14 +107,14 @@ class Power(Function):
 
 
 class Steps(Function):
-    """A function that is constant between jumps: ``values[k]`` up to ``points[k]``, included.
+    """Step function: ``values[k]`` up to ``points[k]``, included.
 
     Parameters
     ----------
     points : sequence of float, shape (jumps,)
-        Where it jumps; rising, above 0.
+        Positions of the jumps; increasing, above 0.
     values : sequence of float, shape (jumps + 1,)
-        At least 0, not falling; the last is that beyond the last point.
+        At least 0, non-decreasing; the last is the value beyond the last point.
 
     Examples
     --------
@@ -137,14 +137,14 @@ class Steps(Function):
 
 
 class Table(Function):
-    """Straight lines between points; constant beyond the last.
+    """Linear interpolation between points; constant beyond the last.
 
     Parameters
     ----------
     points : sequence of float, shape (points,)
-        Rising from 0.
+        Increasing, from 0.
     values : sequence of float, shape (points,)
-        The values there: at least 0, not falling.
+        The values there: at least 0, non-decreasing.
 
     Examples
     --------
@@ -174,9 +174,9 @@ KnownFunction = Function | Callable[[float], float]
 def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function:
     """Return a function made of pieces.
 
-    A callable is taken at the limits and at 4,097 points up to the largest of them, which straight
-    lines join: that is the function from then on, for the environment and for all policies. A jump
-    becomes a slope as wide as the distance of the points.
+    A callable is replaced by its linear interpolation between the limits and 4,097 equally spaced
+    points up to the largest, for the environment and for all policies. A jump becomes a steep line
+    between two neighbouring points.
     """
     if isinstance(given, Function):
         return given
@@ -204,8 +204,8 @@ def rescale_function(function: Function, span: float, low: float = 0.0) -> Funct
     """
     if float(function.after(0.0)) + low < 0.0:
         raise ValueError(
-            f"penalty must be at least {-low:g}, so that to exceed is not better than the least "
-            f"reward, got {float(function.after(0.0)):g}"
+            f"penalty must be at least {-low:g}, so that to exceed a limit is not better than the "
+            f"lowest reward, got {float(function.after(0.0)):g}"
         )
     pieces = function.pieces.reshape(-1, PIECE).copy()
     pieces[:, _CONSTANT] += low
@@ -268,4 +268,4 @@ def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> Floa
 FUNCTIONS: Final = {
     name: tagged_union(Power, Steps, Table, tag="function") for name in ("cost", "penalty")
 }
-"""How files say what cost and penalty are."""
+"""Readers of cost and penalty in spec files."""

@@ -1,7 +1,6 @@
-"""Joint distributions of an arm's reward and consumption: ours, measured runs, and your own.
+"""Joint distributions of an arm's reward and consumption: parametric, empirical, user-defined.
 
-What pairs are worth is computed from the density of the consumption
-(`keyhole.resource.expected_gain`).
+`keyhole.resource.expected_gain` computes the gains of pairs from the density of the consumption.
 """
 
 from abc import ABC, abstractmethod
@@ -23,24 +22,24 @@ from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_vector
 
 _POSITIVE: Final = Range(gt=0)
-# Rejection draws 1 / acceptance times a round; below this share something else is meant.
+# Rejection sampling draws 1 / acceptance times a round: below this share it takes too long, and the
+# parameters are most likely a mistake.
 _LEAST_ACCEPTANCE: Final = 1e-3
 # Standard deviations beyond which a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
 
 
 def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Draw from a bivariate normal distribution, conditioned on values that are possible.
-
-    The reward lies in [0, 1], and the consumption above 0.
+    """Draw from a bivariate normal distribution, given a reward in [0, 1] and a consumption > 0.
 
     Parameters
     ----------
     rng : Stream
         The stream; its position changes.
     numbers : ndarray of float64, shape (5,)
-        The means of reward and consumption; the standard deviation of the consumption; by what one
-        of these moves the reward; the standard deviation of the reward given the consumption.
+        The means of reward and consumption; the standard deviation of the consumption; the change
+        of the mean reward per such deviation; the standard deviation of the reward given the
+        consumption.
 
     Returns
     -------
@@ -58,7 +57,7 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, floa
 
 
 def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Return a beta variate with two shapes, and an exponential one with the mean that follows."""
+    """Draw a beta reward with two shapes, and an exponential consumption with the third number."""
     reward = beta(rng, numbers[0], numbers[1])
     return reward, numbers[2] * exponential(rng)
 
@@ -68,7 +67,7 @@ KERNELS: Final[tuple[Kernel, ...]] = (
     draw_beta_exponential,
     draw_recorded_pair,
 )
-"""Those of the distributions that ship: one environment has them all."""
+"""Samplers of the built-in distributions, all compiled into one environment."""
 
 
 class SmoothDistribution(Distribution, ABC):
@@ -83,7 +82,7 @@ class SmoothDistribution(Distribution, ABC):
         """Return the mean reward given the consumption `x`."""
 
     def landmarks(self) -> FloatArray:
-        """Return consumptions near which the density moves fastest."""
+        """Return consumptions near which the density changes fast, as nodes of the quadrature."""
         return np.empty(0)
 
 
@@ -132,10 +131,10 @@ class TruncatedNormal(SmoothDistribution):
         self._rest = float(np.sqrt(rr - rc * rc / cc))
         self.numbers = np.array([self._r, self._c, self._sd, self._slope * self._sd, self._rest])
         self._mass = 1.0
-        self._mass = self._left()
+        self._mass = self._remaining_mass()
 
-    def _left(self) -> float:
-        """Return the share of the mass that the conditioning leaves."""
+    def _remaining_mass(self) -> float:
+        """Return the probability of the event that is conditioned on."""
         edges = np.unique(np.clip(self.landmarks(), 0.0, None))
         if len(edges) < 2:
             return _refuse_mass(0.0)
@@ -146,7 +145,7 @@ class TruncatedNormal(SmoothDistribution):
         return mass if mass >= _LEAST_ACCEPTANCE else _refuse_mass(mass)
 
     def _ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the conditional mean, and where 0 and 1 stand in conditional deviations."""
+        """Return the conditional mean, and 0 and 1 standardised with the conditional deviation."""
         middle = self._r + self._slope * (x - self._c)
         return middle, -middle / self._rest, (1.0 - middle) / self._rest
 
@@ -163,7 +162,7 @@ class TruncatedNormal(SmoothDistribution):
         share = _between(low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = middle - self._rest * (_phi(high) - _phi(low)) / share
-        # Where hardly any mass is left, rounding rules; the density is 0 there all the same.
+        # Where hardly any mass is left, rounding errors dominate; the density is 0 there anyway.
         return np.asarray(np.clip(np.where(share > 1e-200, mean, middle), 0.0, 1.0))
 
     def landmarks(self) -> FloatArray:
@@ -234,7 +233,7 @@ class BetaExponential(SmoothDistribution):
 
 
 class CustomDistribution(CustomSampler, SmoothDistribution):
-    """A distribution of your own: a compiled sampler, and what is needed to compute with it.
+    """User-defined distribution: a compiled sampler, its density and its mean reward.
 
     Parameters
     ----------
@@ -242,12 +241,12 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         ``draw(rng, numbers) -> (reward, consumption)``, a kernel: plain arithmetic and the
         samplers of `keyhole.draws.samplers`. Rewards in [0, 1], consumptions at least 0.
     numbers : sequence of float
-        What `draw` is given: distributions may share one `draw`, and then share its compiled code.
+        Parameters passed to `draw`: distributions may share one `draw` and its compiled code.
     density, mean_reward : callable
-        ``f(x) -> array``: of the consumption at the points of an array, and the mean reward
-        given the consumption.
+        ``f(x) -> array``: the density of the consumption, and the mean reward given the
+        consumption, at the points of an array.
     landmarks : sequence of float, optional
-        Consumptions where the density jumps or moves fast.
+        Consumptions where the density jumps or changes fast.
 
     Raises
     ------
@@ -294,7 +293,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         self._compare(draws[:, 1])
 
     def _compare(self, drawn: FloatArray) -> None:
-        """Refuse a density that gives the lower half of the draws another share than a half."""
+        """Refuse a density whose probability up to the median of the draws is not near 1/2."""
         middle = float(np.median(drawn))
         marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < middle)]
         edges = np.union1d(np.linspace(0.0, middle, 2001), marks)
@@ -305,8 +304,8 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         # Six standard errors of the share of 1,000 draws.
         if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(TRIAL_DRAWS):
             raise ValueError(
-                f"density must be that of the consumptions drawn by draw: it gives those up to "
-                f"{middle:g} the share {share:.3g}, drawn were 0.5"
+                f"density must be that of the consumptions drawn by draw: up to their median, "
+                f"{middle:g}, its integral must be about 0.5, got {share:.3g}"
             )
 
     def density(self, x: FloatArray) -> FloatArray:
@@ -323,7 +322,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
 
 
 class Independent(SmoothDistribution):
-    """A reward and, independent of it, a consumption.
+    """Distribution of a reward and a consumption that are independent.
 
     Parameters
     ----------
@@ -331,8 +330,7 @@ class Independent(SmoothDistribution):
         Of values in [0, 1]: see `keyhole.distributions`.
     consumption : frozen distribution of scipy.stats
         Continuous, of values at least 0; drawn from a table
-        (`keyhole.distributions.TabulatedDistribution`). What pairs are worth is exact for what is
-        drawn.
+        (`keyhole.distributions.TabulatedDistribution`), for which the gains of pairs are exact.
 
     Raises
     ------
@@ -380,7 +378,7 @@ class Independent(SmoothDistribution):
 
 
 class Replay(Distribution):
-    """Measured pairs, drawn with replacement.
+    """Empirical distribution: measured pairs, drawn with replacement.
 
     Parameters
     ----------
@@ -422,7 +420,7 @@ def check_distributions(arms: Any) -> list[Distribution]:
     Raises
     ------
     TypeError, ValueError
-        If there is none, or one is no distribution.
+        If the list is empty, or an entry is not a distribution.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a run yields and consumes, and what the decision was worth."""
+"""Environments: reward and consumption of a run, and the regret of the decision (kernels)."""
 
 from typing import Any, ClassVar, Final, Protocol
 
@@ -33,11 +33,11 @@ class _Sums(Protocol):
 
 
 class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Arms whose runs yield a reward and consume something, with limits out of a list.
+    """Environment of arms whose runs have a reward and a consumption, with limits out of a list.
 
-    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
-    this arm: it yields the same reward and consumption whatever the limit is, and whatever a policy
-    did before.
+    The n-th pull of an arm seeks the n-th position of this arm in the environment's stream, so that
+    policies are compared on common random numbers: its reward and consumption depend neither on the
+    limit nor on earlier decisions.
     """
 
     setting = SETTING
@@ -66,10 +66,10 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     limits = float_array("limit_count")
     best_arm_is = integer()
     gaps = float_array("arms", "limit_count")
-    """How much less than the best pair each pair is worth."""
+    """Gain of the best pair less that of each pair."""
 
     class State:
-        """How often each arm has been pulled, and sums over the rounds."""
+        """Number of pulls of each arm, and sums over the rounds."""
 
         pulls = int_array("arms")
         regret = float_array()
@@ -92,7 +92,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         draw: Kernel,
         gap: Kernel,
     ) -> tuple[float, float, int]:
-        """Run the arm up to the limit."""
+        """Run the arm up to the limit; return reward, consumption and whether it was exceeded."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
         seek(rng, arm, pull)
@@ -111,7 +111,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         return reward, consumption, 0
 
     def gap(e, arm: int, limit: float) -> float:
-        """Return how much less than the best pair this one is worth."""
+        """Return the gain of the best pair less that of this one."""
         return float(e.gaps[arm, limit_index(e.limits, limit)])
 
     def score(
@@ -130,7 +130,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
 
 
 class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
-    """The same, with every limit up to the largest."""
+    """Environment in which every limit up to the largest may be chosen."""
 
     metrics = tuple(
         metric for metric in LimitedRunEnvironment.metrics if metric.name != "best_pair_share"
@@ -139,7 +139,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     best_gain = number()
     table_length = integer()
     table_starts = int_array("arms")
-    """Where each arm's table of gains begins; see `keyhole.resource.expected_gain.GainTable`."""
+    """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""
     table_ends = int_array("arms")
     knots = float_array("table_length")
     at = float_array("table_length")
@@ -147,7 +147,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     slope = float_array("table_length")
 
     def gap(e, arm: int, limit: float) -> float:
-        """Return how much less than the best pair this one is worth."""
+        """Return the gain of the best pair less that of this one."""
         low, high = e.table_starts[arm], e.table_ends[arm] - 1
         while low < high:  # the last knot that is at most the limit
             middle = (low + high + 1) // 2
@@ -174,7 +174,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
 
 
 def write_sums(s: _Sums, t: int, metrics: Any) -> None:
-    """Write what was summed over the rounds (a kernel)."""
+    """Write the metrics that are sums or means over the rounds (a kernel)."""
     metrics.regret[0] = s.regret[0]
     metrics.censored_share[0] = s.censored[0] / t
     metrics.best_arm_share[0] = s.on_best_arm[0] / t
@@ -190,4 +190,4 @@ ENVIRONMENTS: Final = tuple(
     environment_of(base, "", one_of(KERNELS))
     for base in (LimitedRunEnvironment, ContinuousLimitEnvironment)
 )
-"""Those that are compiled ahead."""
+"""Environments that are compiled ahead of time."""

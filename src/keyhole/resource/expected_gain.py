@@ -1,7 +1,7 @@
-"""What a pair of arm and limit is worth, exactly: equation (2) by quadrature.
+"""Penalized expected gain of a pair of arm and limit, equation (2), by quadrature.
 
-The penalized expected gain of a limit is E[(R - c(C)) 1{C <= limit}] - penalty(limit) P(C > limit).
-An arm's `GainCurve` has the first expectation and P(C <= limit), for every limit.
+It is E[(R - c(C)) 1{C <= limit}] - penalty(limit) P(C > limit). An arm's `GainCurve` computes the
+expectation and P(C <= limit) for every limit.
 """
 
 from abc import ABC, abstractmethod
@@ -24,15 +24,15 @@ TABLE_PRECISION: Final = 1e-7
 
 
 class GainCurve(ABC):
-    """The expectations of one arm, up to the largest limit.
+    """Expectations of one arm up to the largest limit.
 
-    `at(x)` gives those of consumptions of at most `x`, `before(x)` those below `x`: they differ
-    where single consumptions have a probability of their own. All points where the cost bends are
-    among `edges`, which rise from 0 to the largest limit.
+    `at(x)` is over consumptions of at most `x`, `before(x)` over those below `x`: they differ at
+    atoms of the distribution. Subclasses are given `edges`, from 0 to the largest limit, with all
+    points at which the cost is not smooth.
     """
 
     knots: FloatArray
-    """Where the expectations bend or jump, from 0 to the largest limit."""
+    """Points at which the expectations are not smooth, from 0 to the largest limit."""
 
     @abstractmethod
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -44,12 +44,12 @@ class GainCurve(ABC):
 
 
 class SmoothGainCurve(GainCurve):
-    """Of a distribution whose consumption has a density: Gauss-Legendre quadrature."""
+    """Gain curve of a distribution whose consumption has a density: Gauss-Legendre quadrature."""
 
     def __init__(self, distribution: SmoothDistribution, cost: Function, edges: FloatArray) -> None:
         self._distribution, self._cost = distribution, cost
         marks = distribution.landmarks()
-        # Halves of halves towards 0, where powers below 1 are steep.
+        # Geometric refinement towards 0, where powers below 1 have an infinite slope.
         steep = edges[-1] * 0.5 ** np.arange(1, 40)
         marks = np.concatenate([marks[(marks > 0.0) & (marks < edges[-1])], steep])
         knots = np.union1d(edges, marks)
@@ -80,7 +80,7 @@ class SmoothGainCurve(GainCurve):
 
 
 class ReplayGainCurve(GainCurve):
-    """Of measured runs, each equally likely."""
+    """Gain curve of an empirical distribution: sums over the measured runs."""
 
     def __init__(self, distribution: Replay, cost: Function, edges: FloatArray) -> None:
         order = np.argsort(distribution.consumptions, kind="stable")
@@ -102,7 +102,7 @@ class ReplayGainCurve(GainCurve):
 
 
 def gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) -> GainCurve:
-    """Return the profile of a distribution."""
+    """Return the gain curve of a distribution."""
     if isinstance(distribution, Replay):
         return ReplayGainCurve(distribution, cost, edges)
     if isinstance(distribution, SmoothDistribution):
@@ -112,46 +112,46 @@ def gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) ->
     )
 
 
-def gain_at(profile: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
+def gain_at(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
     """Return the penalized expected gain at each limit: equation (2)."""
-    net, within = profile.at(limits)
+    net, within = curve.at(limits)
     return np.asarray(net - penalty(limits) * (1.0 - within))
 
 
-def _gain_after(profile: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
-    net, within = profile.at(limits)
+def _gain_after(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
+    net, within = curve.at(limits)
     return np.asarray(net - penalty.after(limits) * (1.0 - within))
 
 
-def _gain_before(profile: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
-    net, within = profile.before(limits)
+def _gain_before(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
+    net, within = curve.before(limits)
     return np.asarray(net - penalty(limits) * (1.0 - within))
 
 
 @dataclass(frozen=True)
 class GainTable:
-    """An arm's gains for all limits: exact at the knots, straight lines from knot to knot."""
+    """Table of an arm's gains for all limits: exact at the knots, linear in between."""
 
-    knots: FloatArray  # rising from 0 to the largest limit
+    knots: FloatArray  # increasing from 0 to the largest limit
     at: FloatArray  # the gain at each knot
-    after: FloatArray  # the limit of the gain from the right of each knot
+    after: FloatArray  # the right limit of the gain at each knot
     slope: FloatArray  # the slope from each knot to the next
 
 
-def gain_table(profile: GainCurve, penalty: Function, edges: FloatArray) -> GainTable:
-    """Tabulate an arm's gains, so finely that lines between the points err by less than 1e-7.
+def gain_table(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTable:
+    """Tabulate an arm's gains so finely that linear interpolation errs by less than 1e-7.
 
-    All points where the penalty bends are among `edges`, which rise from 0 to the largest limit.
+    `edges`, from 0 to the largest limit, has all points at which the penalty is not smooth.
     """
-    knots = np.union1d(edges, profile.knots)
+    knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):
-        after = _gain_after(profile, penalty, knots)
-        before = _gain_before(profile, penalty, knots[1:])
+        after = _gain_after(curve, penalty, knots)
+        before = _gain_before(curve, penalty, knots[1:])
         middles = (knots[:-1] + knots[1:]) / 2
-        bend = gain_at(profile, penalty, middles) - (after[:-1] + before) / 2
+        bend = gain_at(curve, penalty, middles) - (after[:-1] + before) / 2
         rough = np.abs(bend) > TABLE_PRECISION
         if not rough.any() or halving == _MOST_HALVINGS:
             break
         knots = np.union1d(knots, middles[rough])
     slope = np.append((before - after[:-1]) / np.diff(knots), 0.0)
-    return GainTable(knots, gain_at(profile, penalty, knots), after, slope)
+    return GainTable(knots, gain_at(curve, penalty, knots), after, slope)

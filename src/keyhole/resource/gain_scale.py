@@ -1,25 +1,25 @@
-"""Gains brought to [0, 1], for policies of the classical bandit."""
+"""Gains rescaled to [0, 1], for policies of the classical bandit."""
 
 from typing import Any
 
 from keyhole.resource.cost_functions import value_at
 
 
-def scaled_gain(worth: float, largest_penalty: float) -> float:
-    """Return what a run was worth on a scale from 0 to 1 (a kernel): equation (7), rescaled.
+def scale_gain(gain: float, largest_penalty: float) -> float:
+    """Return the gain of a run rescaled to [0, 1], after equation (7) (a kernel).
 
-    `worth` is reward less cost, or minus the penalty: from -`largest_penalty` to 1.
+    `gain` is reward less cost, or minus the penalty: from -`largest_penalty` to 1.
 
     Examples
     --------
-    >>> round(scaled_gain(0.4, 0.2), 3)
+    >>> round(scale_gain(0.4, 0.2), 3)
     0.5
     """
-    return (worth + largest_penalty) / (1.0 + largest_penalty)
+    return (gain + largest_penalty) / (1.0 + largest_penalty)
 
 
-def check_covered(policy: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts; refuse a cost above the largest penalty: gains could be negative."""
+def check_cost_covered(policy: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a cost above the penalty at the largest limit: rescaled gains could be negative."""
     largest = float(facts["limits"][-1])
     cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
     if cost > penalty:

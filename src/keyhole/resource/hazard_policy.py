@@ -1,8 +1,8 @@
-"""What policies have in common that learn for how long runs go on, with a prior shared by the arms.
+"""Base class of policies that model consumption by hazard rates with a prior shared by the arms.
 
-Limits cut the consumption into intervals. A run that has reached an interval ends within it with a
-chance that does not depend on its limit, the *hazard*: so a run tells about every interval that it
-has reached, whatever came of it (Kaplan and Meier 1958).
+Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
+run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a
+censored one, is an observation of every interval that it reached (Kaplan and Meier 1958).
 """
 
 import math
@@ -13,15 +13,15 @@ from keyhole.resource.cost_functions import value_at
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
 
-SAY: Final = 2.0
-"""From how many runs on an arm has half of its say in the pool; and how many runs the pool is
-worth to the rewards and costs of an arm."""
-LEAST_SPREAD: Final = 0.01
-"""Rewards are never taken to vary less than by this share of the variance of a coin."""
-PATIENCE: Final = 4000.0
-"""After how many runs for each arm a policy is halfway from its own focus to 1. Measured up to
-100,000 runs on scenarios of ASlib: with 1,000 more is lost than won in most, with none at all one
-in three is still wrong in the end."""
+PRIOR_RUNS: Final = 2.0
+"""Weight of the pooled means as a prior of an arm's rewards and costs, in runs; and the number of
+runs with which an arm has half of its largest weight in the pool."""
+LEAST_VARIANCE_SHARE: Final = 0.01
+"""Lower bound of the variance of rewards, as a share of that of a Bernoulli variable."""
+HALFWAY_RUNS: Final = 4000.0
+"""Runs per arm after which the variance divisor is halfway from its first value to 1. Measured up
+to 100,000 runs on scenarios of ASlib: 1,000 is worse on most of them, and without this schedule the
+policy ends with a wrong pair on one in three."""
 
 
 class HazardPolicy(Policy, abstract=True):
@@ -30,18 +30,16 @@ class HazardPolicy(Policy, abstract=True):
     strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 
     class State:
-        """For each interval what was seen of it, arm by arm, and pooled."""
+        """Observations of each interval, per arm and pooled over the arms."""
 
         penalties = float_array("limit_count")
-        hoped = float_array("limit_count")  # what runs that end there are taken to cost beforehand
+        hoped = float_array("limit_count")  # prior mean of the cost of a run that ends there
         least_cost = float_array("limit_count")  # of a run that ends there
         most_cost = float_array("limit_count")
-        hazard = scratch_array(
-            "limit_count"
-        )  # chance to end there, pooled over the arms of the moment
-        reward = scratch_array("limit_count")  # reward of a run that ends there, pooled
-        square = scratch_array("limit_count")  # its square
-        cost = scratch_array("limit_count")  # cost of a run that ends there, pooled
+        hazard = scratch_array("limit_count")  # pooled over the present arms
+        reward = scratch_array("limit_count")  # of a run that ends there, pooled
+        square = scratch_array("limit_count")  # of that reward
+        cost = scratch_array("limit_count")  # of a run that ends there, pooled
         reached = float_array("arms", "limit_count")  # n: runs that reached the interval
         ended = float_array("arms", "limit_count")  # d: those that ended in it
         earned = float_array("arms", "limit_count")  # rewards of these
@@ -50,7 +48,7 @@ class HazardPolicy(Policy, abstract=True):
         plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
-        """Look up the known functions."""
+        """Tabulate the known functions."""
         before = 0.0
         for place in range(p.limit_count):
             s.penalties[place] = value_at(p.penalty, p.limits[place])
@@ -76,8 +74,8 @@ class HazardPolicy(Policy, abstract=True):
             s.reached[arm, place] += 1.0
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
-        """Know that an open run has not ended before its age; expect the rest."""
-        pool_hazards(s)
+        """Count a pending run as having survived its age, and its expectation from then on."""
+        write_pooled_means(s)
         strength = strength_at(p.strength, p.limit_count)
         alive = 1.0
         for place in range(limit_index(p.limits, limit) + 1):
@@ -98,7 +96,7 @@ class HazardPolicy(Policy, abstract=True):
     def recommend(  # type: ignore[override]
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
-        """Name the pair of an arm that was run that is worth the most on average."""
+        """Recommend the pair with the largest mean gain, among the arms that were run."""
         strength = strength_at(p.strength, p.limit_count)
         best, found, at = 0.0, -1, 0
         for arm in range(p.arms):
@@ -111,9 +109,9 @@ class HazardPolicy(Policy, abstract=True):
 
 
 def first_untried(s: Any, t: int) -> int:
-    """Return the first arm that was never run, in every second round; -1 where there is none.
+    """Return the first arm that was never run, in every second round; otherwise -1.
 
-    A run that is still on counts: it has reached the first interval.
+    A pending run counts: it has reached the first interval.
     """
     if t % 2 == 1:
         for arm in range(s.reached.shape[0]):
@@ -123,11 +121,11 @@ def first_untried(s: Any, t: int) -> int:
 
 
 def best_limit_of(s: Any, strength: float, limits: FloatArray, arm: int) -> tuple[float, int]:
-    """Return what an arm's best limit is worth on average, and its place; nothing is changed."""
+    """Return the mean gain of an arm at its best limit, and the limit's position."""
     gain, alive = 0.0, 1.0
     best, at = -math.inf, 0
     for place in range(len(limits)):
-        prior, earns, _, costs = pooled_hazard(s, place)
+        prior, earns, _, costs = pooled_means(s, place)
         hazard = hazard_mean(s, strength, arm, place, prior)
         net = reward_mean(s, arm, place, earns) - cost_mean(s, arm, place, costs)
         gain += alive * hazard * net
@@ -139,67 +137,67 @@ def best_limit_of(s: Any, strength: float, limits: FloatArray, arm: int) -> tupl
 
 
 def grid_coarseness(limits: int) -> float:
-    """Return by how much limits are few: 1 for one, 0 from ten on."""
+    """Return 1 - log10(limits), at least 0: 1 for one limit, 0 from ten on."""
     return max(0.0, 1.0 - math.log10(limits))
 
 
 def strength_at(strength: float, limits: int) -> float:
-    """Return how many runs the pool is worth: half as many for one limit as for ten."""
+    """Return the weight of the shared prior in runs: half as large for one limit as for ten."""
     return strength * (1.0 - 0.5 * grid_coarseness(limits))
 
 
-def weight_at(focus: float, arms: int, t: int) -> float:
-    """Return by how much variances are divided in round t: in the end by 1."""
-    runs = t / (PATIENCE * arms)
+def variance_divisor(focus: float, arms: int, t: int) -> float:
+    """Return the divisor of the posterior variances in round t, which tends to 1."""
+    runs = t / (HALFWAY_RUNS * arms)
     return (focus + runs) / (1.0 + runs)
 
 
-def pool_hazards(s: Any) -> None:
-    """Note what all arms together show of every interval: the state, or a copy, is changed."""
+def write_pooled_means(s: Any) -> None:
+    """Write the pooled means of every interval into the state."""
     for place in range(s.reached.shape[1]):
-        s.hazard[place], s.reward[place], s.square[place], s.cost[place] = pooled_hazard(s, place)
+        s.hazard[place], s.reward[place], s.square[place], s.cost[place] = pooled_means(s, place)
 
 
-def pooled_hazard(s: Any, place: int) -> tuple[float, float, float, float]:
-    """Return an interval's hazard, reward, its square, and cost: of all arms, each with one vote.
+def pooled_means(s: Any, place: int) -> tuple[float, float, float, float]:
+    """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
-    Costs are pooled as the rest: an arm that was never run would else look slow, or quick, for
-    where the middle of the interval is.
+    An arm's weight is at most 1, however often it was run. Costs are pooled as well: with the cost
+    at the middle of the interval, an arm that was never run would look slow or fast by the grid.
     """
     ended, reached = 0.5, 1.0
     earned, squares, spent, done = 1.0, 1.0, s.hoped[place], 1.0
     for arm in range(s.reached.shape[0]):
-        vote = 1.0 / (s.reached[arm, place] + SAY)
-        ended += s.ended[arm, place] * vote
-        reached += s.reached[arm, place] * vote
-        vote = 1.0 / (s.ended[arm, place] + SAY)
-        earned += s.earned[arm, place] * vote
-        squares += s.squares[arm, place] * vote
-        spent += s.spent[arm, place] * vote
-        done += s.ended[arm, place] * vote
+        weight = 1.0 / (s.reached[arm, place] + PRIOR_RUNS)
+        ended += s.ended[arm, place] * weight
+        reached += s.reached[arm, place] * weight
+        weight = 1.0 / (s.ended[arm, place] + PRIOR_RUNS)
+        earned += s.earned[arm, place] * weight
+        squares += s.squares[arm, place] * weight
+        spent += s.spent[arm, place] * weight
+        done += s.ended[arm, place] * weight
     return ended / reached, earned / done, squares / done, spent / done
 
 
 def hazard_mean(s: Any, strength: float, arm: int, place: int, prior: float) -> float:
-    """Return the mean of the posterior of a hazard."""
-    known = strength + s.reached[arm, place]
-    return float((strength * prior + s.ended[arm, place]) / known)
+    """Return the posterior mean of a hazard."""
+    weight = strength + s.reached[arm, place]
+    return float((strength * prior + s.ended[arm, place]) / weight)
 
 
 def reward_mean(s: Any, arm: int, place: int, prior: float) -> float:
-    """Return the mean of the posterior of the reward of runs that end in an interval."""
-    known = SAY + s.ended[arm, place]
-    return float((SAY * prior + s.earned[arm, place]) / known)
+    """Return the posterior mean of the reward of runs that end in an interval."""
+    weight = PRIOR_RUNS + s.ended[arm, place]
+    return float((PRIOR_RUNS * prior + s.earned[arm, place]) / weight)
 
 
 def reward_variance(s: Any, arm: int, place: int, mean: float) -> float:
-    """Return the variance of the rewards of runs that end in an interval, with this mean."""
-    known = SAY + s.ended[arm, place]
-    variance = (SAY * s.square[place] + s.squares[arm, place]) / known - mean * mean
-    return float(max(variance, LEAST_SPREAD * mean * (1.0 - mean)))
+    """Return the variance of the rewards of runs that end in an interval, given their mean."""
+    weight = PRIOR_RUNS + s.ended[arm, place]
+    variance = (PRIOR_RUNS * s.square[place] + s.squares[arm, place]) / weight - mean * mean
+    return float(max(variance, LEAST_VARIANCE_SHARE * mean * (1.0 - mean)))
 
 
 def cost_mean(s: Any, arm: int, place: int, prior: float) -> float:
-    """Return the mean of the posterior of the cost of runs that end in an interval."""
-    known = SAY + s.ended[arm, place]
-    return float((SAY * prior + s.spent[arm, place]) / known)
+    """Return the posterior mean of the cost of runs that end in an interval."""
+    weight = PRIOR_RUNS + s.ended[arm, place]
+    return float((PRIOR_RUNS * prior + s.spent[arm, place]) / weight)

@@ -1,4 +1,4 @@
-"""A policy at work: ask for an arm and a limit, tell what came back."""
+"""Learner: a policy in memory that is asked for an arm and a limit and told how the run ended."""
 
 from typing import Any, Final
 
@@ -15,9 +15,9 @@ _FROM_0: Final = Range(ge=0)
 
 
 class Learner(CoreLearner):
-    """Decides which arm to run next and when to give up on it.
+    """Learner that chooses the arm to run next and the limit of the run.
 
-    Made by a policy: ``RCUCB().learner(arms=10, limits=[0.5, 1.0], cost=..., penalty=...)``.
+    A policy makes it: ``RCUCB().learner(arms=10, limits=[0.5, 1.0], cost=..., penalty=...)``.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Learner(CoreLearner):
         *,
         exceeded: bool = False,
     ) -> None:
-        """Report how the run last asked for ended: with a reward, or above its limit.
+        """Tell how the run asked for last ended: with a reward, or above its limit.
 
         Parameters
         ----------
@@ -54,13 +54,13 @@ class Learner(CoreLearner):
             In [0, 1]; True is 1, False is 0. With a `scale`, a number in its units, as are cost
             and penalty.
         consumption : float, optional
-            What the run consumed: at least 0, at most the limit.
+            Consumption of the run: at least 0, at most the limit.
         exceeded : bool, default False
-            Whether the run exceeded the limit; reward and consumption are then left out.
+            Whether the run exceeded the limit; if so, reward and consumption are left out.
         """
         self._expect_feedback()
         limit = self._decision["limit"].item()
-        values = has_exceeded_limit(self.scale, limit, reward, consumption, exceeded)
+        values = check_run_result(self.scale, limit, reward, consumption, exceeded)
         for name, value in zip(self._feedback, values, strict=True):
             self._feedback[name][()] = value
         self._tell()
@@ -73,26 +73,26 @@ class Learner(CoreLearner):
         consumptions: ArrayLike,
         exceeded: ArrayLike,
     ) -> int:
-        """Go through a log: as asking and telling round by round, and much faster.
+        """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
 
-        Policies of this room learn of their own decisions alone: another arm or limit is refused. A
-        log with a row that is refused changes nothing.
+        Policies of this setting learn only from their own decisions: another arm or limit is
+        refused. If a row is refused, the learner does not change.
 
         Parameters
         ----------
         arms : sequence of int
-            Which arm was run in each round.
+            Arm of each round.
         limits : sequence of float
-            With which limit.
+            Limit of each round.
         rewards, consumptions : sequence of float
-            What came back; not looked at where the limit was exceeded.
+            Feedback of each round; ignored where the limit was exceeded.
         exceeded : sequence of bool
-            Whether it was.
+            Whether the limit was exceeded.
 
         Returns
         -------
         int
-            How many rounds there were.
+            Number of rounds.
         """
         run = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
         limit = float_column("limits", limits, _FROM_0, run)
@@ -109,7 +109,7 @@ class Learner(CoreLearner):
         )
 
     def recommend(self) -> tuple[int, float]:
-        """Return the pair taken to be the best so far."""
+        """Return the pair that the policy considers best so far."""
         report = self._recommend()
         return report["best_arm"].item(), report["best_limit"].item()
 
@@ -124,15 +124,15 @@ class Learner(CoreLearner):
 
 
 def _unless(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any:
-    """Return a column with another value where the limit was exceeded."""
+    """Return a column with a placeholder where the limit was exceeded."""
     found = np.asarray(values)
     return np.where(exceeded, other, found) if found.shape == exceeded.shape else values
 
 
-def has_exceeded_limit(
+def check_run_result(
     scale: Scale, limit: float, reward: float | None, consumption: float | None, exceeded: bool
 ) -> tuple[float, float, int]:
-    """Return how a run ended: its reward, its consumption, and whether it exceeded the limit."""
+    """Return reward, consumption and whether the limit was exceeded, after a check of all."""
     if not isinstance(exceeded, (bool, np.bool_)):
         raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
     if exceeded:

@@ -1,8 +1,8 @@
-"""Grids of limits that become finer, and what rounds have told about each point (kernels).
+"""Kernels for adaptive grids of limits with statistics for each grid point.
 
-`s` is the state of a `keyhole.resource.grid_policy.GridPolicy`, `p` what it reads, `width` its
-kernel of that name, and `spread` what is common to all confidence lengths of a round:
-`common_spread`. An arm's points are kept in rising order.
+`s` is the state of a `keyhole.resource.grid_policy.GridPolicy`, `p` its parameters and facts,
+`width` its kernel of that name, and `spread` the factor shared by all confidence lengths of a round
+(`common_spread`). An arm's points are kept in increasing order.
 """
 
 import math
@@ -24,17 +24,17 @@ def log_ratio(horizon: int, delta: float) -> float:
 
 
 def common_spread(p: Any, rounds: int) -> float:
-    """Return alpha ln(T^2 / delta) / 2, where T rounds are planned."""
+    """Return alpha ln(T^2 / delta) / 2, with T the number of planned rounds."""
     return float(0.5 * p.alpha * log_ratio(rounds, p.delta))
 
 
-def length(p: Any, s: Any, arm: int, k: int, width: Kernel, spread: float) -> float:
-    """Return the confidence length of a point of which something is known."""
+def confidence_length(p: Any, s: Any, arm: int, k: int, width: Kernel, spread: float) -> float:
+    """Return the confidence length of a point that has informative rounds."""
     return float(width(p, s, arm, k) * math.sqrt(spread / s.told[arm, k]))
 
 
 def start_grids(p: Any, s: Any) -> None:
-    """Start every grid with the largest limit alone, of which nothing is known."""
+    """Start every grid with the largest limit alone, without statistics."""
     largest = p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         s.sizes[arm] = 1
@@ -44,8 +44,8 @@ def start_grids(p: Any, s: Any) -> None:
         s.best_point[arm] = largest
 
 
-def store_point(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
-    """Add round t to the history of an arm."""
+def record_round(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
+    """Append round t to the arm's history, a linked list through `s.following`."""
     s.limits[t - 1] = limit
     s.consumptions[t - 1] = used
     s.gains[t - 1] = gain
@@ -71,42 +71,42 @@ def estimate(s: Any, arm: int, k: int) -> float:
 
 
 def bias(p: Any, s: Any, arm: int, k: int) -> float:
-    """Return how much better a limit in the interval of point k could be than the point.
+    """Return L times the width of point k's interval, which bounds its gains above the point's.
 
-    The interval's width follows from its level, so that intervals of equal width tie exactly.
+    The width is computed from the level, so that intervals of equal width tie exactly.
     """
     parts = float(p.refine) ** s.levels[arm, k]
     return float(p.lipschitz * (p.limits[p.limit_count - 1] / parts))
 
 
-def point_statistics(
+def update_grid(
     p: Any, s: Any, arm: int, first: int, stop: int, width: Kernel, spread: float
 ) -> int:
-    """Renew the indices of an arm after a round, and refine its grid; return how many are new.
+    """Update an arm's indices after a round and refine its grid; return the number of new points.
 
-    The round told of the points from `first` on, before `stop`. Of the others neither index nor
-    what would have them cut has changed since the arm's last round, unless that has cut some.
+    The round was informative about points `first` to `stop` - 1. Index and split condition of the
+    others have not changed since the arm's last round, unless that round split an interval.
     """
     if s.settled[arm] == 0.0:
         first, stop = 0, s.sizes[arm]
-        refresh_estimate(p, s, arm)
+        write_biases(p, s, arm)
     s.settled[arm] = 1.0
     if not recompute_bounds(p, s, arm, first, stop, width, spread):
         return 0
     s.settled[arm] = 0.0
     fresh = refine_grid(p, s, arm, width, spread)
-    refresh_estimate(p, s, arm)
+    write_biases(p, s, arm)
     return fresh
 
 
-def refresh_estimate(p: Any, s: Any, arm: int) -> None:
-    """Write down the bias of every point of an arm."""
+def write_biases(p: Any, s: Any, arm: int) -> None:
+    """Write the bias of every point of an arm."""
     for k in range(s.sizes[arm]):
         s.reach[arm, k] = bias(p, s, arm, k)
 
 
 def choose_best(s: Any, arm: int) -> None:
-    """Take note of the point of an arm with the largest index, the smallest of equals: (13)."""
+    """Write the arm's point with the largest index, (13); among equals the smallest."""
     best = 0
     for k in range(1, s.sizes[arm]):
         if s.index[arm, k] > s.index[arm, best]:
@@ -118,15 +118,14 @@ def choose_best(s: Any, arm: int) -> None:
 def recompute_bounds(
     p: Any, s: Any, arm: int, first: int, stop: int, width: Kernel, spread: float
 ) -> bool:
-    """Compute the indices of some points, (13); return whether one is wide, (14).
+    """Compute the indices of some points, (13); return whether an interval is wide, (14).
 
-    An interval is wide if it is so for what is known about its point. A point of which nothing is
-    known comes before all others.
+    The index of a point without informative rounds is infinite, and its interval is not wide.
     """
     wide = False
     for k in range(first, stop):
         known = s.told[arm, k] > 0.0
-        radius = length(p, s, arm, k, width, spread)
+        radius = confidence_length(p, s, arm, k, width, spread)
         index = estimate(s, arm, k) + radius + s.reach[arm, k]
         s.index[arm, k] = index if known else math.inf
         wide |= known & (s.reach[arm, k] >= radius)
@@ -134,16 +133,16 @@ def recompute_bounds(
 
 
 def is_wide(p: Any, s: Any, arm: int, k: int, width: Kernel, spread: float) -> bool:
-    """Return whether an interval is wide for what is known about its point: equation (14)."""
+    """Return whether an interval's bias reaches its point's confidence length: equation (14)."""
     if s.told[arm, k] == 0.0:
         return False
-    return bool(bias(p, s, arm, k) >= length(p, s, arm, k, width, spread))
+    return bool(bias(p, s, arm, k) >= confidence_length(p, s, arm, k, width, spread))
 
 
 def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
-    """Cut the intervals that are wide; return how many new points there are.
+    """Split the wide intervals; return the number of new points.
 
-    Their places are left in `s.fresh`, falling.
+    Their positions are written to `s.fresh`, in decreasing order.
     """
     size = s.sizes[arm]
     grown = size
@@ -153,7 +152,7 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
     if grown == size:
         return 0
     fresh, place = 0, grown
-    # From the back, so that no point is overwritten before it has moved.
+    # Points move to the right, in place: from the back, so that none is overwritten first.
     for k in range(size - 1, -1, -1):
         high = s.points[arm, k]
         low = s.points[arm, k - 1] if k > 0 else 0.0
@@ -173,7 +172,7 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
 
 
 def move_point(s: Any, arm: int, k: int, place: int) -> None:
-    """Move point k to another place."""
+    """Copy point k to another position."""
     s.points[arm, place] = s.points[arm, k]
     s.penalties[arm, place] = s.penalties[arm, k]
     s.levels[arm, place] = s.levels[arm, k]
@@ -184,7 +183,7 @@ def move_point(s: Any, arm: int, k: int, place: int) -> None:
 
 
 def add_point(p: Any, s: Any, arm: int, place: int, point: float, level: int) -> None:
-    """Write a new point, about which nothing has been counted."""
+    """Write a new point, without statistics."""
     s.points[arm, place] = point
     s.penalties[arm, place] = value_at(p.penalty, point)
     s.levels[arm, place] = level
@@ -194,8 +193,8 @@ def add_point(p: Any, s: Any, arm: int, place: int, point: float, level: int) ->
     s.over[arm, place] = 0.0
 
 
-def restore_point(s: Any, arm: int, fresh: int) -> None:
-    """Count all rounds of the arm for its new points, whose places are kept falling."""
+def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
+    """Count all earlier rounds of the arm for its new points, given in decreasing order."""
     t = s.first[arm]
     while t > 0:
         for i in range(fresh - 1, -1, -1):
@@ -206,8 +205,8 @@ def restore_point(s: Any, arm: int, fresh: int) -> None:
         t = s.following[t - 1]
 
 
-def finest_width(p: Any, s: Any) -> tuple[int, float]:
-    """Return the pair played on the finest level, of several the one of the largest estimate."""
+def finest_pair(p: Any, s: Any) -> tuple[int, float]:
+    """Return the pair played on the finest level; among several, the one with the best estimate."""
     level, largest = 0, -math.inf
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]
     for arm in range(p.arms):

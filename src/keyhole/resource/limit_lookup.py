@@ -1,10 +1,10 @@
-"""Where a limit stands among those that may be chosen (kernels)."""
+"""Kernels that find a limit among the allowed ones."""
 
 from keyhole.contract.state_memory import FloatArray
 
 
 def limit_index(limits: FloatArray, limit: float) -> int:
-    """Return the position of the smallest limit that is at least `limit`; beyond them the last."""
+    """Return the position of the smallest limit that is at least `limit`, or else of the last."""
     low, high = 0, len(limits) - 1
     while low < high:
         middle = (low + high) // 2
@@ -16,7 +16,7 @@ def limit_index(limits: FloatArray, limit: float) -> int:
 
 
 def is_admissible(limits: FloatArray, continuous: int, limit: float) -> bool:
-    """Return whether a limit may be chosen: of these, or any up to the largest if `continuous`."""
+    """Return whether a limit is one of `limits`, or at most the largest if `continuous` is 1."""
     if continuous == 1:
         return bool(0.0 < limit <= limits[len(limits) - 1])
     return bool(limits[limit_index(limits, limit)] == limit)

@@ -1,4 +1,4 @@
-"""The instances that the paper plays and pictures, as far as they could be rebuilt."""
+"""Reconstructions of the instances in the paper's experiments and figures."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -15,7 +15,7 @@ from keyhole.validate import Range, check_choice, check_integer
 # "Energy costs correspond to one tenth of the wall-clock time" (Example 2).
 _COST: Final = Power(slope=0.1)
 _PENALTY: Final = Power(slope=0.1, factor=0.2, power=4)
-# From the tenth on, arms are like the tenth: means may not leave what rewards can be.
+# Arms from the tenth on equal the tenth: otherwise the formulas' mean rewards would leave [0, 1].
 _LAST: Final = 9
 
 
@@ -62,10 +62,10 @@ def replica(
     size: int | None = None,
     continuous: bool = False,
 ) -> Problem:
-    r"""Return our replica of an instance of the paper's experiments.
+    r"""Return a reconstruction of an instance of the paper's experiments.
 
-    The paper's numbers could not be read. These were calibrated on what could be: the shares of
-    censored runs of the optimal pairs, for three grids each. Cost :math:`c(x) = x/10`, penalty
+    The paper's parameters could not be read. These were calibrated on the shares of censored runs
+    of the optimal pairs, on three grids each, which could. Cost :math:`c(x) = x/10`, penalty
     :math:`\lambda(x) = x/10 + x^4/5`. Arm k = 0, 1, ... of
 
     * PosCorr: normal with means (.45 - .03k, .9 + .03k), deviations (.25, .71), correlation .5;
@@ -78,12 +78,13 @@ def replica(
     Parameters
     ----------
     instance : {"PosCorr", "NegCorr", "Indep", "LowCensoring"}
-        Which.
+        Name of the instance.
     limits : {"main", "small", "large", "low"}, int or sequence of float, default "main"
-        11 limits from .1 to 1; .3, .6 and .9; 30 from .001 to 1; 11 from .05 to .55; or so many
-        up to 1 in equal steps; or these.
+        11 limits from .1 to 1; .3, .6 and .9; 30 from .001 to 1; 11 from .05 to .55; or a number
+        of equally spaced limits up to 1; or the limits.
     size : int, optional
-        How many arms, at least 1; by default 10, of LowCensoring 5; alike from the tenth on.
+        Number of arms, at least 1; by default 10, for LowCensoring 5. Arms from the tenth on are
+        equal.
     continuous : bool, default False
         Whether every limit up to the largest may be chosen.
 
@@ -124,13 +125,13 @@ _PROMISES: Final = {"strict": (0.6, 0.5), "soft": (1.2, 0.1)}
 
 
 def three_models(promise: str) -> Problem:
-    r"""Return the paper's working example: three models, and a company that promises to be fast.
+    r"""Return the paper's working example: three machine-learning models and a promised time.
 
-    A complex model has high rewards and takes long, a simple one has low rewards and is quick, the
-    third lies between; reward and time are positively correlated. A customer who gets no model in
-    time is paid a compensation :math:`\kappa`: :math:`c(x) = x / 10`, :math:`\lambda(x) = x / 10 +
-    \kappa`. The arms are complex, medium and simple; every limit up to the promised time may be
-    chosen.
+    The complex model has high rewards and long run times, the simple one low rewards and short
+    ones, the medium one lies between; reward and time are positively correlated. A customer who
+    gets no model in time is paid a compensation :math:`\kappa`: :math:`c(x) = x / 10`,
+    :math:`\lambda(x) = x / 10 + \kappa`. The arms are complex, medium and simple; every limit up to
+    the promised time may be chosen.
 
     Parameters
     ----------
@@ -139,8 +140,8 @@ def three_models(promise: str) -> Problem:
 
     Notes
     -----
-    The paper's numbers could not be read: these are ours, chosen so that what it says of Figures
-    1 and 2 is so. "A specific amount of time" is read as the largest limit. The normal
+    The paper's numbers could not be read: these are ours, chosen so that the paper's statements
+    about Figures 1 and 2 hold. "A specific amount of time" is read as the largest limit. The normal
     distributions are those of `replica`, with deviations (.1, .15) and correlation .5.
 
     References

@@ -1,4 +1,4 @@
-"""Pictures of the setting: runs of each arm, gains over limits, grids that become finer."""
+"""Plots of the setting: runs of each arm, gains over limits, and adaptive grids."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -29,25 +29,25 @@ def draw_runs(
     seed: int = 0,
     names: Sequence[str] = (),
 ) -> Axes:
-    """Draw what runs of each arm consume and yield, without a limit.
+    """Draw a scatter plot of consumption and reward of each arm's runs, without a limit.
 
     Parameters
     ----------
     problem : Problem
-        Whose arms.
+        The instance.
     axes : matplotlib Axes, optional
-        Where to draw; by default on a new figure.
+        The axes to draw on; by default those of a new figure.
     runs : int, default 300
-        Of each arm, at least 1.
+        Number of runs of each arm, at least 1.
     seed : int, default 0
-        Of the runs.
+        Seed of the runs.
     names : sequence of str, optional
-        Of the arms; by default their numbers.
+        Names of the arms; by default their numbers.
 
     Returns
     -------
     matplotlib Axes
-        What was drawn on.
+        The axes.
 
     References
     ----------
@@ -55,9 +55,9 @@ def draw_runs(
     """
     axes = _axes(axes)
     check_integer("runs", runs, Range(ge=1))
-    points = _every_run(problem, runs, seed)
+    points = _sample_runs(problem, runs, seed)
     for arm, (name, (used, earned)) in enumerate(
-        zip(_named(problem.arms, names), points, strict=True)
+        zip(_arm_names(problem.arms, names), points, strict=True)
     ):
         style = line_style(arm) | {"linestyle": "none", "alpha": 0.5}
         axes.plot(used, earned, label=name, **style)
@@ -68,21 +68,21 @@ def draw_runs(
 
 
 def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[str] = ()) -> Axes:
-    """Draw what each arm is worth over the limits, and mark the best pair.
+    """Draw each arm's penalized expected gain over the limits, and mark the best pair.
 
     Parameters
     ----------
     problem : Problem
         The instance.
     axes : matplotlib Axes, optional
-        Where to draw; by default on a new figure.
+        The axes to draw on; by default those of a new figure.
     names : sequence of str, optional
-        Of the arms; by default their numbers.
+        Names of the arms; by default their numbers.
 
     Returns
     -------
     matplotlib Axes
-        What was drawn on.
+        The axes.
 
     References
     ----------
@@ -99,16 +99,16 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
     limits = problem.limits
     if problem.continuous:
         limits = np.linspace(0.0, problem.limits[-1], _POINTS + 1)[1:]
-    for arm, name in enumerate(_named(problem.arms, names)):
+    for arm, name in enumerate(_arm_names(problem.arms, names)):
         gains = [problem.gain(arm, limit) for limit in limits]
         axes.plot(
             limits, gains, label=name, **line_style(arm) | {"markevery": max(1, len(limits) // 10)}
         )
     best_arm, best_limit = problem.best_pair
-    axes.margins(y=0.12)  # above the best pair there is room for its name
+    axes.margins(y=0.12)  # for the label above the best pair
     axes.axvline(best_limit, color="0.5", linewidth=0.8)
     axes.annotate(
-        f"best pair: {_named(problem.arms, names)[best_arm]}, {best_limit:.3g}",
+        f"best pair: {_arm_names(problem.arms, names)[best_arm]}, {best_limit:.3g}",
         (best_limit, problem.best_gain),
         textcoords="offset points",
         xytext=(-6, 6),
@@ -121,21 +121,21 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
 
 
 def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[str] = ()) -> Axes:
-    """Draw the limits that a learner distinguishes on each arm.
+    """Draw the points of a learner's grids.
 
     Parameters
     ----------
     learner : Learner
-        Of a policy that refines grids, such as `keyhole.resource.ZoomingRCUCB`.
+        A learner of a policy that refines grids, such as `keyhole.resource.ZoomingRCUCB`.
     axes : matplotlib Axes, optional
-        Where to draw; by default on a new figure.
+        The axes to draw on; by default those of a new figure.
     names : sequence of str, optional
-        Of the arms; by default their numbers.
+        Names of the arms; by default their numbers.
 
     Returns
     -------
     matplotlib Axes
-        What was drawn on.
+        The axes.
 
     Raises
     ------
@@ -154,10 +154,10 @@ def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[st
 
 
 def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = ()) -> None:
-    """Draw how the grids of z-RCUCB become finer, from top to bottom.
+    """Draw four stages of the grids of z-RCUCB, from top to bottom.
 
-    They are those of the start, of the first round that extends a grid at one point, of the first
-    that extends one at several, and of the last of 1,000 rounds; see
+    They are the grids at the start, after the first round that extends a grid at one point, after
+    the first that extends one at several, and after 1,000 rounds; see
     `keyhole.resource.refinement_schedule`.
 
     Parameters
@@ -165,15 +165,15 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
     problem : Problem
         The instance; every limit may be chosen.
     figure : matplotlib Figure
-        Where to draw; it is empty.
+        An empty figure to draw on.
     names : sequence of str, optional
-        Of the arms; by default their numbers.
+        Names of the arms; by default their numbers.
 
     References
     ----------
     Bengs and Huellermeier (2022), section 4.1, Figure 3; the lowest panel is ours.
     """
-    shown = _told(stages(problem))
+    shown = _stages_to_show(stages(problem))
     panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (title, stage) in zip(panels, shown.items(), strict=True):
         _draw_points(axes, stage.grids, float(problem.limits[-1]), names)
@@ -181,17 +181,17 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
         set_title(axes, title)
 
 
-def _told(found: Sequence[Stage]) -> dict[str, Stage]:
-    """Return the stages to show, by what is to be said of them."""
-    told = {"at the start": found[0]}
+def _stages_to_show(found: Sequence[Stage]) -> dict[str, Stage]:
+    """Return the stages to show, by their titles."""
+    shown = {"at the start": found[0]}
     one = next((stage for stage in found if stage.extended == 1), None)
     several = next((stage for stage in found if stage.extended > 1), None)
     if one is not None:
-        told[f"after round {one.round:,}, which extends a grid at one point"] = one
+        shown[f"after round {one.round:,}, which extends a grid at one point"] = one
     if several is not None:
         title = f"after round {several.round:,}, which extends a grid at {several.extended} points"
-        told[title] = several
-    return told | {"at the end": found[-1]}
+        shown[title] = several
+    return shown | {"at the end": found[-1]}
 
 
 def _draw_points(
@@ -202,7 +202,7 @@ def _draw_points(
         axes.plot(
             points, np.full(len(points), arm), "|", color=line_style(arm)["color"], markersize=12.0
         )
-    axes.set_yticks(range(len(grids)), _named(len(grids), names))
+    axes.set_yticks(range(len(grids)), _arm_names(len(grids), names))
     axes.set_ylim(len(grids) - 0.5, -0.5)
     axes.set_xlabel("limit")
     axes.set_ylabel("arm")
@@ -213,21 +213,23 @@ def _axes(axes: Axes | None) -> Axes:
     return plt.subplots(figsize=(7.2, 4.6), layout="constrained")[1] if axes is None else axes
 
 
-def _named(arms: int, names: Sequence[str]) -> list[str]:
+def _arm_names(arms: int, names: Sequence[str]) -> list[str]:
     if names and len(names) != arms:
         raise ValueError(f"names must have {arms} entries, got {len(names)}")
     return list(names) or [f"arm {arm}" for arm in range(arms)]
 
 
-def _every_run(problem: Problem, runs: int, seed: int) -> Iterator[tuple[list[float], list[float]]]:
-    """Yield what runs of each arm consume and yield, under a limit that none exceeds."""
+def _sample_runs(
+    problem: Problem, runs: int, seed: int
+) -> Iterator[tuple[list[float], list[float]]]:
+    """Yield consumptions and rewards of runs of each arm, under a limit that none exceeds."""
     environment = InteractiveEnvironment(
         Problem(problem.distributions, [_OPEN], Power(), Power()), seed=seed
     )
     for arm in range(problem.arms):
         used, earned = [], []
         for _ in range(runs):
-            # Every answer stands where the one before did.
+            # The environment reuses the arrays of its answer: copy the numbers out.
             answer = environment.respond({"arm": arm, "limit": _OPEN})
             used.append(answer["consumption"].item())
             earned.append(answer["reward"].item())

@@ -1,4 +1,4 @@
-"""The instance: arms, limits, and the known functions; what every pair is worth."""
+"""Problem: arms, limits, known functions, and the gain of every pair."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -16,7 +16,7 @@ from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.validate import Range, SequenceLike, check_integer, check_number
 
-# A limit between two knots is not taken for better than a knot on the word of its last digits.
+# A limit between two knots must be better than a knot by more than rounding errors.
 _ROUNDING: Final = 1e-12
 
 
@@ -29,11 +29,11 @@ class Problem(AnyProblem):
         - \lambda(\tau) \Pr(C_i > \tau)
 
     (Bengs and Huellermeier 2022, equation 2), computed by quadrature. The metrics of
-    `keyhole.simulate` are ``regret``, the sum over the rounds of what the decisions were worth
-    less than the best pair (equation 4); ``censored_share``, the share of rounds whose limit was
-    exceeded; ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm
-    and the best pair; and ``simple_regret``, what the recommended pair is worth less than the
-    best. Where every limit may be chosen there is no ``best_pair_share``. With ``details=True``
+    `keyhole.simulate` are ``regret``, the sum over the rounds of the best pair's gain less that of
+    the decision (equation 4); ``censored_share``, the share of rounds whose limit was exceeded;
+    ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm and the best
+    pair; and ``simple_regret``, the best pair's gain less that of the recommended pair. Where
+    every limit may be chosen there is no ``best_pair_share``. With ``details=True``
     there are also ``cumulative_reward``, of the runs within their limits; ``time_spent``, the
     consumption, where a run that exceeds its limit consumes the limit; ``observations``, the runs
     within their limits; ``mean_limit``; and for each arm ``pulls``.
@@ -43,15 +43,15 @@ class Problem(AnyProblem):
     arms : sequence of Distribution
         See `keyhole.resource.distributions`.
     limits : sequence of float, shape (limits,)
-        Rising, above 0.
+        Increasing, above 0.
     cost : Function or callable
-        c: what consumption costs; not falling, in [0, 1] up to the largest limit. See
+        c, the cost of consumption: non-decreasing, in [0, 1] up to the largest limit. See
         `keyhole.resource.cost_functions`.
     penalty : Function or callable
-        :math:`\lambda`: what exceeding a limit costs; not falling, at least 0.
+        :math:`\lambda`, the penalty for exceeding a limit: non-decreasing, at least 0.
     continuous : bool, default False
-        Whether every limit up to the largest may be chosen. Policies for a list of limits then
-        play those in `limits`; the best pair is that among all.
+        Whether every limit up to the largest may be chosen. If so, policies for a list of limits
+        play those in `limits`, and the best pair is the best among all limits.
 
     Attributes
     ----------
@@ -104,24 +104,24 @@ class Problem(AnyProblem):
         self.cost: Function = as_function("cost", cost, self.limits)
         self.penalty: Function = as_function("penalty", penalty, self.limits)
         edges = self._edges()
-        # Arms may share a distribution: what costs time is done once for each.
-        profiles = {
+        # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
+        curves = {
             id(distribution): gain_curve(distribution, self.cost, edges)
             for distribution in set(self.distributions)
         }
-        self._profiles = [profiles[id(distribution)] for distribution in self.distributions]
+        self._curves = [curves[id(distribution)] for distribution in self.distributions]
         self.gains: FloatArray = np.array(
-            [gain_at(profile, self.penalty, self.limits) for profile in self._profiles]
+            [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
         self.gains.flags.writeable = False
         self._tables: list[GainTable] = []
         if self.continuous:
-            tables = {id(p): gain_table(p, self.penalty, edges) for p in set(self._profiles)}
-            self._tables = [tables[id(p)] for p in self._profiles]
+            tables = {id(p): gain_table(p, self.penalty, edges) for p in set(self._curves)}
+            self._tables = [tables[id(p)] for p in self._curves]
         self.best_gain, self.best_pair = self._best()
 
     def _edges(self) -> FloatArray:
-        """Return limits and all points where a known function bends, from 0 to the largest."""
+        """Return the limits and all points where a known function is not smooth, from 0."""
         points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
         return np.unique(points[points <= self.limits[-1]])
 
@@ -140,13 +140,13 @@ class Problem(AnyProblem):
         return float(self.gains[arm, place]), (arm, float(self.limits[place]))
 
     def _best_limit(self, arm: int) -> tuple[float, float]:
-        """Return the largest gain of an arm over all limits, and where it is reached."""
+        """Return the largest gain of an arm over all limits, and its limit."""
         from scipy.optimize import minimize_scalar  # a third of a second, which few need
 
         table = self._tables[arm]
         k = int(np.argmax(table.at[1:])) + 1
         best = float(table.at[k]), float(table.knots[k])
-        if table.after[0] > best[0]:  # the smaller the limit, the better: a bound, not reached
+        if table.after[0] > best[0]:  # the supremum is the limit towards 0, and not attained
             return float(table.after[0]), 0.0
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
             peak = minimize_scalar(
@@ -158,18 +158,18 @@ class Problem(AnyProblem):
 
     @property
     def arms(self) -> int:
-        """How many arms."""
+        """Number of arms."""
         return len(self.distributions)
 
     @property
     def gaps(self) -> FloatArray:
-        """How much less than the best pair each pair is worth, shape (arms, limits)."""
+        """Gain of the best pair less that of each pair, shape (arms, limits)."""
         return np.asarray(self.best_gain - self.gains)
 
     @property
     def censoring(self) -> FloatArray:
-        """The probability that a run exceeds the limit, shape (arms, limits)."""
-        return np.array([1.0 - profile.at(self.limits)[1] for profile in self._profiles])
+        """Probability that a run of each arm exceeds each limit, shape (arms, limits)."""
+        return np.array([1.0 - curve.at(self.limits)[1] for curve in self._curves])
 
     def gain(self, arm: int, limit: float) -> float:
         """Return the penalized expected gain of any pair.
@@ -193,23 +193,23 @@ class Problem(AnyProblem):
         """
         arm = check_integer("arm", arm, Range(ge=0, lt=self.arms))
         limit = check_number("limit", limit, Range(gt=0, le=float(self.limits[-1])))
-        return float(gain_at(self._profiles[arm], self.penalty, np.array([limit]))[0])
+        return float(gain_at(self._curves[arm], self.penalty, np.array([limit]))[0])
 
     @property
     def environment(self) -> type[Environment]:
-        """The compiled side of the arms."""
+        """Environment class, compiled with the arms' samplers."""
         base = ContinuousLimitEnvironment if self.continuous else LimitedRunEnvironment
         return environment_of(base, "", self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a problem of `arms` arms with the same distributions, over and over."""
+        """Return a problem of `arms` arms, with the distributions repeated in order."""
         distributions = [self.distributions[i % self.arms] for i in range(arms)]
         return Problem(
             distributions, self.limits, self.cost, self.penalty, continuous=self.continuous
         )
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
+        """Return the fields of the environment, which no policy reads."""
         values = {
             "arms": self.arms,
             "limit_count": len(self.limits),
@@ -232,11 +232,11 @@ class Problem(AnyProblem):
         }
 
     def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name."""
+        """Return the fact of this name."""
         return self._facts[name]
 
     def __repr__(self) -> str:
-        """Return arms, limits and known functions, shortened."""
+        """Return a summary of arms, limits and known functions."""
         some = "any limit" if self.continuous else f"{len(self.limits)} limits"
         return (
             f"Problem({self.arms} arm{'' if self.arms == 1 else 's'}, {some} up to "

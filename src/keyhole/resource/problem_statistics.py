@@ -1,4 +1,4 @@
-"""What an instance looks like, in numbers: what runs yield and use, which arm leads at a limit."""
+"""Exact statistics of a problem: mean reward and consumption, the best arm at each limit."""
 
 from typing import Final
 
@@ -10,12 +10,12 @@ from keyhole.resource.cost_functions import Power
 from keyhole.resource.distributions import Distribution
 from keyhole.resource.problem import Problem
 
-_STEPS: Final = 600  # at which gains are compared, of equal width up to the largest limit
-_FAR: Final = 100.0  # times the largest limit: no run counts that consumes more
+_STEPS: Final = 600  # equally spaced limits at which gains are compared
+_FAR: Final = 100.0  # multiple of the largest limit beyond which expectations are truncated
 
 
 def mean_rewards(problem: Problem) -> FloatArray:
-    """Return what a run of each arm yields on average, if it is never ended.
+    """Return the mean reward of each arm's runs without a limit.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def mean_rewards(problem: Problem) -> FloatArray:
 
 
 def mean_consumptions(problem: Problem) -> FloatArray:
-    """Return what a run of each arm consumes on average, if it is never ended.
+    """Return the mean consumption of each arm's runs without a limit.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def mean_consumptions(problem: Problem) -> FloatArray:
 
 
 def reward_rises(problem: Problem) -> FloatArray:
-    r"""Return how much more the runs of each arm yield that consume more than most.
+    r"""Return the difference of each arm's mean rewards above and below its mean consumption.
 
     .. math:: \mathrm E[R \mid C > m] - \mathrm E[R \mid C \le m], \qquad m = \mathrm E[C]
 
@@ -63,7 +63,7 @@ def reward_rises(problem: Problem) -> FloatArray:
 
 
 def best_arm_shares(problem: Problem) -> FloatArray:
-    """Return at which share of the limits each arm is worth more than all others.
+    """Return the share of the limits at which each arm has the largest gain.
 
     Examples
     --------
@@ -74,15 +74,15 @@ def best_arm_shares(problem: Problem) -> FloatArray:
     return np.bincount(_leaders(problem), minlength=problem.arms) / _STEPS
 
 
-def best_arm_changes(problem: Problem) -> FloatArray:
-    """Return the smallest limit at which each arm leads, as a share of the largest limit.
+def first_leading_limits(problem: Problem) -> FloatArray:
+    """Return the smallest limit at which each arm has the largest gain, over the largest limit.
 
-    Of an arm that never leads it is infinite.
+    It is infinite for an arm that has it nowhere.
 
     Examples
     --------
     >>> from keyhole.resource import three_models
-    >>> best_arm_changes(three_models("soft")).round(2)
+    >>> first_leading_limits(three_models("soft")).round(2)
     array([0.74, 0.44, 0.  ])
     """
     leaders = _leaders(problem)
@@ -91,7 +91,7 @@ def best_arm_changes(problem: Problem) -> FloatArray:
 
 
 def largest_gains(problem: Problem) -> FloatArray:
-    """Return what each arm is worth at its best limit.
+    """Return the gain of each arm at its best limit.
 
     Examples
     --------
@@ -102,13 +102,13 @@ def largest_gains(problem: Problem) -> FloatArray:
     return np.asarray(_gains(problem).max(axis=1))
 
 
-def median_consumption(problem: Problem) -> FloatArray:
-    """Return how likely a run of each arm exceeds half of the largest limit.
+def half_limit_exceedance(problem: Problem) -> FloatArray:
+    """Return the probability that a run of each arm exceeds half of the largest limit.
 
     Examples
     --------
     >>> from keyhole.resource import three_models
-    >>> median_consumption(three_models("soft")).round(2)
+    >>> half_limit_exceedance(three_models("soft")).round(2)
     array([0.9 , 0.16, 0.  ])
     """
     limits = problem.limits[-1] * np.array([0.5, 1.0])
@@ -116,13 +116,13 @@ def median_consumption(problem: Problem) -> FloatArray:
 
 
 def _gains(problem: Problem) -> FloatArray:
-    """Return what every arm is worth at equal steps up to the largest limit."""
+    """Return the gain of every arm at equal steps up to the largest limit."""
     limits = problem.limits[-1] * np.arange(1, _STEPS + 1) / _STEPS
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
 
 
 def _leaders(problem: Problem) -> NDArray[np.intp]:
-    """Return which arm is worth the most at each step."""
+    """Return the arm with the largest gain at each step."""
     return np.asarray(_gains(problem).argmax(axis=0))
 
 
@@ -134,6 +134,6 @@ def _yields(distribution: Distribution, limit: float, far: float) -> tuple[float
 
 
 def _mean_consumption(distribution: Distribution, far: float) -> float:
-    """Return E[C 1{C <= far}]: what a cost of C / far takes away."""
+    """Return E[C 1{C <= far}], the loss of gain under a cost of C / far, times far."""
     costly = Problem([distribution], [far], Power(slope=1.0 / far), Power())
     return far * (_yields(distribution, far, far)[0] - float(costly.gains[0, 0]))

@@ -1,4 +1,4 @@
-"""How grids of limits become finer while z-RCUCB plays."""
+"""Refinement schedule: the grids of limits of z-RCUCB after each round that extends them."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,14 +17,14 @@ _ROUNDS: Final = 1000
 
 @dataclass(frozen=True)
 class Stage:
-    """The grids after a round."""
+    """Grids after a round."""
 
-    round: int  # which; 0 before the first
-    extended: int  # at how many points a grid was extended in that round
-    grids: tuple[FloatArray, ...]  # the points of each arm, rising
+    round: int  # 0 before the first
+    extended: int  # number of points at which a grid was extended in that round
+    grids: tuple[FloatArray, ...]  # the points of each arm, increasing
 
 
-@lru_cache(maxsize=4)  # several claims and a figure ask for those of one problem
+@lru_cache(maxsize=4)  # several claims and a figure use those of one problem
 def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> tuple[Stage, ...]:
     """Play z-RCUCB, with alpha = 0.02 and L = 2, and return the grids whenever they change.
 
@@ -63,10 +63,10 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> tuple[S
 
 
 def joint_extensions(problem: Problem) -> int:
-    """Return in how many of 1,000 rounds more than one point of a grid is extended at once."""
+    """Return the number of rounds, of 1,000, that extend a grid at more than one point."""
     return sum(stage.extended > 1 for stage in stages(problem))
 
 
 def grid_sizes(problem: Problem) -> FloatArray:
-    """Return how many limits each arm's grid distinguishes after 1,000 rounds."""
+    """Return the number of points of each arm's grid after 1,000 rounds."""
     return np.array([len(grid) for grid in stages(problem)[-1].grids], dtype=np.float64)

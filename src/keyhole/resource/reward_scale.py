@@ -1,4 +1,4 @@
-"""Rewards in a unit of their own, brought to [0, 1]."""
+"""Reward scale: rewards in the user's unit, rescaled to [0, 1]."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from keyhole.validate import Range, check_number
 
 @dataclass(frozen=True)
 class RewardScale:
-    r"""Rewards between two numbers, in euros, say, brought to the [0, 1] that policies expect.
+    r"""Linear map of rewards between two numbers (in euros, say) to [0, 1], as policies expect.
 
     With :math:`R = a + s R'` and :math:`s = b - a`, a gain is
 
     .. math:: \nu = a + s \nu', \qquad c' = c / s, \qquad \lambda' = (\lambda + a) / s,
 
-    so that the best pair is the same, and regret s times as large.
+    so that the best pair is the same, and regret is s times as large.
 
     Parameters
     ----------
     low, high : float
-        a and b: no reward is smaller, or larger.
+        a and b, the smallest and the largest possible reward.
 
     References
     ----------
@@ -53,24 +53,24 @@ class RewardScale:
 
     @property
     def width(self) -> float:
-        """How much lies between the ends."""
+        """Difference of the ends."""
         return self.high - self.low
 
     def reward(self, reward: float) -> float:
-        """Return a reward in [low, high] as policies are told it, in [0, 1]."""
+        """Return a reward in [low, high] rescaled to [0, 1]."""
         return (
             check_number("reward", reward, Range(ge=self.low, le=self.high)) - self.low
         ) / self.width
 
     def cost(self, cost: KnownFunction) -> KnownFunction:
-        """Return the cost of consumption as policies know it, from one in the rewards' unit."""
+        """Return a cost function rescaled for policies, from one in the unit of the rewards."""
         return self._scaled(cost, 0.0)
 
     def penalty(self, penalty: KnownFunction) -> KnownFunction:
-        """Return the penalty for exceeding a limit as policies know it.
+        """Return a penalty function rescaled for policies, from one in the unit of the rewards.
 
-        It is given in the unit of the rewards, at least ``-low``, so that no run that exceeds its
-        limit is worth more than the lowest reward.
+        It must be at least ``-low``, so that exceeding a limit is not better than the lowest
+        reward.
         """
         least = float(penalty(0.0))
         if least + self.low < 0.0:

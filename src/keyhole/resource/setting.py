@@ -1,4 +1,4 @@
-"""The vocabulary of bandits with censored consumption, and what their policies have in common."""
+"""Setting of bandits with censored consumption: decision, feedback, facts, and base of policies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -27,7 +27,7 @@ from keyhole.validate import Range, SequenceLike, check_vector
 
 
 class Facts:
-    """What policies may be told beforehand."""
+    """Facts: quantities that policies may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     limit_count = fact(int, ge=1, argument=None, doc="number of limits")
@@ -66,7 +66,7 @@ SETTING: Final = Setting(
     allowed=_pair_exists,
     rewards=True,
 )
-"""Choose an arm and a limit; see reward and consumption, or that the limit was exceeded."""
+"""Choose an arm and a limit; observe reward and consumption, or that the limit was exceeded."""
 
 
 def facts_of(
@@ -77,10 +77,7 @@ def facts_of(
     continuous: bool,
     scale: Scale = UNIT,
 ) -> dict[str, Any]:
-    """Return what policies are told beforehand, checked; cost and penalty are in units of `scale`.
-
-    A gain, reward less cost or minus the penalty, is the same for policies but for its units.
-    """
+    """Return the checked facts, with cost and penalty converted from the units of `scale`."""
     checked = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
     if not isinstance(continuous, bool | np.bool_):
         raise TypeError(f"continuous must be True or False, got {continuous!r}")
@@ -108,17 +105,17 @@ class _Tally(Protocol):
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this room.
+    """Base of the policies of this setting.
 
-    Kernels read `p.arms`, `p.limits` (rising; `p.limit_count` of them), `p.continuous` (1 if
+    Kernels read `p.arms`, `p.limits` (increasing; `p.limit_count` of them), `p.continuous` (1 if
     every limit up to the largest may be chosen, 0 if only these), the known functions `p.cost`
     and `p.penalty` (through `keyhole.resource.cost_functions.value_at`), and `p.horizon` if the
     class lists it in `needs`. `select` returns the pair ``arm, limit``. `update` may name ``arm``,
     ``limit``, ``reward``, ``consumption`` and ``exceeded``: 1 if consumption was above the limit,
     and reward and consumption are then 0. `recommend` fills ``best_arm`` and ``best_limit``.
 
-    A policy whose state keeps `plays`, of shape (arms, limits), need not write `recommend`: the
-    pair played most often is recommended, the lowest of equals.
+    A policy whose state has `plays`, of shape (arms, limits), need not define `recommend`: the
+    default recommends the pair played most often, among equals the lowest.
 
     Examples
     --------
@@ -139,7 +136,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     feedback = "reward and consumption of a run, or that it exceeded its limit"
 
-    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+    if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
         def learner(
             self,
@@ -154,11 +151,11 @@ class Policy(Facts, CorePolicy, abstract=True):
             seed: int = 0,
             interpreted: bool | None = None,
         ) -> Learner:
-            """Return a learner: the policy at work, one decision at a time."""
+            """Return a learner, which takes one decision at a time with this policy."""
             ...
 
     def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
-        """Name the pair played most often."""
+        """Recommend the pair played most often."""
         most = -1
         for arm in range(p.arms):
             for place in range(p.limit_count):
@@ -174,13 +171,13 @@ class Policy(Facts, CorePolicy, abstract=True):
         return facts_of(*(arguments[name] for name in names)) | {"horizon": arguments["horizon"]}
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked."""
+        """Return the checked facts."""
         facts = super().check_facts(values)
         check_increasing("limits", facts["limits"])
         return facts
 
     def describe(self, learner: Any) -> list[str]:
-        """Return the pair that looks best, and how often each arm was run."""
+        """Return lines with the recommended pair and the number of runs of each arm."""
         lines = []
         if learner.rounds_told:
             arm, limit = learner.recommend()

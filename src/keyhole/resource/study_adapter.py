@@ -1,4 +1,4 @@
-"""How studies speak of runs: an arm and its limit, and how the run ended."""
+"""Study adapter: converts a study's decisions and feedback to the numbers that policies use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,22 +7,22 @@ from keyhole.contract.state_memory import Field
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.resource.cost_functions import FUNCTIONS
-from keyhole.resource.learner import has_exceeded_limit
+from keyhole.resource.learner import check_run_result
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask()`` gives an ``arm`` and its ``limit``; ``tell`` takes how the run ended.
+    """``ask()`` returns an ``arm`` and its ``limit``; ``tell`` takes the result of the run.
 
     ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)`` for
-    one above it, ``tell(id, consumption=..., failed=True)`` for one that broke off by itself: it
-    has consumed and earned nothing.
+    one above it, ``tell(id, consumption=..., failed=True)`` for one that failed by itself: it has
+    consumed, and its reward is 0.
     """
 
     fact_readers = FUNCTIONS
 
     @property
     def note_fields(self) -> Mapping[str, Field]:
-        """Whether the run broke off by itself: a policy learns a reward of 0."""
+        """Field that says whether the run failed by itself: the policy learns a reward of 0."""
         return {"failed": Field("int64")}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -46,19 +46,19 @@ class StudyVocabulary(CoreVocabulary):
         """Return reward, consumption, and whether the limit was exceeded or the run failed."""
         if failed:
             if exceeded or reward:
-                raise ValueError("failed must be told with the consumption alone")
+                raise ValueError("failed=True takes the consumption alone; leave out the rest")
             if consumption is None:
                 raise TypeError(
-                    "tell needs consumption=..., failed=True for a run that broke off by itself"
+                    "tell needs consumption=... with failed=True, for a run that failed by itself"
                 )
             reward = self.scale.low
-        earned, used, over = has_exceeded_limit(
+        earned, used, over = check_run_result(
             self.scale, decision["limit"], reward, consumption, exceeded
         )
         return {"reward": earned, "consumption": used, "exceeded": over, "failed": int(failed)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return how the run ended."""
+        """Return the result of the run."""
         if feedback["exceeded"]:
             return {"exceeded": True}
         if feedback.get("failed"):
@@ -71,5 +71,5 @@ class StudyVocabulary(CoreVocabulary):
         return {"exceeded": True}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> tuple[str, float]:
-        """Return the pair taken to be the best so far."""
+        """Return the recommended pair."""
         return self.arms[live[int(report["best_arm"].item())]], report["best_limit"].item()

@@ -1,4 +1,4 @@
-"""Made-up solvers, whose run times have heavy tails."""
+"""Synthetic solvers whose run times have heavy tails."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ from keyhole.validate import Range, SequenceLike, check_choice, check_integer
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
-_LARGEST: Final = 1e6  # times, in cut-offs: beyond, all that matters is that they exceed the limit
+_LARGEST: Final = 1e6  # largest time, in cut-offs: beyond it only the censoring matters
 # Mean and standard deviation, over the solvers, of ln(median time); least and largest standard
 # deviation of ln(time) within one.
 _KINDS: Final = {
@@ -22,34 +22,35 @@ _KINDS: Final = {
     "alike": (-0.5, 0.5, 4.0, 4.0),
     "lone": (5.0, 0.7, 2.5, 2.5),
 }
-_LONE: Final = (-1.0, 4.0)  # ln(median time) and standard deviation of the one that is fast
+_LONE: Final = (-1.0, 4.0)  # ln(median time) and standard deviation of the one fast solver
 
 
 def portfolio(
     kind: str, size: int = 15, *, seed: int = 0, limits: SequenceLike = _LIMITS
 ) -> Problem:
-    r"""Return solvers with log-normal run times, which time out at 1.
+    r"""Return a problem whose arms are solvers with log-normal run times and a time limit of 1.
 
-    A run that is done is worth 1 less its time, :math:`c(x) = x`; one that is not costs its limit,
-    :math:`\lambda(x) = x`: a gain is the share of runs done less the mean time spent.
+    The gain of a completed run is 1 less its time, :math:`c(x) = x`; that of another is minus its
+    limit, :math:`\lambda(x) = x`: the expected gain is the share of completed runs less the mean
+    time spent.
 
     Parameters
     ----------
     kind : {"scattered", "alike", "lone"}
-        How solvers differ: widely; hardly; or all but one, in the middle, solve hardly anything.
+        Solvers that differ widely; that differ little; or of which only the middle one solves much.
     size : int, default 15
-        How many, at least 1.
+        Number of solvers, at least 1.
     seed : int, default 0
-        Which solvers they are.
+        Seed of the solvers' parameters.
     limits : sequence of float, default (1/1000, 1/300, 1/100, 1/30, 1/10, 1/3, 1)
-        As parts of the cut-off.
+        Fractions of the time limit.
 
     Examples
     --------
     >>> problem = portfolio("lone", 5)
     >>> problem.best_pair
     (2, 0.1)
-    >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs done before the cut-off
+    >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs completed before the time limit
     array([0.04, 0.02, 0.6 , 0.02, 0.03])
     """
     middle, apart, low, high = _KINDS[check_choice("kind", kind, _KINDS)]
@@ -66,7 +67,7 @@ def portfolio(
 
 
 def _log_normal(median: float, deviation: float) -> Replay:
-    """Return equally likely quantiles of the distribution of exp(median + deviation * normal)."""
+    """Return an empirical distribution of quantiles of exp(median + deviation * normal)."""
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
     times: FloatArray = np.exp(median + deviation * ndtri(shares))
     return Replay(np.ones(_RUNS), np.minimum(times, _LARGEST))

@@ -1,4 +1,4 @@
-"""The pair with the largest upper confidence bound, and what a run was worth (kernels)."""
+"""Kernels of policies with upper confidence bounds: the pair with the largest, the net reward."""
 
 import math
 from typing import Any
@@ -8,14 +8,12 @@ from keyhole.resource.cost_functions import value_at
 
 
 def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[int, int]:
-    r"""Return the pair with the largest ``estimate + spread * root``, the lowest of equals.
-
-    A confidence length is :math:`\mathrm{spread} \cdot \sqrt{\ln t}`: only the last factor
-    changes from round to round for a pair about which nothing new is known, so that no square
-    root need be taken anew. The arm is found before its limit, since a maximum alone is found
-    faster than its place. Measured with RCUCB, 10 arms and 11 limits, one thread: 178 ns a round;
-    228 with one pass, 419 with a square root for each pair in each round.
-    """
+    r"""Return the pair with the largest ``estimate + spread * root``, the lowest of equals."""
+    # A confidence length is spread * sqrt(ln t): only the last factor changes from round to round
+    # for a pair without new observations, so one square root a round is enough. The arm is found
+    # before its limit, since a maximum is computed faster than its position. Measured with RCUCB,
+    # 10 arms and 11 limits, one thread: 178 ns a round; 228 in one pass, 419 with a square root
+    # for each pair in each round.
     highest, best_arm = -math.inf, 0
     for arm in range(estimate.shape[0]):
         top = -math.inf
@@ -32,11 +30,12 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
 
 
 def first_unobserved(told: Any, begin: FloatArray, least: int) -> tuple[int, int]:
-    """Return the first pair of which nothing was told, from place `least` on; none is arm -1.
+    """Return the first pair without observations whose limit is at least the `least`-th, or arm -1.
 
-    Rounds are no measure of it: a first run may be told late, or never, and arms may be added. All
-    pairs before the place in `begin` are known: a `scratch`, moved on here.
+    All pairs before the position in `begin`, a scratch array that is advanced here, have some.
     """
+    # The number of the round does not tell which pairs were observed: the feedback of a first run
+    # may arrive late or never, and arms may be added.
     arms, places = told.shape
     pair = int(begin[0])
     while pair < arms * places:

@@ -25,9 +25,9 @@ NUMBERS: Final[dict[str, NumberOf]] = {
     "resource.mean_consumption": problem_statistics.mean_consumptions,
     "resource.reward_rise": problem_statistics.reward_rises,
     "resource.lead_share": problem_statistics.best_arm_shares,
-    "resource.lead_start": problem_statistics.best_arm_changes,
+    "resource.lead_start": problem_statistics.first_leading_limits,
     "resource.largest_gain": problem_statistics.largest_gains,
-    "resource.half_exceeded": problem_statistics.median_consumption,
+    "resource.half_exceeded": problem_statistics.half_limit_exceedance,
     # Of z-RCUCB in 1,000 rounds.
     "resource.grid_size": refinement_schedule.grid_sizes,
     "resource.joint_extensions": refinement_schedule.joint_extensions,

@@ -1,4 +1,4 @@
-"""The policies for censored consumption, one file an algorithm."""
+"""Policies for bandits with censored consumption, one per file."""
 
 from keyhole.resource.policies.anytime_zooming import AnytimeZoomingRCUCB
 from keyhole.resource.policies.fixed_limit import FixedLimit

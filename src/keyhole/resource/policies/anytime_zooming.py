@@ -1,25 +1,24 @@
-"""z-RCUCB that need not know the horizon: the doubling trick."""
+"""z-RCUCB with the doubling trick, for an unknown horizon."""
 
 import math
 
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
-from keyhole.resource.limit_grid import finest_width, log_ratio, start_grids
+from keyhole.resource.limit_grid import finest_pair, log_ratio, start_grids
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn
 
 
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
     r"""Play `ZoomingRCUCB` for 1, 2, 4, ... rounds, each time from the beginning.
 
-    For those who do not know how many rounds there will be: the horizon only says for how many
-    there must be memory, and no decision depends on it. In period m = 0, 1, 2, ... the rule
-    is that of `ZoomingRCUCB` with
+    For an unknown number of rounds: the horizon only sets the size of the memory, and no decision
+    depends on it. In period m = 0, 1, 2, ... the rule is that of `ZoomingRCUCB` with
 
     .. math:: T = 2^m
 
-    rounds, and with nothing of earlier periods. Recommended is what the last complete period
-    recommends. It costs: on the three instances of `keyhole.resource.replica`, with T = 10,000,
-    alpha = 0.02 and L = 2, its regret is 1.6 to 2.9 times, its simple regret 1.6 to 3.9 times that
-    of `ZoomingRCUCB`, which knows T.
+    rounds and without the observations of earlier periods. The recommendation is that of the last
+    complete period. On the three instances of `keyhole.resource.replica`, with T = 10,000, alpha =
+    0.02 and L = 2, its regret is 1.6 to 2.9 times, its simple regret 1.6 to 3.9 times that of
+    `ZoomingRCUCB`, which knows T.
 
     Parameters
     ----------
@@ -28,9 +27,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     Notes
     -----
-    Departures from the paper: it names the doubling trick, and no more; the first period is one
-    round long, nothing is carried over, and the recommendation is that of the last period that is
-    complete.
+    Departures from the paper: it only names the doubling trick; ours are a first period of one
+    round, no transfer between periods, and the recommendation of the last complete period.
 
     References
     ----------
@@ -60,7 +58,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
     pending = ("wait",)
 
     class State(ZoomingRCUCB.State):
-        """Beside the present period, its length, where it began, and what the last one found."""
+        """State of the present period, its length and start, and the last recommendation."""
 
         period = int_array()
         begun = int_array()
@@ -77,12 +75,12 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         return least
 
     def init(p, s: State) -> None:  # type: ignore[override]
-        """Begin the first period."""
+        """Start the first period."""
         s.period[0] = 1
         start_grids(p, s)
 
     def planned(p, s: State) -> int:  # type: ignore[override]
-        """Return how long the period is."""
+        """Return the length of the period."""
         return int(s.period[0])
 
     def update(  # type: ignore[override]
@@ -97,11 +95,11 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         width: Kernel,
         planned: Kernel,
     ) -> None:
-        """Learn as `ZoomingRCUCB` does; at the end of the period forget all but its best pair."""
+        """Learn as `ZoomingRCUCB` does; at the end of a period keep only its best pair."""
         learn(p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, width, planned(p, s))
         if t - s.begun[0] < s.period[0]:
             return
-        s.found_arm[0], s.found_limit[0] = finest_width(p, s)
+        s.found_arm[0], s.found_limit[0] = finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
         for i in range(p.arms):
@@ -113,5 +111,5 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         start_grids(p, s)
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
-        """Name the pair that the last complete period found."""
+        """Recommend the best pair of the last complete period."""
         best_arm[0], best_limit[0] = s.found_arm[0], s.found_limit[0]

@@ -1,4 +1,4 @@
-"""One limit for all arms, and any policy of the classical bandit."""
+"""Policy with one limit for all arms, which leaves the choice of the arm to another policy."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
@@ -14,14 +14,14 @@ from keyhole.policy import (
     parameter,
 )
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scale import scaled_gain
+from keyhole.resource.gain_scale import scale_gain
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 
-_NEAR: Final = 1.0 - 1e-12  # limits that differ by less are the same
+_NEAR: Final = 1.0 - 1e-12  # limits whose ratio is closer to 1 are equal
 
 
 class _Base(Protocol):
@@ -32,9 +32,9 @@ class _Base(Protocol):
 class FixedLimit(WrapperPolicy, Policy):
     r"""Run every arm up to the same limit, and leave the choice of the arm to another policy.
 
-    What is done where cut-offs are not learnt: a yardstick, and the better policy where the best
-    limit is known. Any policy of the classical bandit (`keyhole.stochastic`) can be the base; it
-    is told what a run was worth on a scale from 0 to 1,
+    A baseline that does not learn limits, and the better policy where the best limit is known. Any
+    policy of the classical bandit (`keyhole.stochastic`) can be the base; its reward is the gain of
+    the run rescaled to [0, 1],
 
     .. math:: Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\} + \lambda(\tau)}
         {1 + \lambda(\tau)}
@@ -46,13 +46,13 @@ class FixedLimit(WrapperPolicy, Policy):
     limit : float
         :math:`\tau`: one of the limits, or, where every limit may be chosen, at most the largest.
     base : policy of `keyhole.stochastic`, default UCB1()
-        Who chooses the arm.
+        The policy that chooses the arm.
 
     Notes
     -----
     Departures from the paper: not in the paper. The scale is that of its reduction to a classical
-    bandit, with the limit as the largest. Recommended is the arm that was run most often, the
-    lowest of equals.
+    bandit, with the limit as the largest. The recommendation is the arm that was run most often,
+    among equals the lowest.
 
     References
     ----------
@@ -80,35 +80,32 @@ class FixedLimit(WrapperPolicy, Policy):
     base: StochasticPolicy = parameter(default=UCB1(), doc="a policy of the classical bandit")
 
     class State:
-        """Beside what the base remembers: the limit as listed, its penalty, and the runs."""
+        """State of the base, the limit as listed, its penalty, and the runs of each arm."""
 
         fixed = float_array()
         fixed_penalty = float_array()
         runs = int_array("arms")
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked.
-
-        Refused is a limit that may not be chosen, or whose cost exceeds its penalty.
-        """
-        told = super().check_facts(values)
-        limits, place = told["limits"], limit_index(told["limits"], self.limit * _NEAR)
-        if told["continuous"] == 1:
+        """Return the checked facts; refuse a limit that is not allowed or costs too much."""
+        facts = super().check_facts(values)
+        limits, place = facts["limits"], limit_index(facts["limits"], self.limit * _NEAR)
+        if facts["continuous"] == 1:
             if self.limit > limits[-1]:
                 raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")
         elif not _NEAR * self.limit <= limits[place] <= self.limit / _NEAR:
             listed = ", ".join(f"{one:g}" for one in limits)
             raise ValueError(f"limit must be one of {listed}, got {self.limit:g}")
-        cost, penalty = (value_at(told[name], self.limit) for name in ("cost", "penalty"))
+        cost, penalty = (value_at(facts[name], self.limit) for name in ("cost", "penalty"))
         if cost > penalty:
             raise ValueError(
                 f"penalty must be at least the cost at the limit, {cost:g}, for FixedLimit; "
                 f"got {penalty:g}"
             )
-        return told
+        return facts
 
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:
-        """Look up the limit, and prepare the base."""
+        """Find the limit in the list, and initialise the base."""
         s.fixed[0] = p.limit
         if p.continuous == 0:
             s.fixed[0] = p.limits[limit_index(p.limits, p.limit * _NEAR)]
@@ -130,22 +127,22 @@ class FixedLimit(WrapperPolicy, Policy):
         exceeded: int,
         base_update: Kernel,
     ) -> None:
-        """Tell the base what the run was worth."""
+        """Update the base with the rescaled gain of the run."""
         s.runs[arm] += 1
-        worth = -s.fixed_penalty[0]
+        gain = -s.fixed_penalty[0]
         if exceeded == 0:
-            worth = net_reward(p.cost, reward, consumption, exceeded)
-        base_update(p, s, t, rng, arm, scaled_gain(worth, s.fixed_penalty[0]))
+            gain = net_reward(p.cost, reward, consumption, exceeded)
+        base_update(p, s, t, rng, arm, scale_gain(gain, s.fixed_penalty[0]))
 
     def impute(p, s: _Base, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
-        """Tell the base the arm's mean once more, or 1/2 where nothing is known."""
+        """Update the base with the arm's mean, or with 1/2 for an arm without observations."""
         pulls = s.pulls[arm]
         base_update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
     def recommend(  # type: ignore[override]
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
-        """Name the arm that was run most often."""
+        """Recommend the arm that was run most often."""
         best_arm[0], best_limit[0] = 0, s.fixed[0]
         for arm in range(p.arms):
             if s.runs[arm] > s.runs[best_arm[0]]:

@@ -5,26 +5,26 @@ from typing import Any
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch_array
 from keyhole.resource.hazard_policy import (
-    SAY,
+    PRIOR_RUNS,
     HazardPolicy,
     best_limit_of,
     cost_mean,
     first_untried,
     grid_coarseness,
-    pool_hazards,
     reward_variance,
     strength_at,
-    weight_at,
+    variance_divisor,
+    write_pooled_means,
 )
 
 
 class HazardThompson(HazardPolicy):
-    r"""Play the pair that is best in a sample of how likely runs are to end, and when.
+    r"""Play the pair that is best in a sample from the posterior of the hazards.
 
-    `HazardUCB` with samples in place of an index: a little behind it in hundreds of runs, level in
-    thousands, and it spreads many decisions that are open at a time. Limits cut the consumption
-    into intervals; :math:`n_{ij}` runs of arm i reached interval j, at whatever limit, and
-    :math:`d_{ij}` of them ended in it. Draw
+    `HazardUCB` with samples in place of an index: slightly worse than it in hundreds of runs, equal
+    in thousands, and it spreads many pending decisions over the pairs. Limits divide the
+    consumption into intervals; :math:`n_{ij}` runs of arm i reached interval j, at whatever limit,
+    and :math:`d_{ij}` of them ended in it. Draw
 
     .. math::
         \begin{aligned}
@@ -41,41 +41,40 @@ class HazardThompson(HazardPolicy):
     .. math::
         \sum_{l \le j} S_{i, l-1} h_{il} (r_{il} - c_{il}) - \lambda(\tau_j) S_{ij} .
 
-    In every second round the first arm that was never run comes instead, with the limit that is
-    best on average. The pool :math:`\bar h`, in which each arm has at most one vote, says after a
-    few runs for how long it pays to wait at all. With L limits, :math:`\kappa` is `focus` over
+    In every second round the first arm that was never run is played instead, with the limit that is
+    best in the mean. The pooled hazard :math:`\bar h`, in which each arm has a weight of at most 1,
+    shows after a few runs up to which limit runs pay. With L limits, :math:`\kappa` is `focus` over
     :math:`1 + b / 2`, and s is :math:`1 - b / 2` times `strength`, where
     :math:`b = \max(0, 1 - \log_{10} L)`.
 
     Parameters
     ----------
     focus : float, default 5
-        By how much the variances of the samples are smaller than those of the posterior at first,
-        at least 1, with ten limits or more; two thirds of that, but at least 1, with one. In the
-        end they are not smaller.
+        Divisor of the posterior variances in the first rounds, at least 1, with ten limits or more;
+        two thirds of it, but at least 1, with one. It tends to 1.
     strength : float, default 8
-        How many runs the pool is worth to each arm, above 0, with ten limits or more; half as many
-        with one.
+        Weight of the pooled hazard as each arm's prior, in runs, above 0, with ten limits or more;
+        half of it with one.
 
     Notes
     -----
-    Departures from the paper: it is not in a paper; ours. Nothing is proved of it. The reward r of
-    runs that end in an interval is drawn likewise, from the beta distribution whose shapes are
+    Departures from the paper: ours, not from a paper; nothing is proved of it. The mean reward r of
+    runs that end in an interval is drawn from the beta distribution with shapes
     :math:`\kappa_t \phi` times :math:`2 \bar r_j + \sum R` and
-    :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the variance of a coin of the same
-    mean over that of the rewards, at most 100; r is 1 while all rewards were. Their cost c lies as
-    far between the least and the largest of the interval as a beta variate says, whose mean is that
-    of the costs, with two more at the mean of the pool, and whose shapes add up to
-    :math:`\kappa_t (3 d_{ij} + 2)`: of no run, any is as likely. Recommended is the pair, of an arm
-    that was run, that is worth most with the means of all these distributions. Means :math:`\bar
-    r_j` over the arms are pooled as :math:`\bar h_j` is, with d in place of n and a run worth 1
-    beforehand. An open run has reached what lies below its age; of the rest, what its arm lets
-    expect is learnt. Ties go to the lowest arm and then to the smallest limit.
+    :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the variance of a Bernoulli variable
+    of the same mean over that of the rewards, at most 100; r is 1 while all rewards were. Their
+    mean cost c is a beta variate rescaled to the interval's range of costs; its mean is that of the
+    costs and of two more at the pooled mean, and its shapes add up to
+    :math:`\kappa_t (3 d_{ij} + 2)`: uniform without observations. The recommendation is the pair
+    with the largest gain at the means of all these distributions, among arms that were run. Means
+    :math:`\bar r_j` are pooled as :math:`\bar h_j` is, with d in place of n and one prior run of
+    reward 1. A pending run has survived the intervals below its age; for the rest its expectation
+    is imputed. Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
     Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53, for
-    what runs tell that were ended. Hjort (1990), "Nonparametric Bayes Estimators Based on Beta
+    the estimation from censored runs. Hjort (1990), "Nonparametric Bayes Estimators Based on Beta
     Processes in Models for Life History Data", Annals of Statistics 18, for the posterior.
 
     Examples
@@ -108,7 +107,7 @@ class HazardThompson(HazardPolicy):
     )
 
     class State(HazardPolicy.State):
-        """The counts, the shapes of the posteriors, and the draws from them."""
+        """Counts, shapes of the posteriors, and draws from them."""
 
         up = scratch_array("arms", "limit_count")
         down = scratch_array("arms", "limit_count")
@@ -120,9 +119,9 @@ class HazardThompson(HazardPolicy):
         untried = first_untried(s, t)
         if untried >= 0:
             return untried, p.limits[best_limit_of(s, strength, p.limits, untried)[1]]
-        pool_hazards(s)
+        write_pooled_means(s)
         first_focus = max(1.0, p.focus / (1.0 + 0.5 * grid_coarseness(p.limit_count)))
-        focus = weight_at(first_focus, p.arms, t)
+        focus = variance_divisor(first_focus, p.arms, t)
         for arm in range(p.arms):
             for place in range(p.limit_count):
                 ended, hazard = s.ended[arm, place], s.hazard[place]
@@ -135,8 +134,8 @@ class HazardThompson(HazardPolicy):
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             for place in range(p.limit_count):
-                reward = drawn_reward(s, rng, focus, arm, place)
-                cost = drawn_cost(s, rng, focus, arm, place)
+                reward = draw_reward(s, rng, focus, arm, place)
+                cost = draw_cost(s, rng, focus, arm, place)
                 hazard = s.drawn[arm, place]
                 gain += alive * hazard * (reward - cost)
                 alive *= 1.0 - hazard
@@ -146,11 +145,11 @@ class HazardThompson(HazardPolicy):
         return best_arm, p.limits[best_place]
 
 
-def drawn_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
-    """Draw what runs of an arm that end in an interval earn on average."""
+def draw_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+    """Draw the mean reward of an arm's runs that end in an interval."""
     ended, earned = s.ended[arm, place], s.earned[arm, place]
-    good = SAY * s.reward[place] + earned
-    bad = SAY * (1.0 - s.reward[place]) + (ended - earned)
+    good = PRIOR_RUNS * s.reward[place] + earned
+    bad = PRIOR_RUNS * (1.0 - s.reward[place]) + (ended - earned)
     if bad <= 0.0:
         return 1.0
     mean = good / (good + bad)
@@ -158,8 +157,8 @@ def drawn_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> flo
     return beta(rng, sure * good, sure * bad)
 
 
-def drawn_cost(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
-    """Draw what runs of an arm that end in an interval cost on average."""
+def draw_cost(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+    """Draw the mean cost of an arm's runs that end in an interval."""
     least, mean = s.least_cost[place], cost_mean(s, arm, place, s.cost[place])
     width = s.most_cost[place] - least
     if not least < mean < least + width:

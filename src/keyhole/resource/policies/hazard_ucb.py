@@ -1,34 +1,33 @@
-"""Upper confidence bounds on gains made of hazards, with a prior that the arms share."""
+"""Upper confidence bounds on gains computed from hazards, with a prior shared by the arms."""
 
 import math
 
 from keyhole.policy import parameter
 from keyhole.resource.hazard_policy import (
-    PATIENCE,
-    SAY,
+    HALFWAY_RUNS,
+    PRIOR_RUNS,
     HazardPolicy,
     best_limit_of,
     cost_mean,
     first_untried,
     grid_coarseness,
     hazard_mean,
-    pool_hazards,
     reward_mean,
     reward_variance,
     strength_at,
+    write_pooled_means,
 )
 
 
 class HazardUCB(HazardPolicy):
     r"""Play the pair that could be worth the most, by Greenwood's formula for gains.
 
-    The choice for budgets of hundreds or thousands of runs, with one limit as with a list of them.
-    What a run tells of every interval between limits that it has reached is pooled over the arms,
-    as in `HazardThompson`, without randomness: :math:`\hat h_{ij}`, :math:`\hat r_{ij}` and
+    The choice for budgets of hundreds or thousands of runs, with one limit or several. The model is
+    that of `HazardThompson`, without randomness: :math:`\hat h_{ij}`, :math:`\hat r_{ij}` and
     :math:`\hat c_{ij}` are the means of its posteriors, :math:`\hat\nu_{ij}` the gain and
-    :math:`\hat S_{ij}` the chance to survive that follow. In every second round the first arm that
-    was never run comes, with the limit at which :math:`\hat\nu` is largest; else the pair with the
-    largest
+    :math:`\hat S_{ij}` the survival probability that follow. In every second round the first arm
+    that was never run is played, with the limit at which :math:`\hat\nu` is largest; else the pair
+    with the largest
 
     .. math::
         \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \sum_{l \le j} \hat S_{i,l-1}^2 \Bigl(
@@ -37,34 +36,34 @@ class HazardUCB(HazardPolicy):
         \Bigr) \Bigr)}
 
     with :math:`\alpha_t = a (1 + u) / (1 + a u)`, :math:`u = t / 4000 K`,
-    :math:`\hat m_{il} = \hat r_{il} - \hat c_{il}` what a run that ends in interval l is worth,
-    :math:`\hat v_{il}` the variance of its reward, :math:`w_l` by how much costs differ within the
-    interval, and :math:`\hat V_{ilj}` what one is still worth that survives it. With L limits,
+    :math:`\hat m_{il} = \hat r_{il} - \hat c_{il}` the gain of a run that ends in interval l,
+    :math:`\hat v_{il}` the variance of its reward, :math:`w_l` the range of the costs within the
+    interval, and :math:`\hat V_{ilj}` the expected gain of a run that survives it. With L limits,
     :math:`a = \alpha (1 + b / 2)` and s is :math:`1 - b / 2` times `strength`, where
-    :math:`b = \max(0, 1 - \log_{10} L)`: with few of them there is less to pool, and more to doubt.
+    :math:`b = \max(0, 1 - \log_{10} L)`.
 
     Parameters
     ----------
     alpha : float, default 0.2
-        Exploration at first, at least 0, with ten limits or more; half as much again with one. In
-        the end it is 1. It is what :math:`1 / \kappa` is to `HazardThompson`. With 0 the policy
-        runs each arm once, is greedy from then on, and may be wrong for ever.
+        Exploration in the first rounds, at least 0, with ten limits or more; half as much again
+        with one. It tends to 1, and corresponds to :math:`1 / \kappa` of `HazardThompson`. With 0
+        the policy runs each arm once and is greedy from then on: its regret may be linear.
     strength : float, default 8
-        How many runs the pool is worth to each arm, above 0, with ten limits or more; half as many
-        with one.
+        Weight of the pooled hazard as each arm's prior, in runs, above 0, with ten limits or more;
+        half of it with one.
 
     Notes
     -----
-    Departures from the paper: it is not in a paper; ours. Nothing is proved of it: its constants
-    were measured, on scenarios of ASlib. The sum is the variance of :math:`\hat\nu_{ij}` to the
-    first order, estimates of different intervals being uncorrelated, with costs that spread evenly
-    over an interval; where every run that ends is worth 1, it is :math:`(1 + \lambda)^2` times
-    Greenwood's for :math:`\hat S_{ij}`. Rewards are pooled as hazards are, with d in place of n and
-    one run worth 1 beforehand; :math:`\hat v_{il}` is at least :math:`.01 \hat r (1 - \hat r)`. An
-    open run has reached what lies below its age; of the rest, what its arm lets expect is learnt.
-    Recommended is the pair with the largest :math:`\hat\nu` among the arms that were run. Ties go
-    to the lowest arm and then to the smallest limit. An arm that is added while it is at work
-    begins with what is known of the others; its first run comes as for any arm.
+    Departures from the paper: ours, not from a paper; nothing is proved of it, and its constants
+    were chosen by measurement on scenarios of ASlib. The sum is the variance of
+    :math:`\hat\nu_{ij}` to the first order, with uncorrelated estimates of different intervals and
+    costs that are uniform over an interval; where every run that ends has gain 1, it is
+    :math:`(1 + \lambda)^2` times Greenwood's for :math:`\hat S_{ij}`. Rewards are pooled as hazards
+    are, with d in place of n and one prior run of reward 1; :math:`\hat v_{il}` is at least
+    :math:`.01 \hat r (1 - \hat r)`. A pending run has survived the intervals below its age; for the
+    rest its expectation is imputed. The recommendation is the pair with the largest
+    :math:`\hat\nu` among the arms that were run. Ties go to the lowest arm and then to the smallest
+    limit. An arm that is added later starts with the pooled means as its prior.
 
     References
     ----------
@@ -96,20 +95,18 @@ class HazardUCB(HazardPolicy):
     strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 
     class State(HazardPolicy.State):
-        """What was seen."""
+        """State of `HazardPolicy`: observations of each interval."""
 
     def select(p, s: State, t: int) -> tuple[int, float]:
-        """Return an arm that was never run, or the pair with the largest upper confidence bound.
-
-        With B = S m + A, A the gain of the runs that end up to an interval, S (m - V) is B less the
-        gain: so the sum is that of w, w B and w B^2, and takes one pass.
-        """
+        """Return an arm that was never run, or the pair with the largest upper confidence bound."""
+        # With B = S m + A, A the gain of the runs that end up to an interval, S (m - V) is B less
+        # the gain: the variance is a combination of the sums of w, w B and w B^2, in one pass.
         strength = strength_at(p.strength, p.limit_count)
         untried = first_untried(s, t)
         if untried >= 0:
             return untried, p.limits[best_limit_of(s, strength, p.limits, untried)[1]]
-        pool_hazards(s)
-        runs = t / (PATIENCE * p.arms)
+        write_pooled_means(s)
+        runs = t / (HALFWAY_RUNS * p.arms)
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
         alpha = first_alpha * (1.0 + runs) / (1.0 + first_alpha * runs)
         factor = 2.0 * alpha * math.log(t)
@@ -130,7 +127,7 @@ class HazardUCB(HazardPolicy):
                 first += w * b
                 second += w * b * b
                 ended = s.ended[arm, place]
-                of_reward = reward_variance(s, arm, place, reward) / (ended + SAY)
+                of_reward = reward_variance(s, arm, place, reward) / (ended + PRIOR_RUNS)
                 width = s.most_cost[place] - s.least_cost[place]
                 of_cost = width * width / (12.0 * (ended + 1.0))
                 others += ends * ends * (of_reward + of_cost)

@@ -1,4 +1,4 @@
-"""LeapsAndBounds: the arm with the smallest mean consumption up to a cap, with a guarantee."""
+"""LeapsAndBounds, which finds an arm with nearly the smallest mean capped consumption."""
 
 import math
 
@@ -10,9 +10,9 @@ from keyhole.resource.setting import Policy
 class LeapsAndBounds(Policy):
     r"""Find an arm whose mean capped consumption is nearly the smallest, and keep it.
 
-    A yardstick with another objective: gains, rewards and the penalty are nothing to it. With
-    chance :math:`1 - \zeta` the arm that it keeps has a mean consumption, capped so that at most
-    :math:`\delta` of the runs are ended, of at most :math:`1 + \varepsilon` times the smallest
+    A baseline with another objective: it ignores gains, rewards and the penalty. With probability
+    :math:`1 - \zeta` the arm that it keeps has a mean consumption, capped so that at most
+    :math:`\delta` of the runs are stopped, of at most :math:`1 + \varepsilon` times the smallest
     mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::
@@ -20,9 +20,9 @@ class LeapsAndBounds(Policy):
         \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
-    but no longer than until it has consumed :math:`b_k \theta_k`; its mean is then taken to be
+    but only until it has consumed :math:`b_k \theta_k`; if so, its mean is set to
     :math:`\theta_k`. The phase is the last if the smallest mean is below :math:`\theta_k`.
-    For a list of limits: not for budgets of thousands of runs, since :math:`b_1` is as large.
+    For a list of limits, and for more than thousands of runs, since :math:`b_1` is that large.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class LeapsAndBounds(Policy):
     Notes
     -----
     Departures from the paper: its text could not be read, and the constants are those of its
-    authors' program, without the earlier end by a Bernstein bound. :math:`\tau_1'`, a lower bound
-    of the means, is the smallest limit. A run has the smallest limit that is long enough, or else
-    the largest, and one that is ended counts with its limit. Each run is of an instance of its own,
-    not the j-th the same for all arms. Recommended is the arm at work with the smallest mean so
-    far, with the limit of the phase. Of equal arms the lowest is kept.
+    authors' program, without early stopping by a Bernstein bound. :math:`\tau_1'`, a lower bound
+    of the means, is the smallest limit. A run has the smallest sufficient limit, or else the
+    largest, and a stopped run counts with its limit. Each run is of another instance, while in the
+    paper the j-th is the same for all arms. The recommendation is the arm with the smallest mean in
+    the phase, with the limit of the phase. Ties go to the lowest arm.
 
     References
     ----------
@@ -68,7 +68,7 @@ class LeapsAndBounds(Policy):
     zeta: float = parameter(default=0.1, gt=0, lt=1, doc="chance to be wrong")
 
     class State:
-        """Where it is in its phases, and what is known of the arm at work and of the best."""
+        """Position in the phases, sums of the present arm, and the best arm of the phase."""
 
         phase = int_array()  # from 0
         arm = int_array()
@@ -80,27 +80,27 @@ class LeapsAndBounds(Policy):
         plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
-        """Nothing is known."""
+        """Set the smallest mean to infinity."""
         s.best[0] = math.inf
 
     def select(p, s: State) -> tuple[int, float]:
-        """Return the arm at work, and for how long it may run."""
+        """Return the present arm, and the limit of its run."""
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         cap = 4.0 * theta / (3.0 * p.delta)
         if s.kept[0] == 1:
             return s.best_arm[0], p.limits[limit_index(p.limits, cap)]
-        left = runs_of(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
+        left = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
         return s.arm[0], p.limits[limit_index(p.limits, min(left, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
-        """Add up what the arm at work consumes; go on to the next arm, or phase."""
+        """Add the consumption to that of the present arm; advance to the next arm, or phase."""
         s.plays[arm, limit_index(p.limits, limit)] += 1
         if s.kept[0] == 1 or arm != s.arm[0]:
             return
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         s.runs[0] += 1.0
         s.used[0] += limit if exceeded == 1 else consumption
-        needed = runs_of(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta)
+        needed = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta)
         if s.runs[0] < needed and s.used[0] < needed * theta:
             return
         mean = theta if s.used[0] >= needed * theta else s.used[0] / s.runs[0]
@@ -118,13 +118,13 @@ class LeapsAndBounds(Policy):
     def recommend(  # type: ignore[override]
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
-        """Name the arm with the smallest mean of this phase, with the phase's limit."""
+        """Recommend the arm with the smallest mean of this phase, with the phase's limit."""
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         best_arm[0] = s.best_arm[0]
         best_limit[0] = p.limits[limit_index(p.limits, 4.0 * theta / (3.0 * p.delta))]
 
 
-def runs_of(arms: int, phase: int, epsilon: float, delta: float, zeta: float) -> float:
-    """Return how often each arm is run in a phase, from 0."""
+def runs_per_phase(arms: int, phase: int, epsilon: float, delta: float, zeta: float) -> float:
+    """Return the number of runs of each arm in a phase; phases count from 0."""
     odds = 120.0 * arms * (phase + 1) * (phase + 2) / zeta
     return math.ceil(44.0 * math.log(odds) / (delta * epsilon * epsilon))

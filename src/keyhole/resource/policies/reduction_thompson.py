@@ -1,11 +1,11 @@
-"""Thompson sampling on pairs, updating every limit below."""
+"""Thompson sampling on pairs of arm and limit, which updates all smaller limits too."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import Stream, betas, float_array, int_array, scratch_array, uniform
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scale import check_covered, scaled_gain
+from keyhole.resource.gain_scale import check_cost_covered, scale_gain
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
 from keyhole.resource.ucb_kernels import net_reward
@@ -14,9 +14,9 @@ from keyhole.resource.ucb_kernels import net_reward
 class ReductionThompson(Policy):
     r"""Give every pair of arm and limit a beta posterior, and play the best of a sample of each.
 
-    The stronger of the two yardsticks: what a run tells about smaller limits is used, though the
-    pairs of an arm are taken to be independent. Good on average where limits are few, with a wide
-    spread; see `RCUCB`.
+    The stronger of the two baselines: a run updates all smaller limits too, although the pairs of
+    an arm are modelled as independent. Good on average where limits are few, with a large variance;
+    see `RCUCB`.
 
     Each pair is played once. Then play
 
@@ -25,9 +25,9 @@ class ReductionThompson(Policy):
         \theta_{i,\tau} \sim \mathrm{Beta}(A_{i,\tau}, B_{i,\tau})
 
     where A and B start at 1. After a round with arm i and limit :math:`\tau_t`, for each
-    :math:`\tau \le \tau_t` a coin with the chance :math:`Z(\tau)` of success, as in `ReductionUCB`,
-    decides which of A and B grows by 1, so that the cost of the largest limit may not exceed its
-    penalty. For a list of limits.
+    :math:`\tau \le \tau_t` a Bernoulli draw with probability :math:`Z(\tau)`, as in `ReductionUCB`,
+    decides which of A and B grows by 1. The cost of the largest limit may not exceed its penalty.
+    For a list of limits.
 
     Notes
     -----
@@ -73,11 +73,11 @@ class ReductionThompson(Policy):
         drawn = scratch_array("arms", "limit_count")
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked; see the note on the setting."""
-        return check_covered(type(self).__name__, super().check_facts(values))
+        """Return the checked facts; refuse a cost above the penalty at the largest limit."""
+        return check_cost_covered(type(self).__name__, super().check_facts(values))
 
     def init(p, s: State) -> None:
-        """Look up the penalty for exceeding each limit."""
+        """Tabulate the penalty of each limit."""
         for place in range(p.limit_count):
             s.penalties[place] = value_at(p.penalty, p.limits[place])
 
@@ -108,16 +108,16 @@ class ReductionThompson(Policy):
         consumption: float,
         exceeded: int,
     ) -> None:
-        """Toss a coin for every limit up to the one played."""
+        """Make a Bernoulli draw for every limit up to the one played."""
         played = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         largest_penalty = s.penalties[p.limit_count - 1]
         s.plays[arm, played] += 1
         for place in range(played + 1):
-            worth = gain
+            value = gain
             if exceeded == 1 or consumption > p.limits[place]:
-                worth = -s.penalties[place]
-            if uniform(rng) < scaled_gain(worth, largest_penalty):
+                value = -s.penalties[place]
+            if uniform(rng) < scale_gain(value, largest_penalty):
                 s.successes[arm, place] += 1.0
             else:
                 s.failures[arm, place] += 1.0

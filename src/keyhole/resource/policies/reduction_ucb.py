@@ -1,4 +1,4 @@
-"""UCB on pairs: the plain reduction to a classical bandit."""
+"""UCB on pairs of arm and limit: the reduction to a classical bandit."""
 
 import math
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 from keyhole.policy import float_array, int_array, parameter, scratch_array
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scale import check_covered, scaled_gain
+from keyhole.resource.gain_scale import check_cost_covered, scale_gain
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
 from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
@@ -15,7 +15,7 @@ from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_rewar
 class ReductionUCB(Policy):
     r"""Treat every pair of arm and limit as an arm of its own, and play UCB on these.
 
-    A yardstick: it forgets that a run tells about smaller limits too. Use `RCUCB`.
+    A baseline: it does not use a run's information about smaller limits. Use `RCUCB`.
 
     Each pair is played once. Then play
 
@@ -31,7 +31,7 @@ class ReductionUCB(Policy):
     Parameters
     ----------
     alpha : float, default 0.5
-        Exploration, above 0; the theory asks for more than 1. The default is that of `RCUCB`.
+        Exploration, above 0; the theory needs more than 1. The default is that of `RCUCB`.
 
     Notes
     -----
@@ -64,7 +64,7 @@ class ReductionUCB(Policy):
     alpha: float = parameter(default=0.5, gt=0, doc="exploration")
 
     class State:
-        """Plays and summed scaled gains of each pair, and what its index is made of."""
+        """Plays and summed scaled gains of each pair, and the terms of its index."""
 
         penalties = float_array("limit_count")
         plays = int_array("arms", "limit_count")
@@ -74,11 +74,11 @@ class ReductionUCB(Policy):
         untold = scratch_array()
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked; see the note on the setting."""
-        return check_covered(type(self).__name__, super().check_facts(values))
+        """Return the checked facts; refuse a cost above the penalty at the largest limit."""
+        return check_cost_covered(type(self).__name__, super().check_facts(values))
 
     def init(p, s: State) -> None:
-        """Look up the penalty for exceeding each limit."""
+        """Tabulate the penalty of each limit."""
         for place in range(p.limit_count):
             s.penalties[place] = value_at(p.penalty, p.limits[place])
 
@@ -94,18 +94,18 @@ class ReductionUCB(Policy):
     ) -> None:
         """Learn about the pair played."""
         place = limit_index(p.limits, limit)
-        worth = net_reward(p.cost, reward, consumption, exceeded)
+        gain = net_reward(p.cost, reward, consumption, exceeded)
         if exceeded == 1:
-            worth = -s.penalties[place]
+            gain = -s.penalties[place]
         s.plays[arm, place] += 1
-        s.totals[arm, place] += scaled_gain(worth, s.penalties[p.limit_count - 1])
+        s.totals[arm, place] += scale_gain(gain, s.penalties[p.limit_count - 1])
         s.estimate[arm, place] = s.totals[arm, place] / s.plays[arm, place]
         s.spread[arm, place] = math.sqrt(0.5 * p.alpha / s.plays[arm, place])
 
     def impute(p, s: State, arm: int, limit: float) -> None:
-        """Expect the pair's mean once more."""
+        """Impute the pair's mean."""
         place = limit_index(p.limits, limit)
-        told = s.plays[arm, place] + 1
+        plays = s.plays[arm, place] + 1
         s.totals[arm, place] += s.estimate[arm, place]
-        s.plays[arm, place] = told
-        s.spread[arm, place] = math.sqrt(0.5 * p.alpha / told)
+        s.plays[arm, place] = plays
+        s.spread[arm, place] = math.sqrt(0.5 * p.alpha / plays)

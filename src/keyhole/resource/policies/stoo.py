@@ -1,4 +1,4 @@
-"""Stochastic optimistic optimisation, which knows nothing of limits."""
+"""Stochastic optimistic optimisation (StoOO), which does not use the order of limits."""
 
 import math
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from typing import Any
 
 from keyhole.policy import Kernel
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scale import check_covered
+from keyhole.resource.gain_scale import check_cost_covered
 from keyhole.resource.grid_policy import GridPolicy
 from keyhole.resource.limit_grid import (
     choose_best,
     common_spread,
-    point_statistics,
     recompute_bounds,
+    update_grid,
     update_statistics,
 )
 from keyhole.resource.ucb_kernels import net_reward
@@ -21,8 +21,8 @@ from keyhole.resource.ucb_kernels import net_reward
 class StoOO(GridPolicy):
     r"""Search for the best limit as for the maximum of any noisy function, one function an arm.
 
-    The yardstick of `ZoomingRCUCB`, for limits that need not come from a list: a run tells only of
-    the very pair that was played. The cost of the largest limit may not exceed its penalty. Play
+    A baseline for `ZoomingRCUCB` and a continuum of limits: a run is informative only about the
+    pair that was played. The cost of the largest limit may not exceed its penalty. Play
 
     .. math::
         \arg\max_{i, \tau} \; \hat \nu_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -30,9 +30,9 @@ class StoOO(GridPolicy):
         \sqrt{\frac{\alpha \ln(T^2 / \delta)}{2 T_{i,\tau}}},
         \quad b_{i,\tau} = L (\tau - \tau^-)
 
-    with :math:`\hat \nu_{i,\tau}` the mean worth of the :math:`T_{i,\tau}` rounds with this pair,
+    with :math:`\hat \nu_{i,\tau}` the mean gain of the :math:`T_{i,\tau}` rounds with this pair,
     :math:`\bar\tau` the largest limit and :math:`\tau^-` the next smaller point of the grid (or
-    0); pairs never played come first. Grids become finer, and a pair is recommended, as by
+    0); pairs never played come first. Grids are refined, and a pair is recommended, as by
     `ZoomingRCUCB`.
 
     Parameters
@@ -43,10 +43,10 @@ class StoOO(GridPolicy):
     Notes
     -----
     Departures from the paper: Munos (2014) has one function and samples at the middle of a cell;
-    here each arm has its own, whose cells are represented by their right ends, as in
-    `ZoomingRCUCB`: so that the two differ in what a run tells, and in nothing else. Gains are in
-    their own unit instead of rescaled to [0, 1], which multiplies index, length and L by
-    :math:`1 + \lambda(\bar\tau)`. A cut cell's right end keeps what is known of it.
+    here each arm has one, and cells are represented by their right ends, as in `ZoomingRCUCB`, so
+    that the two policies differ only in the information that they use. Gains are not rescaled to
+    [0, 1], which multiplies index, length and L by :math:`1 + \lambda(\bar\tau)`. The right end of
+    a split cell keeps its statistics.
 
     References
     ----------
@@ -73,15 +73,15 @@ class StoOO(GridPolicy):
     cost_per_round = "a square root for each grid point of the played arm"
 
     def least_width(self, facts: Mapping[str, Any]) -> float:
-        """Return the range of a run's worth."""
+        """Return the range of a run's gain."""
         return 1.0 + value_at(facts["penalty"], float(facts["limits"][-1]))
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked; see the note on the setting."""
-        return check_covered(type(self).__name__, super().check_facts(values))
+        """Return the checked facts; refuse a cost above the penalty at the largest limit."""
+        return check_cost_covered(type(self).__name__, super().check_facts(values))
 
     def width(p, s: GridPolicy.State, arm: int, k: int) -> float:
-        """Return the range of a run's worth."""
+        """Return the range of a run's gain."""
         return float(1.0 + s.penalties[arm, s.sizes[arm] - 1])
 
     def planned(p, s: GridPolicy.State) -> int:
@@ -108,7 +108,7 @@ class StoOO(GridPolicy):
                 update_statistics(s, arm, k, used, gain)
                 s.played[arm, k] = 1 + s.levels[arm, k]
                 spread = common_spread(p, planned(p, s))
-                if point_statistics(p, s, arm, k, k + 1, width, spread) > 0:
+                if update_grid(p, s, arm, k, k + 1, width, spread) > 0:
                     recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
                 choose_best(s, arm)
                 return

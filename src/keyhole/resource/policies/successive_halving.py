@@ -1,4 +1,4 @@
-"""Successive halving of the arms, with limits that rise."""
+"""Successive halving of the arms, with increasing limits."""
 
 import math
 
@@ -12,16 +12,16 @@ from keyhole.resource.ucb_kernels import net_reward
 class SuccessiveHalving(Policy):
     r"""Run all arms for a short time, the better half for longer, and so on; keep the last one.
 
-    What is usual where runs are many and can be cut short: a yardstick. The K arms go through
+    A baseline, common in practice for runs with a time limit. The K arms go through
     :math:`S = \lceil \log_2 K \rceil` stages. In stage s = 1, 2, ..., each of the
-    :math:`K_s` arms that are left is run
+    :math:`K_s` remaining arms is run
 
     .. math:: \max\Bigl(1, \Bigl\lfloor \frac{\rho T}{S K_s} \Bigr\rfloor\Bigr) \quad
         \text{times with limit } \tau_{\lceil s M / S \rceil}
 
-    out of M, and half of them, rounded down, are dropped: those whose best limit so far is worth
-    the least on average. The last arm is run for the remaining rounds, with the limit that is worth
-    the most on average. What is decided early is never mended.
+    out of M, and half of them, rounded down, are dropped: those with the smallest mean gain at
+    their best limit so far. The last arm is run for the remaining rounds, with the limit of the
+    largest mean gain. Dropped arms do not return.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class SuccessiveHalving(Policy):
 
     Notes
     -----
-    Departures from the paper: limits rise instead of numbers of pulls, and a run tells of smaller
-    limits as in `RCUCB`; the share was picked by measuring. Of arms that are worth the same the
-    lowest is kept, of limits the smallest.
+    Departures from the paper: limits increase instead of numbers of pulls, and a run counts for
+    smaller limits as in `RCUCB`; the share was chosen by measurement. Ties go to the lowest arm and
+    to the smallest limit.
 
     References
     ----------
@@ -66,7 +66,7 @@ class SuccessiveHalving(Policy):
     )
 
     class State:
-        """Sums over the rounds that tell of each pair; who is left; the stage."""
+        """Sums over the informative rounds of each pair, the remaining arms, and the stage."""
 
         told = float_array("arms", "limit_count")
         worth = float_array("arms", "limit_count")
@@ -77,11 +77,11 @@ class SuccessiveHalving(Policy):
         stage = int_array()  # from 0
 
     def init(p, s: State) -> None:
-        """All are left."""
+        """Let all arms remain."""
         s.left[0] = p.arms
 
     def select(p, s: State) -> tuple[int, float]:
-        """Return the arm with the fewest runs in this stage; the best limit of the last."""
+        """Return the arm with the fewest runs in this stage, and the stage's or its best limit."""
         found = -1
         for arm in range(p.arms):
             if s.dropped[arm] == 0 and (found < 0 or s.runs[arm] < s.runs[found]):
@@ -93,7 +93,7 @@ class SuccessiveHalving(Policy):
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
-        """Learn about every limit up to the one played, and end the stage if all is done."""
+        """Learn about every limit up to the one played; end the stage if it is complete."""
         played = limit_index(p.limits, limit)
         s.plays[arm, played] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
@@ -115,13 +115,13 @@ class SuccessiveHalving(Policy):
         s.runs[:] = 0.0
 
     def impute(p, s: State, arm: int) -> None:
-        """Count the run as one of this stage."""
+        """Count the pending run as one of this stage."""
         s.runs[arm] += 1.0
 
     def recommend(  # type: ignore[override]
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
-        """Name the pair that is worth the most on average, of the arms that are left."""
+        """Recommend the pair with the largest mean gain, among the remaining arms."""
         best_arm[0], best_limit[0] = 0, p.limits[p.limit_count - 1]
         best = -math.inf
         for arm in range(p.arms):
@@ -133,7 +133,7 @@ class SuccessiveHalving(Policy):
 
 
 def stages(arms: int) -> int:
-    """Return how often the arms can be halved, rounded up; at least 1."""
+    """Return the base-2 logarithm of the number of arms, rounded up; at least 1."""
     count, reach = 1, 2
     while reach < arms:
         count, reach = count + 1, 2 * reach
@@ -141,18 +141,18 @@ def stages(arms: int) -> int:
 
 
 def best_place(told: FloatArray, worth: FloatArray, arm: int) -> int:
-    """Return where the limit stands that is worth the most on average, of those with runs."""
+    """Return the position of the limit with the largest mean gain, among those with runs."""
     best = 0
     for place in range(1, told.shape[1]):
         if told[arm, place] == 0.0:
-            break  # nor does any run tell of a larger one
+            break  # larger limits have no informative runs either
         if worth[arm, place] / told[arm, place] > worth[arm, best] / told[arm, best]:
             best = place
     return best
 
 
 def drop_worst(told: FloatArray, worth: FloatArray, dropped: IntArray) -> None:
-    """Drop the arm whose best limit is worth the least, the highest of equals."""
+    """Drop the arm with the smallest mean gain at its best limit; among equals the highest."""
     worst, lowest = -1, math.inf
     for arm in range(len(dropped)):
         if dropped[arm] == 0:

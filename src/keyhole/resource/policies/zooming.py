@@ -1,4 +1,4 @@
-"""The zooming Resource-censored Upper Confidence Bound algorithm."""
+"""The zooming Resource-censored Upper Confidence Bound algorithm (z-RCUCB)."""
 
 import math
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from keyhole.resource.grid_policy import GridPolicy
 from keyhole.resource.limit_grid import (
     choose_best,
     common_spread,
-    point_statistics,
+    count_earlier_rounds,
     recompute_bounds,
-    restore_point,
-    store_point,
+    record_round,
+    update_grid,
     update_statistics,
 )
 from keyhole.resource.ucb_kernels import net_reward
@@ -21,11 +21,11 @@ from keyhole.resource.ucb_kernels import net_reward
 class ZoomingRCUCB(GridPolicy):
     r"""Play RCUCB on grids of limits, one an arm, that become finer where it pays.
 
-    For limits that need not come from a list: it finds out by itself where the best limit lies.
+    For a continuum of limits: it refines the grids near the best limit.
 
-    Every grid starts as the largest limit :math:`\bar\tau` alone. A grid point :math:`\tau` stands
-    for the limits between the next smaller point :math:`\tau^-` (or 0) and itself. Each arm is
-    played once. Then play
+    Every grid starts as the largest limit :math:`\bar\tau` alone. A grid point :math:`\tau`
+    represents the limits between the next smaller point :math:`\tau^-` (or 0) and itself. Each arm
+    is played once. Then play
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -34,9 +34,9 @@ class ZoomingRCUCB(GridPolicy):
         \quad b_{i,\tau} = L (\tau - \tau^-)
 
     with the estimates and counts of `RCUCB`. After the round, for each point of the played arm
-    with :math:`b_{i,\tau} \ge c_{i,\tau}`, the points that cut its interval into n equal parts
-    join the grid; what earlier rounds tell about them is looked up. Recommended is the pair
-    played on the finest level of refinement, of several the one with the largest estimate.
+    with :math:`b_{i,\tau} \ge c_{i,\tau}`, the points that split its interval into n equal parts
+    join the grid, with statistics over all earlier rounds. The recommendation is the pair played on
+    the finest level of refinement; among several, the one with the largest estimate.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class ZoomingRCUCB(GridPolicy):
     delta : float, default 0.05
         Confidence level, in (0, 1).
     refine : int, default 2
-        n: parts into which an interval is cut, from 2 to 64.
+        n: parts into which an interval is split, from 2 to 64.
     lipschitz : float, default 1
-        L, above 0: near the optimum, a limit away from it by x is worth at most L x less.
+        L, above 0: near the optimum, a limit away from it by x has at most L x less gain.
     gain_range : float, default 1
         w, in (0, 2]; see `RCUCB`.
 
@@ -58,10 +58,10 @@ class ZoomingRCUCB(GridPolicy):
     rebuilt, as for `RCUCB`. The semi-metric of the bias is L times the distance, computed from the
     level, so that equal widths tie. Open in the paper: new points are themselves refined in a
     later round of their arm at the earliest; ties go to the lowest arm and then to the smallest
-    limit. The pair with the finest level is read as one among those played, of several the one
-    with the largest estimate: intervals of small limits are cut along with the larger ones that
-    are played, however little they are worth. Measured in the instance Indep with arms as in the
-    tests, T = 100,000, defaults: simple regret 0.0002; over whole grids 0.089.
+    limit. The recommendation is restricted to pairs that were played, because intervals of small
+    limits are split along with the larger ones that are played, however small their gains.
+    Measured in the instance Indep with arms as in the tests, T = 100,000, defaults: simple regret
+    0.0002; over whole grids 0.089.
 
     References
     ----------
@@ -94,9 +94,10 @@ class ZoomingRCUCB(GridPolicy):
     gain_range: float = parameter(default=1.0, gt=0, le=2, doc="width of the range of R - c(C)")
 
     class State(GridPolicy.State):
-        """Beside the grids, the history of all rounds."""
+        """Grids, and the history of all rounds."""
 
-        # The rounds of an arm are chained in their order: counted from 1, 0 is the end.
+        # A linked list of the rounds of each arm, in order: rounds count from 1, 0 is the end.
+        # New grid points need it: their statistics are computed from all earlier rounds.
         first = int_array("arms")
         last = int_array("arms")
         following = int_array("horizon")
@@ -109,7 +110,7 @@ class ZoomingRCUCB(GridPolicy):
         return self.gain_range
 
     def width(p, s: State, arm: int, k: int) -> float:
-        """Return w and the penalty at a point."""
+        """Return w plus the penalty at a point."""
         return float(p.gain_range + s.penalties[arm, k])
 
     def planned(p, s: State) -> int:
@@ -148,7 +149,7 @@ def learn(
     gain = net_reward(p.cost, reward, consumption, exceeded)
     used = math.inf if exceeded == 1 else consumption
     s.plays[arm] += 1
-    store_point(s, t, arm, limit, used, gain)
+    record_round(s, t, arm, limit, used, gain)
     stop = 0
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
         update_statistics(s, arm, stop, used, gain)
@@ -156,8 +157,8 @@ def learn(
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     spread = common_spread(p, rounds)
-    fresh = point_statistics(p, s, arm, 0, stop, width, spread)
+    fresh = update_grid(p, s, arm, 0, stop, width, spread)
     if fresh > 0:
-        restore_point(s, arm, fresh)
+        count_earlier_rounds(s, arm, fresh)
         recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
     choose_best(s, arm)
