@@ -1,4 +1,4 @@
-"""The contract is wide enough: every kind of setting runs in the engine and in a learner."""
+"""Every kind of setting runs in the engine and in a learner."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CHECKPOINTS = (1, 17, 60)
 
 
 @pytest.mark.parametrize("kind", TOYS)
-def test_engine_and_learner_go_through_the_same(kind):
+def test_engine_and_learner_take_the_same_decisions(kind):
     policy, problem = TOYS[kind]
     curves = simulate(
         problem, {"it": policy}, horizon=HORIZON, replications=6, seed=5, checkpoints=CHECKPOINTS
@@ -38,7 +38,7 @@ def test_engine_and_learner_go_through_the_same(kind):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TOYS if kind != "horizon"])
-def test_replications_differ_and_something_happens(kind):
+def test_replications_differ_and_metrics_are_not_constant(kind):
     policy, problem = TOYS[kind]
     curves = simulate(problem, {"it": policy}, horizon=HORIZON, replications=20, seed=1)
     values = curves.values("it", curves.metrics[0])[0]

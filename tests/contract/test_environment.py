@@ -11,7 +11,7 @@ pytestmark = pytest.mark.interpreted
 
 
 class Counted(RunWorld):
-    """A world that measures something of each arm, on request and always."""
+    """An environment with a metric for each arm, on request and always."""
 
     metrics = (
         Metric("late", detail=True),
@@ -70,13 +70,13 @@ def test_every_metric_is_filled_by_name(details):
         ((Metric("a"), Metric("a")), "Bad.metrics"),
     ],
 )
-def test_what_cannot_be_filled_by_name_is_refused(metrics, message):
+def test_invalid_metric_names_are_refused(metrics, message):
     bad = type("Bad", (RunWorld,), {"metrics": metrics})
     with pytest.raises((TypeError, ValueError), match=message):
         check_metrics(bad)
 
 
-def test_a_metric_that_is_not_declared_is_refused_with_the_nearest():
+def test_an_undeclared_metric_is_refused_with_the_nearest_name():
     class Slip(RunWorld):
         def score(s, metrics):
             metrics.gian[0] = 0.0
@@ -85,7 +85,7 @@ def test_a_metric_that_is_not_declared_is_refused_with_the_nearest():
         environment_component(Slip)
 
 
-def test_words_are_no_part_of_what_is_compiled():
+def test_descriptions_of_metrics_are_not_compiled():
     renamed = tuple(Metric(metric.name, "other words") for metric in RunWorld.metrics)
     other = type("Other", (RunWorld,), {"metrics": renamed})
     assert environment_component(other).digest == environment_component(RunWorld).digest

@@ -1,4 +1,4 @@
-"""Facts are said once: settings, learners' arguments and their documentation follow."""
+"""Settings, learners' arguments and their documentation follow from the declared facts."""
 
 import inspect
 
@@ -21,7 +21,7 @@ class Facts:
     arms = fact(int, ge=1, doc="number of arms")
     weights = fact(float, "arms", ge=0, doc="how much each counts")
     loud = fact(int, ge=0, le=1, doc="whether it is heard")
-    room = fact(int, argument=None, default=16, doc="how many there is room for")
+    capacity = fact(int, argument=None, default=16, doc="capacity")
     horizon = fact(int, ge=1, always=False, doc="rounds in all")
 
 
@@ -37,7 +37,7 @@ SETTING = Setting(
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this room."""
+    """Base of the policies of this setting."""
 
     setting = SETTING
     learner_class = Learner
@@ -60,9 +60,9 @@ class Deaf(Policy):
 
 
 def test_a_setting_has_the_facts_of_its_class_in_their_order():
-    assert list(SETTING.facts) == ["arms", "weights", "loud", "room", "horizon"]
+    assert list(SETTING.facts) == ["arms", "weights", "loud", "capacity", "horizon"]
     assert SETTING.facts["weights"].field == Field("float64", ("arms",))
-    assert list(SETTING.known_quantities(())) == ["arms", "weights", "loud", "room"]
+    assert list(SETTING.known_quantities(())) == ["arms", "weights", "loud", "capacity"]
 
 
 def test_a_learner_has_the_signature_that_follows():
@@ -88,13 +88,13 @@ def test_a_learner_is_documented_from_the_facts():
     assert "weights : sequence of float, shape (arms,)\n" in text
     assert 'feedback : {"quiet", "loud"}\n    Whether it is heard.\n' in text
     assert "horizon : int, optional\n" in text
-    assert "room" not in text.split("Returns")[0]
+    assert "capacity" not in text.split("Returns")[0]
 
 
-def test_the_facts_that_a_learner_is_told_are_converted():
+def test_known_quantities_of_a_learner_are_converted():
     learner = Deaf().learner(arms=2, weights=[1, 2], feedback="quiet")
     assert learner.facts["loud"] == 0
-    assert learner.facts["room"] == 16
+    assert learner.facts["capacity"] == 16
     assert "2 arms, 2 weights, quiet feedback" in repr(learner)
 
 
@@ -109,7 +109,7 @@ def test_the_facts_that_a_learner_is_told_are_converted():
         ({"arms": 2, "weights": [1, 1], "feedback": "lod"}, r"\(did you mean 'loud'\?\)"),
     ],
 )
-def test_what_a_learner_cannot_be_told_is_named(given, message):
+def test_invalid_arguments_of_a_learner_are_named(given, message):
     with pytest.raises((TypeError, ValueError), match=message):
         Deaf().learner(**given)
 
@@ -124,7 +124,7 @@ def test_what_a_learner_cannot_be_told_is_named(given, message):
     ],
     ids=repr,
 )
-def test_the_rooms_take_what_they_are_known_to_take(policy, names):
+def test_learners_of_all_settings_have_the_documented_arguments(policy, names):
     taken = list(inspect.signature(policy.learner).parameters)
     assert taken == [*names, "seed", "interpreted"]
     assert policy.learner.__doc__.startswith("Return a learner")
@@ -139,17 +139,17 @@ def test_the_rooms_take_what_they_are_known_to_take(policy, names):
         (QPMD, "arms, feedback, those that its base needs"),
     ],
 )
-def test_a_policy_says_in_the_words_of_learner_what_it_is_told(policy, words):
+def test_traits_name_known_quantities_as_learner_does(policy, words):
     assert policy.traits()["known quantities"] == words
 
 
-def test_errors_of_rooms_stay():
+def test_settings_report_their_own_errors():
     with pytest.raises(TypeError, match=r"horizon \(the budget: rounds in all\) must be given"):
         UCBE(0).learner(arms=2, threshold=0.5, hardness=3.0)
     with pytest.raises(ValueError, match=r"feedback must be 'named' for DelayedUCB1.*'anonymous'"):
         DelayedUCB1().learner(arms=2, feedback="anonymous")
 
 
-def test_facts_are_told_by_name():
+def test_facts_are_keyword_arguments():
     with pytest.raises(TypeError, match=r"takes facts by name \(arms=\.\.\., threshold=.*got 3$"):
         LSA().learner(3, 0.5)

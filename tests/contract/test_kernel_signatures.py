@@ -1,4 +1,4 @@
-"""The contract answers: what is wrong with a class is said when the class is made."""
+"""A class that breaks the contract is refused when it is defined."""
 
 import inspect
 import math
@@ -48,14 +48,14 @@ def line_of(function, words):
     return first + next(i for i, line in enumerate(lines) if words in line)
 
 
-def test_a_function_that_nobody_calls_is_refused_with_the_nearest_name():
+def test_a_function_that_is_never_called_is_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match=r"a kernel of Mine .*got 'selekt' .*mean 'select'\?"):
         derive(selekt=lambda p, s: 0)
     with pytest.raises(ValueError, match=r"got 'indx' \(did you mean 'index'\?\)"):
         derive(IndexPolicy, indx=lambda p, pulls, total: pulls)
 
 
-def test_methods_and_private_functions_are_no_kernels():
+def test_methods_and_private_functions_are_not_kernels():
     derive(sharp=lambda self, gap: gap, _helper=lambda x: x)
 
 
@@ -113,7 +113,7 @@ def writes_pulls(p, s):
         (writes_pulls, "s.pulls", r"assigns to s.pulls: write to its entries, s.pulls\[...\]"),
     ],
 )
-def test_what_is_not_there_is_told_with_file_and_line(select, words, message):
+def test_an_unknown_field_is_reported_with_file_and_line(select, words, message):
     with pytest.raises((TypeError, ValueError), match=message) as caught:
         derive(select=select)
     assert f"Mine.{select.__name__} ({__file__}, line {line_of(select, words)})" in str(
@@ -121,7 +121,7 @@ def test_what_is_not_there_is_told_with_file_and_line(select, words, message):
     )
 
 
-def test_a_state_that_an_inherited_kernel_needs_is_missed():
+def test_a_state_that_lacks_arrays_of_an_inherited_kernel_is_refused():
     class State:
         pulls = float_array("arms")
 
@@ -134,7 +134,7 @@ def reads_two(p, s):
     return int(s.pull[0] + s.total[0])
 
 
-def test_all_arrays_that_are_missing_are_named_at_once():
+def test_all_missing_arrays_are_named_at_once():
     class Neither:
         seen = float_array("arms")
 
@@ -155,7 +155,7 @@ def test_all_arrays_that_are_missing_are_named_at_once():
         lambda pulls, total, p: pulls,
     ],
 )
-def test_an_index_takes_what_it_is_called_with(index):
+def test_an_index_must_have_the_fixed_arguments(index):
     message = r"Mine.<lambda> must take \(p, pulls, total\), since .* got \("
     with pytest.raises(TypeError, match=message):
         derive(IndexPolicy, index=index)
@@ -174,18 +174,18 @@ def test_an_index_takes_what_it_is_called_with(index):
         (ODAAF, "bridged", r"\(p\)"),
     ],
 )
-def test_so_do_the_other_functions_that_subclasses_write(base, name, words):
+def test_other_helpers_of_subclasses_must_have_the_fixed_arguments(base, name, words):
     with pytest.raises(TypeError, match=rf"must take {words}.* got \(p, arm\)"):
         derive(base, **{name: lambda p, arm: 0.0})
 
 
-def test_a_function_of_ones_own_belongs_into_the_module():
+def test_a_helper_function_in_the_class_is_refused():
     message = r"init, select, update, .*got 'leader': a function that kernels call belongs outside"
     with pytest.raises(ValueError, match=message):
         derive(leader=lambda p, s: 0)
 
 
-def test_a_word_that_a_kernel_is_not_given_is_refused():
+def test_an_unknown_argument_of_a_kernel_is_refused():
     with pytest.raises(TypeError, match=r"names 'rewrad'; .* \(did you mean 'reward'\?\)"):
         derive(update=lambda p, s, arm, rewrad: None)
 
@@ -219,7 +219,7 @@ def gives_sometimes(p, s):
         (gives_sometimes, "a whole number or nothing", "return 1"),
     ],
 )
-def test_a_kernel_that_returns_the_wrong_thing_is_told_on_its_line(select, got, words):
+def test_a_wrong_return_value_is_reported_with_its_line(select, got, words):
     mine = derive(select=select)
     message = rf"Mine.{select.__name__} must return a whole number, arm, got {got}"
     with pytest.raises(TypeError, match=message) as caught:
@@ -227,13 +227,13 @@ def test_a_kernel_that_returns_the_wrong_thing_is_told_on_its_line(select, got, 
     assert f"({__file__}, line {line_of(select, words)})" in str(caught.value)
 
 
-def test_a_kernel_that_is_to_fill_must_not_return():
+def test_a_kernel_that_fills_arrays_must_not_return_a_value():
     mine = derive(recommend=lambda p, s: 1)
     with pytest.raises(TypeError, match=r"must return nothing, got a whole number"):
         simulate(PROBLEM, [mine()], horizon=10, replications=1)
 
 
-def test_worlds_are_checked_as_policies_are():
+def test_environments_are_checked_like_policies():
     content = {
         "setting": LEVELS,
         "metrics": (Metric("missed"),),
@@ -322,7 +322,7 @@ class Careful(Careless):
         return 0 if awake[0] == 1 else 1
 
 
-def test_a_guard_may_look_at_what_the_policy_was_shown():
+def test_a_guard_may_read_the_context():
     from keyhole.play.interactive import InteractiveEnvironment
     from keyhole.play.learner import learner_for
     from tests.toys import Toy
@@ -345,7 +345,7 @@ class Blind(IndexPolicy):
         return math.inf - math.inf if pulls > 1 else 0.0
 
 
-def test_each_class_is_named_for_its_own_index():
+def test_an_error_names_the_class_of_the_index():
     other = type("Other", (IndexPolicy,), {"index": vars(Blind)["index"]})
     for policy in (Blind(), other()):
         learner = policy.learner(arms=2, threshold=0.5)
@@ -371,7 +371,7 @@ def test_an_index_that_is_not_a_number_is_refused():
 
 
 @pytest.mark.parametrize("signatures", [POLICY, (IMPUTE,), ENVIRONMENT, (GUARD,)])
-def test_the_documentation_shows_the_grammar(signatures):
+def test_the_documentation_shows_the_signatures(signatures):
     page = Path(__file__).parents[2] / "docs" / "contract.md"
     assert signature_table(signatures) in page.read_text()
 

@@ -1,4 +1,4 @@
-"""What a class says of open decisions is checked when it is made."""
+"""Pending modes are checked, and inferred where a class declares none."""
 
 import math
 import re
@@ -48,7 +48,7 @@ class Tallying(Policy):
 
 
 class OnlyCounts(Policy):
-    """Its state is not what the room's kernels are for."""
+    """Its state lacks the arrays of the setting's kernels."""
 
     class State:
         seen = int_array("arms")
@@ -68,7 +68,7 @@ def derive(base=Tallying, **content):
     return type("Mine", (base,), content)
 
 
-def test_the_room_imagines_for_a_class_whose_state_it_knows():
+def test_a_class_with_the_arrays_of_its_setting_imputes():
     assert Tallying.pending == ("impute", "ignore")
     check_policy(Tallying(), PROBLEM)
 
@@ -77,7 +77,7 @@ def test_a_class_with_another_state_waits():
     assert OnlyCounts.pending == ("wait",)
 
 
-def test_a_class_may_say_what_it_can_do_all_the_same():
+def test_a_class_with_another_state_may_declare_its_modes():
     mine = derive(OnlyCounts, pending=("ignore",))
     assert mine.pending == ("ignore",)
     assert derive(mine).pending == ("ignore",)
@@ -91,7 +91,7 @@ def test_a_class_may_say_what_it_can_do_all_the_same():
         ("wait", "Mine.pending must be a tuple of at least one mode, got 'wait'"),
     ],
 )
-def test_a_way_that_there_is_not_is_refused(pending, message):
+def test_an_unknown_mode_is_refused(pending, message):
     with pytest.raises((TypeError, ValueError), match=message):
         derive(pending=pending)
 
@@ -111,17 +111,17 @@ def names_reward(p, s, arm, reward):
         (names_reward, "names 'reward'; it may name p, s, t, rng, age, arm, index?"),
     ],
 )
-def test_the_kernel_is_checked_as_others_are(impute, message):
+def test_the_kernel_impute_is_checked_like_others(impute, message):
     with pytest.raises((TypeError, ValueError), match=message.replace(", index?", "")):
         derive(impute=impute, pending=("impute",))
 
 
-def test_imagining_needs_its_kernel():
+def test_imputing_needs_its_kernel():
     with pytest.raises(TypeError, match="'impute', but Mine lacks the kernel impute"):
         derive(BestAtLevel, pending=("impute",))
 
 
-def test_a_policy_with_a_base_waits_unless_both_can_do_more():
+def test_a_policy_with_a_base_waits_unless_both_have_another_mode():
     class Asking(WrapperPolicy, Policy):
         base: Policy = parameter(default=LSA(), doc="who decides")
 
@@ -154,7 +154,7 @@ class Turning(Tallying):
         return s.turn[0]
 
 
-def test_a_select_that_leaves_something_behind_must_not_be_imagined_with():
+def test_a_select_that_writes_lasting_state_must_not_impute():
     mend = r'is lost on the copy; declare `pending = \("wait",\)` in the class Turning'
     with pytest.raises(AssertionError, match=mend):
         check_policy(Turning(), PROBLEM)
@@ -178,7 +178,7 @@ class Relying(Tallying):
         s.totals[arm] += reward
 
 
-def test_an_update_that_relies_on_its_select_is_found_out():
+def test_an_update_that_reads_what_select_wrote_is_detected():
     with pytest.raises(AssertionError, match="was asked since; declare `pending = "):
         check_policy(Relying(), PROBLEM)
 
@@ -199,7 +199,7 @@ class Stateless(Policy):
             labels[arm] = 1.0
 
 
-def test_a_policy_that_remembers_nothing_may_ignore_what_is_open():
+def test_a_policy_without_state_may_ignore_pending_decisions():
     check_policy(Stateless(), PROBLEM)
 
 
@@ -302,11 +302,11 @@ class Counting(stochastic.Policy):
     class State:
         pulls = float_array("arms")
         totals = float_array("arms")
-        turns = int_array()
+        calls = int_array()
 
     def select(p, s):
-        s.turns[0] += 1
-        return s.turns[0] % p.arms
+        s.calls[0] += 1
+        return s.calls[0] % p.arms
 
     def update(p, s, arm, reward):
         s.pulls[arm] += 1
@@ -314,7 +314,7 @@ class Counting(stochastic.Policy):
 
 
 IGNORE = (
-    'declare `pending = ("ignore",)` in the class if `turns` may change before the feedback comes'
+    'declare `pending = ("ignore",)` in the class if `calls` may change before the feedback comes'
 )
 LEFT = "`select` writes `chances`, which `update` reads"
 ANEW = (
@@ -338,31 +338,31 @@ ANEW = (
         ),
         (
             Counting,
-            "`select` writes `turns`, which a later `select` reads; make `turns` with "
+            "`select` writes `calls`, which a later `select` reads; make `calls` with "
             f"`scratch_array` if `select` writes it before reading it; or {IGNORE}",
         ),
     ],
 )
-def test_all_reasons_are_said_the_weightiest_first_with_the_mends(policy, why):
+def test_all_reasons_are_given_in_order_of_weight_with_remedies(policy, why):
     assert policy.pending == ("wait",)
     assert policy.explain_waiting() == (
         f"{policy.__name__} waits for the feedback of each decision: {why}"
     )
 
 
-def test_what_each_kernel_works_out_in_scratch_arrays_does_not_count():
+def test_intermediate_results_in_scratch_arrays_do_not_count():
     assert Working.pending == ("impute", "ignore")
     assert Working.explain_waiting() == ""
 
 
-def test_scratch_arrays_that_are_lost_between_two_kernels_are_caught_with_the_mend():
+def test_scratch_arrays_read_by_another_kernel_are_detected_with_the_remedy():
     with pytest.raises(
         AssertionError, match=r"made with `scratch_array` is not saved; .*compute `chan"
     ):
         check_policy(Scratching(), ARMS)
 
 
-def test_a_declaration_that_the_code_speaks_against_is_believed_with_a_warning():
+def test_a_declaration_against_the_analysis_holds_with_a_warning():
     def select(p, s, rng):
         fill(s.gains, s.chances)
         return min(int(uniform(rng) * p.arms), p.arms - 1)
@@ -382,11 +382,11 @@ def test_a_declaration_that_the_code_speaks_against_is_believed_with_a_warning()
     "policy",
     [EXP3, Working, derive(EXP3, pending=("wait",)), derive(Counting, pending=("ignore",))],
 )
-def test_who_waits_works_anew_or_counts_is_not_warned(policy):
+def test_policies_that_wait_or_recompute_are_not_warned(policy):
     assert describe_doubts(policy) == ""
 
 
-def test_a_class_of_a_setting_that_declares_nothing_waits_and_says_why():
+def test_a_class_of_a_setting_without_modes_waits_with_the_reason():
     class Bare(CorePolicy, abstract=True):
         setting = Policy.setting
 
@@ -408,7 +408,7 @@ def test_a_class_of_a_setting_that_declares_nothing_waits_and_says_why():
     )
 
 
-def test_a_wrapper_that_can_do_nothing_of_what_its_base_can_says_so():
+def test_a_wrapper_without_a_common_mode_waits_with_the_reason():
     class Imagining(UCB1):
         pending = ("impute",)
 
@@ -431,7 +431,7 @@ def test_a_wrapper_that_can_do_nothing_of_what_its_base_can_says_so():
     assert "it can do ignore, and its base Imagining impute" in over.explain_waiting()
 
 
-def test_what_an_author_declares_is_what_counts():
+def test_a_declaration_takes_precedence():
     class Heedless(EXP3):
         pending = ("ignore",)
 
@@ -462,14 +462,14 @@ def test_with_two_workers_the_regret_is_that_of_one_at_a_time():
 
 
 @pytest.mark.parametrize("pending", ["impute", "ignore"])
-def test_what_the_kernels_forbid_is_refused_with_the_reason(pending, tmp_path):
+def test_a_mode_against_the_analysis_is_refused_with_the_reason(pending, tmp_path):
     with pytest.raises(ValueError, match=f"must be 'wait'.* got '{pending}': EXP3 waits"):
         simulate(ARMS, [EXP3()], horizon=9, replications=1, workers=2, pending=pending)
     with pytest.raises(ValueError, match=f"must be 'wait'.* got '{pending}': EXP3 waits"):
         Study.create(tmp_path / "x.db", "s", EXP3(), ["a", "b"], pending=pending)
 
 
-def test_a_study_says_that_the_policy_waits_and_why(tmp_path):
+def test_a_study_reports_that_the_policy_waits_and_why(tmp_path):
     with pytest.warns(UserWarning, match=re.escape(WAITS)):
         study = Study.create(tmp_path / "x.db", "s", EXP3(), ["a", "b"])
     with study:
@@ -482,7 +482,7 @@ def test_a_study_says_that_the_policy_waits_and_why(tmp_path):
         study.ask()
 
 
-def test_who_asks_for_waiting_is_not_warned(tmp_path):
+def test_an_explicit_wait_is_not_warned(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Study.create(tmp_path / "x.db", "s", EXP3(), ["a", "b"], pending="wait").close()
@@ -491,14 +491,14 @@ def test_who_asks_for_waiting_is_not_warned(tmp_path):
     assert SimulatedWorkers(1).caution(EXP3()) == ""
 
 
-def test_a_wrapper_waits_where_its_base_does():
+def test_a_wrapper_waits_if_its_base_waits():
     policy = FixedLimit(limit=0.5, base=EXP3())
     assert policy.pending == ("wait",)
     assert "`select` writes `chances`" in policy.explain_waiting()
     assert FixedLimit(limit=0.5, base=UCB1()).explain_waiting() == ""
 
 
-def test_what_a_class_declares_decides_whose_results_are_kept():
+def test_the_declared_modes_are_part_of_the_cache_key():
     def digest(policy):
         work = SimulatedWorkers(2)
         return plan_parts(

@@ -118,7 +118,7 @@ def test_missing_and_wrong_facts_are_named():
         UCBE(0).learner(arms=2, threshold=0.5, hardness=0, horizon=10)
 
 
-def test_a_misspelt_parameter_is_told_the_nearest():
+def test_a_misspelt_parameter_is_refused_with_the_nearest_name():
     for make in (LSA, lambda **values: LSA.from_parameters(values)):
         with pytest.raises(TypeError, match=r"of LSA must .* alpha; got 'alfa' \(did you mean 'al"):
             make(alfa=2)

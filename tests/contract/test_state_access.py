@@ -1,4 +1,4 @@
-"""What kernels do with the state is seen through all that hides it, and nothing is made up."""
+"""The analysis finds all arrays that kernels read and write, and no others."""
 
 import inspect
 import math
@@ -280,25 +280,25 @@ def classes(kernels):
 
 
 @pytest.mark.parametrize("policy", classes(Writing))
-def test_a_select_that_leaves_something_behind_waits(policy):
+def test_a_select_that_writes_state_waits(policy):
     assert policy.pending == ("wait",)
     assert "`select` writes " in policy.explain_waiting()
 
 
 @pytest.mark.parametrize("policy", classes(Reading))
-def test_a_select_that_only_looks_does_not_wait(policy):
+def test_a_select_that_only_reads_does_not_wait(policy):
     assert policy.pending == ("impute", "ignore")
     assert policy.explain_waiting() == ""
 
 
 @pytest.mark.parametrize("policy", classes(Writing)[:-2])
-def test_what_is_written_is_named(policy):
+def test_written_arrays_are_named(policy):
     writes = find_access(policy, "select").writes
     assert writes & {"chances", "table"}
     assert "order" not in writes
 
 
-def test_a_heap_that_select_changes_is_something_left_behind():
+def test_argmin_keys_that_select_changes_count_as_written():
     class Heap(Base):
         def select(p, s):
             best = argmin(s.order, p.arms)
@@ -315,7 +315,7 @@ def test_a_heap_that_select_changes_is_something_left_behind():
     assert Filled.pending == ("impute", "ignore")  # nobody reads it
 
 
-def test_what_only_the_recommendation_reads_counts():
+def test_arrays_read_only_by_recommend_count():
     class Ending(Base):
         class State(Base.State):
             seen = float_array()
@@ -330,7 +330,7 @@ def test_what_only_the_recommendation_reads_counts():
     assert "`select` writes `seen`, which `recommend` reads" in Ending.explain_waiting()
 
 
-def test_helpers_that_a_class_lends_are_followed():
+def test_helpers_of_a_class_are_followed():
     class Lending(Base):
         helpers = ("prepare",)
 
@@ -374,7 +374,7 @@ def test_an_index_policy_of_ones_own_does_not_wait():
     assert Bold.pending == ("impute", "ignore")
 
 
-def test_what_cannot_be_read_counts_as_written():
+def test_unknown_functions_count_as_writing():
     class Unseen(Base):
         def select(p, s):
             yield int(s.pulls[0])
@@ -405,7 +405,7 @@ OTHERS = ["no first pass", "Assign", "SetItem", "Expr", "Var", "Global", "Arg", 
 
 
 @pytest.mark.parametrize("other_numba", OTHERS, indirect=True)
-def test_where_nothing_can_be_read_classes_wait_with_one_warning_and_a_true_reason(other_numba):
+def test_without_the_analysis_classes_wait_with_one_warning(other_numba):
     def derive():
         return type("Mine", (Base,), {"select": vars(Reading)["entries"]})
 
@@ -418,11 +418,11 @@ def test_where_nothing_can_be_read_classes_wait_with_one_warning_and_a_true_reas
 
 
 def own_policies():
-    return [policy for room in settings.all_settings() for policy in room.policies.values()]
+    return [policy for one in settings.all_settings() for policy in one.policies.values()]
 
 
 @pytest.mark.parametrize("other_numba", ["no first pass"], indirect=True)
-def test_our_own_policies_declare_what_they_do_and_are_not_analysed(other_numba):
+def test_own_policies_declare_their_modes_and_are_not_analysed(other_numba):
     assert LSA in own_policies()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -439,12 +439,12 @@ def test_our_own_policies_declare_what_they_do_and_are_not_analysed(other_numba)
 DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Uniform"}
 
 
-def test_of_our_own_policies_none_is_doubted():
+def test_no_own_policy_is_doubted():
     bound = [type(FixedLimit(limit=0.5)) if p is FixedLimit else p for p in own_policies()]
     assert [text for policy in bound if (text := pending.describe_doubts(policy))] == []
 
 
-def test_what_our_own_policies_declare_is_what_the_analysis_finds():
+def test_own_declarations_equal_the_inference():
     against = {
         policy.__name__
         for policy in own_policies()

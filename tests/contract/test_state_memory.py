@@ -58,7 +58,7 @@ def test_compiled_code_sees_what_python_wrote():
 
 
 @pytest.mark.parametrize("k", [3, 16, 17, 300])
-def test_a_key_store_is_mended_from_its_keys(k):
+def test_a_key_store_is_rebuilt_from_its_keys(k):
     layout, sizes = Layout(FIELDS, ("k", "m")), {"k": k, "m": 1}
     buffer = np.full(layout.size(sizes), np.nan)
     keys = layout.views(buffer, sizes)["store"]

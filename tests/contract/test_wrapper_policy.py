@@ -1,4 +1,4 @@
-"""Policies that have a base: another policy that decides for them."""
+"""Policies that wrap another policy, their base."""
 
 import copy
 import pickle
@@ -69,7 +69,7 @@ def test_it_keeps_the_contract(policy):
     check_policy(policy, PROBLEM, horizon=60)
 
 
-def test_it_is_told_what_the_base_needs():
+def test_it_has_the_known_quantities_of_its_base():
     policy = Repeat(base=UCBE(b=1))
     assert policy.needs == ("horizon", "hardness")
     assert policy.oracle
@@ -77,7 +77,7 @@ def test_it_is_told_what_the_base_needs():
         policy.learner(arms=3, threshold=0.5, horizon=100)
 
 
-def test_it_is_a_value():
+def test_equal_parameters_make_equal_policies():
     policy = Repeat(base=APT(epsilon=0.1), often=3)
     assert repr(policy) == "Repeat(base=APT(epsilon=0.1), often=3)"
     assert policy == Repeat(base=APT(epsilon=0.1), often=3) != Repeat(base=APT(epsilon=0.2))
@@ -110,12 +110,12 @@ def test_a_learner_with_a_base_is_saved_and_restored(tmp_path):
         (lambda: Repeat(base=Repeat()), "Repeat and its base Repeat both have"),
     ],
 )
-def test_what_cannot_be_a_base_is_named(make, message):
+def test_an_invalid_base_is_named(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
 
 
-def test_names_that_both_have_are_refused():
+def test_names_in_both_policies_are_refused():
     class Doubled(WrapperPolicy, Policy):
         base: Policy = parameter()
 

@@ -51,7 +51,7 @@ def test_the_lowest_of_the_smallest_keys_is_found_after_any_changes(candidates, 
 
 
 @pytest.mark.parametrize("candidates", [1, 10, 16, 17, 256, 257, 5000])
-def test_a_store_is_made_whole_from_its_keys(candidates):
+def test_a_store_is_rebuilt_from_its_keys(candidates):
     keys, other = np.empty(argmin_size(candidates)), np.full(argmin_size(candidates), np.nan)
     argmin_fill(keys, candidates, 2.0)
     for position in range(0, candidates, 3):
@@ -64,7 +64,7 @@ def test_a_store_is_made_whole_from_its_keys(candidates):
 
 @pytest.mark.parametrize("candidates", [3, 17, 300])
 @pytest.mark.parametrize("damage", [math.nan, math.inf, -7.0])
-def test_no_damage_leads_out_of_a_store(candidates, damage):
+def test_a_damaged_store_gives_positions_in_range(candidates, damage):
     size = argmin_size(candidates)
     for cell in range(0, size, 5):
         keys = np.empty(size)
@@ -89,7 +89,7 @@ for candidates in (10, 300):
 @pytest.mark.parametrize(
     "environment", [{"NUMBA_CPU_NAME": "generic"}, {"KEYHOLE_PLAIN_NUMBA": "1"}], ids=str
 )
-def test_the_argmin_needs_no_vector_instructions_and_nothing_but_numba(environment):
+def test_the_argmin_works_in_public_numba(environment):
     subprocess.run([sys.executable, "-c", SCRIPT], env=os.environ | environment, check=True)
 
 
@@ -107,7 +107,7 @@ KEYS = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 2.0, math.inf, math.nan])
 
 
 @given(keys=st.lists(KEYS, min_size=20, max_size=20), key=KEYS)
-def test_vectors_and_loops_find_the_same_to_the_bit(keys, key):
+def test_vectors_and_loops_agree_to_the_bit(keys, key):
     keys = np.array(keys)
     (smallest, place), (other, other_place) = at_once(keys, key), one_by_one(keys, key)
     assert np.float64(smallest).tobytes() == np.float64(other).tobytes()

@@ -1,4 +1,4 @@
-"""Many beta variates at once are those of one after the other."""
+"""Batches of beta variates equal single draws."""
 
 import re
 from types import FunctionType
@@ -45,18 +45,18 @@ def test_they_are_the_same_bits_and_leave_the_stream_at_the_same_place(scale, ot
         assert here[0] == there[0]
 
 
-def test_what_lies_behind_the_last_is_left_alone():
+def test_entries_after_the_last_are_unchanged():
     out = np.full(7, 9.0)
     betas(stream(3), np.full(7, 2.0), np.full(7, 2.0), 5, out)
     assert (out[5:] == 9.0).all()
 
 
-def test_the_bound_that_spares_logarithms_lies_below_what_they_say():
+def test_the_polynomial_bound_lies_below_the_logarithms():
     y = np.linspace(-0.5, 10.0, 100_001)[1:]
     assert (np.log1p(y) - y + y**2 / 2 - y**3 / 3 >= -0.45 * y**4).all()
 
 
-def test_vectors_of_another_kind_are_refused_by_name():
+def test_vectors_of_another_type_are_refused_by_name():
     good, table = np.full(4, 2.0), np.full((4, 3), 2.0)
     for bad, kind in (
         (np.full(4, 2), "int64, 1d, C"),
@@ -72,7 +72,7 @@ def test_vectors_of_another_kind_are_refused_by_name():
             betas(stream(1), good, good, 4, bad)
 
 
-def test_a_policy_with_integer_shapes_is_told_so():
+def test_a_policy_with_integer_shapes_is_refused():
     class Counting(Policy):
         class State:
             ups = int_array("arms")
@@ -92,7 +92,7 @@ def test_a_policy_with_integer_shapes_is_told_so():
         Counting().learner(arms=3)
 
 
-def test_one_after_the_other_where_there_are_no_vectors(monkeypatch):
+def test_batches_work_without_vector_instructions(monkeypatch):
     slow = {"_four": none_of_four}
     copied = kernel(FunctionType(betas.py_func.__code__, betas.py_func.__globals__ | slow))
     rng = np.random.default_rng(2)

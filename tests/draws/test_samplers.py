@@ -61,7 +61,7 @@ def assert_moments(sample, distribution):
     assert abs(sample.mean() - distribution.mean()) < 5 * distribution.std() / math.sqrt(
         len(sample)
     )
-    # The standard error of a variance, from the law's kurtosis.
+    # The standard error of a variance, from the distribution's kurtosis.
     error = distribution.var() * math.sqrt(
         (float(distribution.stats(moments="k")) + 2) / len(sample)
     )
@@ -81,7 +81,7 @@ CONTINUOUS = [
 
 @pytest.mark.parametrize(("name", "parameters", "distribution"), CONTINUOUS)
 @MANY
-def test_continuous_draws_follow_their_law(name, parameters, distribution, n):
+def test_continuous_draws_follow_their_distribution(name, parameters, distribution, n):
     sample = draws(name, *parameters, n=n)
     assert np.isfinite(sample).all()
     assert stats.kstest(sample, distribution.cdf).pvalue > P_VALUE
@@ -130,7 +130,7 @@ def chi_square(sample, distribution):
 
 @pytest.mark.parametrize(("name", "parameters", "distribution"), DISCRETE)
 @MANY
-def test_discrete_draws_follow_their_law(name, parameters, distribution, n):
+def test_discrete_draws_follow_their_distribution(name, parameters, distribution, n):
     sample = draws(name, *parameters, n=n)
     assert (sample == np.floor(sample)).all()
     assert distribution.pmf(np.unique(sample)).all()  # nothing impossible
@@ -224,9 +224,9 @@ def test_beta_with_tiny_shapes_is_a_number_with_the_right_mean(a, b, n):
 
 @pytest.mark.parametrize(("a", "b"), [(0.01, 0.02), (0.02, 0.01), (1e-3, 1e-3)])
 @MANY
-def test_beta_with_tiny_shapes_follows_its_law_near_zero(a, b, n):
-    # Near 1 half of the law is rounded to 1, so only the lower half is compared, with the bound
-    # of Dvoretzky, Kiefer and Wolfowitz; the other half is that of the swapped shapes.
+def test_beta_with_tiny_shapes_follows_its_distribution_near_zero(a, b, n):
+    # Near 1 half of the distribution is rounded to 1, so only the lower half is compared, with the
+    # bound of Dvoretzky, Kiefer and Wolfowitz; the other half is that of the swapped shapes.
     places = np.array([1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 0.1, 0.5])
     found = np.searchsorted(np.sort(draws("beta", a, b, n=n)), places, "right") / n
     bound = math.sqrt(math.log(2 / P_VALUE) / (2 * n))

@@ -37,9 +37,9 @@ def test_beta_cdf_agrees_with_scipy_anywhere(x, a, b):
     b=st.floats(-6, 6).map(lambda e: 10**e),
 )
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_the_two_tails_make_one(x, a, b):
-    # 1 - x is rounded: that moves the argument by 1e-16, and the law may be a thousand times
-    # steeper than the uniform one.
+def test_the_two_tails_sum_to_one(x, a, b):
+    # 1 - x is rounded: that moves the argument by 1e-16, where the distribution may be a thousand
+    # times steeper than the uniform one.
     assert beta_cdf(x, a, b) + beta_cdf(1 - x, b, a) == pytest.approx(1, abs=1e-12)
 
 
@@ -49,7 +49,7 @@ def test_beta_cdf_ends_at_0_and_1():
 
 
 @pytest.mark.parametrize(("a", "b"), [(1e9, 2e9), (5e11, 5e11)])
-def test_beta_cdf_is_near_the_normal_law_for_huge_shapes(a, b):
+def test_beta_cdf_is_near_the_normal_distribution_for_huge_shapes(a, b):
     mean, sd = a / (a + b), math.sqrt(a * b / (a + b)) / (a + b)
     for z in (-3.0, -1.0, 0.5, 2.0):
         normal = 0.5 * math.erfc(-z / math.sqrt(2))

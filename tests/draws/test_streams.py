@@ -89,7 +89,7 @@ def test_neighbours_are_independent(what):
     assert stats.chisquare(table.ravel()).pvalue > 1e-4
 
 
-def test_a_draw_depends_on_its_address_alone():
+def test_a_draw_depends_only_on_its_key_and_position():
     rng = stream(3, 2, ENVIRONMENT)
     seek(rng, 4, 9)
     first = uniform(rng)
@@ -126,7 +126,7 @@ def test_next_uint64_walks_the_same_way():
     assert int(next_uint64(rng)) == 0xE220A8397B1DCDAF
 
 
-def test_no_two_pulls_of_any_arms_have_one_address():
+def test_pulls_of_all_arms_have_different_positions():
     rng, found = stream(3, purpose=ENVIRONMENT), set()
     for arm in (0, 1, 2, 2**24 - 1):
         for pull in (0, 1, 2**20, 2**24, 2**32, 2**40 - 1):

@@ -1,4 +1,4 @@
-"""The step of a policy with open decisions: a settled memory, and a copy on which these count."""
+"""The step of a policy with pending decisions: settled memory, and a copy for imputed feedback."""
 
 import numpy as np
 import pytest
@@ -21,18 +21,18 @@ from keyhole.stochastic import UCB1, Policy, ThompsonSampling
 pytestmark = pytest.mark.interpreted
 
 
-class Mind:
+class PendingPolicy:
     """A policy of the classical bandit and its two memories."""
 
     def __init__(self, policy, arms=4, seed=5):
-        side, known = policy_component(type(policy)), policy.numbers() | {"arms": arms}
-        layouts = (side.inputs, side.state, *side.records.layouts)
-        self.cells, self.plan, parts = allocate(layouts, side.dims, side.sizes(known))
+        component, known = policy_component(type(policy)), policy.numbers() | {"arms": arms}
+        layouts = (component.inputs, component.state, *component.records.layouts)
+        self.cells, self.plan, parts = allocate(layouts, component.dims, component.sizes(known))
         for name, view in parts[0].items():
             view[...] = known[name]
         self.report = parts[-1]
         self.copy = self.cells.copy()
-        self.step = compiled_pending_step(side, policy.setting)
+        self.step = compiled_pending_step(component, policy.setting)
         self.words = np.array([seed, 0, 0, 0], np.uint64)
         self.run(np.zeros(1), 0, 0, INIT)
 
@@ -40,13 +40,15 @@ class Mind:
         flat = np.ascontiguousarray(rows, np.float64).ravel()
         return self.step(self.cells, self.copy, self.plan, flat, self.words, t, count, what)
 
-    def decide(self, t, opened, what=DECIDE):
-        rows = np.array([row(*one)[: ROW_HEADER + 1] for one in opened]) if opened else np.zeros(1)
-        assert self.run(rows, t, len(opened), what)
+    def decide(self, t, pending, what=DECIDE):
+        rows = (
+            np.array([row(*one)[: ROW_HEADER + 1] for one in pending]) if pending else np.zeros(1)
+        )
+        assert self.run(rows, t, len(pending), what)
         return self.copy.view(np.int64)[self.plan[3]].item()
 
-    def tell(self, *told):
-        self.run(np.array([row(*one) for one in told]), 0, len(told), TELL)
+    def tell(self, *rows):
+        self.run(np.array([row(*one) for one in rows]), 0, len(rows), TELL)
 
 
 def row(t, arm, reward=0.0):
@@ -57,56 +59,56 @@ def row(t, arm, reward=0.0):
 
 
 @pytest.mark.parametrize("policy", [UCB1(), ThompsonSampling()], ids=repr)
-def test_with_nothing_open_it_decides_as_a_learner(policy):
-    mind, learner = Mind(policy), policy.learner(arms=4, seed=5)
+def test_without_pending_decisions_it_decides_as_a_learner(policy):
+    policy_state, learner = PendingPolicy(policy), policy.learner(arms=4, seed=5)
     for t in range(1, 100):
-        arm = mind.decide(t, [])
+        arm = policy_state.decide(t, [])
         assert arm == learner.ask()
-        mind.tell((t, arm, float(arm == 2)))
+        policy_state.tell((t, arm, float(arm == 2)))
         learner.tell(float(arm == 2))
 
 
-def test_open_decisions_count_and_leave_no_trace():
-    mind = Mind(UCB1())
-    assert mind.decide(1, []) == 0
-    settled = mind.cells.copy()
-    assert mind.decide(3, [(1, 0), (2, 1)]) == 2
-    assert np.array_equal(mind.cells, settled)
-    assert mind.decide(4, []) == 0
+def test_pending_decisions_affect_the_copy_only():
+    policy_state = PendingPolicy(UCB1())
+    assert policy_state.decide(1, []) == 0
+    settled = policy_state.cells.copy()
+    assert policy_state.decide(3, [(1, 0), (2, 1)]) == 2
+    assert np.array_equal(policy_state.cells, settled)
+    assert policy_state.decide(4, []) == 0
 
 
-def test_what_is_new_can_be_imagined_alone():
-    mind, opened = Mind(UCB1()), []
+def test_new_pending_decisions_are_imputed_on_the_same_copy():
+    policy_state, pending = PendingPolicy(UCB1()), []
     for t in range(1, 30):
-        again = mind.decide(t, opened)
-        mind.decide(t, opened[:-1])
-        assert mind.decide(t, opened[-1:], DECIDE_ON_COPY) == again
-        opened.append((t, again))
+        again = policy_state.decide(t, pending)
+        policy_state.decide(t, pending[:-1])
+        assert policy_state.decide(t, pending[-1:], DECIDE_ON_COPY) == again
+        pending.append((t, again))
 
 
-def test_rows_that_are_told_together_are_told_one_after_the_other():
-    together, single = Mind(ThompsonSampling()), Mind(ThompsonSampling())
-    told = [(t, t % 4, (t % 3) / 2) for t in range(1, 40)]
-    together.tell(*told)
-    for one in told:
+def test_rows_told_together_are_learnt_in_order():
+    together, single = PendingPolicy(ThompsonSampling()), PendingPolicy(ThompsonSampling())
+    rows = [(t, t % 4, (t % 3) / 2) for t in range(1, 40)]
+    together.tell(*rows)
+    for one in rows:
         single.tell(one)
     assert np.array_equal(together.cells, single.cells)
     assert np.array_equal(together.words[:2], single.words[:2])
 
 
-def test_imagining_draws_from_a_stream_of_its_own():
-    mind = Mind(ThompsonSampling())
-    mind.tell(*[(t, t % 4, 0.5) for t in range(1, 9)])
-    stream = mind.words[:2].copy()
-    mind.run(np.array([row(9, 1)[: ROW_HEADER + 1]] * 3), 10, 3, DECIDE)
-    assert mind.words[2] != mind.words[3]  # fractional means are tossed for
-    mind.words[:2] = stream
-    mind.run(np.zeros(1), 10, 0, DECIDE)
-    assert mind.words[2] == mind.words[3]
+def test_imputation_draws_from_a_stream_of_its_own():
+    policy_state = PendingPolicy(ThompsonSampling())
+    policy_state.tell(*[(t, t % 4, 0.5) for t in range(1, 9)])
+    stream = policy_state.words[:2].copy()
+    policy_state.run(np.array([row(9, 1)[: ROW_HEADER + 1]] * 3), 10, 3, DECIDE)
+    assert policy_state.words[2] != policy_state.words[3]  # fractional means are rounded at random
+    policy_state.words[:2] = stream
+    policy_state.run(np.zeros(1), 10, 0, DECIDE)
+    assert policy_state.words[2] == policy_state.words[3]
 
 
 class Aging(Policy):
-    """Remembers of which age and round a decision was that it imagined."""
+    """Stores age and round of the decision that it imputes."""
 
     pending = ("impute",)
 
@@ -128,25 +130,25 @@ class Aging(Policy):
         s.rounds[arm] = t
 
 
-def test_imagining_is_told_round_and_age():
-    mind, opened = Mind(Aging()), row(7, 2)
-    opened[1] = 0.25
-    mind.run(opened[: ROW_HEADER + 1], 10, 1, DECIDE)
-    begin = mind.plan[1]
-    assert mind.copy[begin : begin + 8].tolist() == [0, 0, 0.25, 0, 0, 0, 7, 0]
+def test_imputation_knows_round_and_age():
+    policy_state, pending = PendingPolicy(Aging()), row(7, 2)
+    pending[1] = 0.25
+    policy_state.run(pending[: ROW_HEADER + 1], 10, 1, DECIDE)
+    begin = policy_state.plan[1]
+    assert policy_state.copy[begin : begin + 8].tolist() == [0, 0, 0.25, 0, 0, 0, 7, 0]
 
 
-def test_a_decision_that_is_not_allowed_is_told():
-    mind = Mind(UCB1())
-    mind.cells.view(np.int64)[mind.plan[3]] = 4
-    assert not mind.run(np.zeros(1), 1, 0, CHECK)
-    mind.cells.view(np.int64)[mind.plan[3]] = 3
-    assert mind.run(np.zeros(1), 1, 0, CHECK)
+def test_a_decision_that_is_not_allowed_is_reported():
+    policy_state = PendingPolicy(UCB1())
+    policy_state.cells.view(np.int64)[policy_state.plan[3]] = 4
+    assert not policy_state.run(np.zeros(1), 1, 0, CHECK)
+    policy_state.cells.view(np.int64)[policy_state.plan[3]] = 3
+    assert policy_state.run(np.zeros(1), 1, 0, CHECK)
 
 
-def test_it_recommends_from_what_is_settled():
-    mind = Mind(UCB1())
-    mind.tell((1, 0, 0.1), (2, 1, 0.9))
-    mind.decide(3, [(3, 0)])
-    mind.run(np.zeros(1), 3, 0, RECOMMEND)
-    assert mind.report["best"] == 1
+def test_it_recommends_from_the_settled_state():
+    policy_state = PendingPolicy(UCB1())
+    policy_state.tell((1, 0, 0.1), (2, 1, 0.9))
+    policy_state.decide(3, [(3, 0)])
+    policy_state.run(np.zeros(1), 3, 0, RECOMMEND)
+    assert policy_state.report["best"] == 1

@@ -1,4 +1,4 @@
-"""Calls of interpreted functions that are one step to threads, forks and Ctrl-C."""
+"""Interpreted calls that are atomic to threads, forks and Ctrl-C."""
 
 import bdb
 import os
@@ -13,7 +13,7 @@ from keyhole.stochastic import UCB1
 from tests.forks import ENOUGH, in_child
 
 
-def test_an_interpreted_learner_is_called_in_one_step():
+def test_an_interpreted_learner_is_called_atomically():
     assert isinstance(UCB1().learner(arms=2, interpreted=True)._step, AtomicCall)
 
 
@@ -25,7 +25,7 @@ def test_an_interpreted_learner_is_called_in_one_step():
         (ValueError("of the kernel"), [0.0, 7.0]),  # as in compiled code, and for a debugger to see
     ],
 )
-def test_a_call_that_is_interrupted_has_changed_nothing(error, left):
+def test_an_interrupted_call_changes_nothing(error, left):
     words = np.arange(2.0)
 
     def run(words):
@@ -89,7 +89,7 @@ def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
-def test_a_thread_may_fork_in_the_midst_of_its_own_call():
+def test_a_thread_may_fork_during_its_own_call():
     parent, step = os.getpid(), AtomicCall("Mine", os.fork)
     try:
         child = step()
@@ -103,7 +103,7 @@ def test_a_thread_may_fork_in_the_midst_of_its_own_call():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 @pytest.mark.filterwarnings("ignore:.*built-in method release")
-def test_a_child_that_has_half_of_a_call_says_so(monkeypatch):
+def test_a_child_forked_during_a_call_refuses_it(monkeypatch):
     monkeypatch.setitem(compiler_lock._wait_for_call.keywords, "timeout", 0.0)
     calling = Calling()
 

@@ -1,4 +1,4 @@
-"""Kernels that read or write beyond their arrays."""
+"""Checks of indices in compiled kernels."""
 
 import numpy as np
 import pytest
@@ -42,14 +42,14 @@ def play(policy, **options):
     return simulate(PROBLEM, {"it": policy}, horizon=20, replications=4, **options)
 
 
-def test_a_kernel_that_leaves_its_arrays_is_found_on_request():
+def test_an_index_out_of_bounds_is_detected_on_request():
     with pytest.raises(
         IndexError, match=r"a kernel of Beyond\(\) or of its environment reads or writes"
     ):
         play(Beyond(), checked=True)
 
 
-def test_the_conformance_test_finds_it_before_it_does_harm():
+def test_the_conformance_test_detects_it_first():
     with pytest.raises(AssertionError, match="beyond an array in round 1"):
         check_policy(Beyond(), PROBLEM)
 

@@ -1,4 +1,4 @@
-"""The compile cache, as separate processes see it, and what changes in sources do to it."""
+"""The compile cache in separate processes, and after changes of sources."""
 
 import importlib
 import json
@@ -156,7 +156,7 @@ def test_a_script_and_standard_input_can_define_policies(capsys, tmp_path):
     assert done.stdout == "Mine() 0\n", done.stderr
 
 
-def test_a_helper_defined_anew_is_noticed_within_a_process():
+def test_a_redefined_helper_is_noticed_within_a_process():
     from keyhole.thresholding import IndexPolicy
 
     scope = {"IndexPolicy": IndexPolicy, "__name__": "cell"}
@@ -181,7 +181,7 @@ def test_a_helper_defined_anew_is_noticed_within_a_process():
     assert asked == [1, 0]
 
 
-def test_importing_brings_nothing_that_only_reports_and_files_need():
+def test_importing_loads_no_modules_for_reports_and_files():
     heavy = ["matplotlib", "pyarrow", "pydantic", "rich", "typer", "sklearn", "scipy.stats"]
     code = f"import keyhole, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -230,7 +230,7 @@ def play(*names):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_code_compiled_by_different_processes_gets_along_in_one(monkeypatch, tmp_path):
+def test_code_of_different_processes_runs_in_one(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compile_cache, "_alive", {})  # the children's, too
     alone = {}
@@ -259,7 +259,7 @@ print(json.dumps(asked))
 
 
 @pytest.mark.slow
-def test_policies_compiled_by_different_processes_get_along_in_one(tmp_path):
+def test_policies_of_different_processes_run_in_one(tmp_path):
     names = ["LSA", "UCBE", "APT"]
 
     def play(*which):

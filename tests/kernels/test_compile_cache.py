@@ -1,4 +1,4 @@
-"""The compile cache: its folder, its files, and who may write to them."""
+"""The compile cache: its folder, its files, and their permissions."""
 
 import gc
 import io
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_written_only_costs_time(starts, tmp_path):
     assert starts.compiled(tmp_path / "file" / "below") == BOTH
 
 
-def test_damaged_files_are_compiled_anew(starts, full):
+def test_damaged_files_are_compiled_again(starts, full):
     for path in full.iterdir():
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert starts.compiled(full) == BOTH
@@ -107,7 +107,7 @@ def test_a_file_that_others_may_write_to_is_not_loaded(starts, full):
 
 
 @pytest.mark.parametrize("given", ["", "relative/folder"])
-def test_a_cache_home_that_is_no_absolute_path_is_as_if_unset(monkeypatch, given):
+def test_a_relative_cache_home_is_ignored(monkeypatch, given):
     monkeypatch.delenv("KEYHOLE_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", given)
     assert cache_files.cache_folder().is_absolute()
@@ -115,13 +115,13 @@ def test_a_cache_home_that_is_no_absolute_path_is_as_if_unset(monkeypatch, given
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "1.5"])
-def test_a_size_that_is_none_is_refused(monkeypatch, given):
+def test_an_invalid_size_limit_is_refused(monkeypatch, given):
     monkeypatch.setenv("KEYHOLE_CACHE_MB", given)
     with pytest.raises(ValueError, match="KEYHOLE_CACHE_MB must be"):
         cache_files.cache_limit()
 
 
-def test_the_oldest_go_first_when_the_folder_is_full(monkeypatch, tmp_path):
+def test_the_least_recently_used_files_are_removed_first(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("KEYHOLE_CACHE_MB", "1")
     for age in range(3):
@@ -134,7 +134,7 @@ def test_the_oldest_go_first_when_the_folder_is_full(monkeypatch, tmp_path):
     assert cache_files.cached_files() == []
 
 
-def test_what_is_used_is_not_the_oldest_any_more(starts, full):
+def test_a_used_file_becomes_the_most_recent(starts, full):
     for path in full.iterdir():
         os.utime(path, (1e9, 1e9))
     assert starts.compiled(full) == []
@@ -142,7 +142,7 @@ def test_what_is_used_is_not_the_oldest_any_more(starts, full):
 
 
 @POSIX
-def test_while_a_process_compiles_a_piece_no_other_does(tmp_path):
+def test_one_process_at_a_time_compiles_an_entry(tmp_path):
     import fcntl
 
     lock, refused = tmp_path / "piece.lock", pytest.raises(BlockingIOError)
@@ -190,14 +190,14 @@ def test_long_compiling_is_announced_once(monkeypatch, tmp_path):
     assert announced(monkeypatch, folder) == ""
 
 
-def test_what_cannot_be_kept_is_not_said_to_be(monkeypatch, tmp_path):
+def test_code_that_cannot_be_cached_is_announced_as_such(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"
     said = f"keyhole: compiling Uniform (once, in every process: nothing can be kept in {folder})\n"
     assert announced(monkeypatch, folder) == said
 
 
-def test_code_is_let_go_with_its_last_holder(monkeypatch):
+def test_code_is_freed_with_its_last_reference(monkeypatch):
     from keyhole.thresholding import Uniform
 
     monkeypatch.setattr(compile_cache, "_RECENT", 0)
@@ -209,7 +209,7 @@ def test_code_is_let_go_with_its_last_holder(monkeypatch):
     assert held() is None
 
 
-def test_code_under_another_name_is_not_taken(starts, full):
+def test_a_renamed_file_is_not_loaded(starts, full):
     one, other = full.glob("*.code")
     codes = one.read_bytes(), other.read_bytes()
     other.write_bytes(codes[0])
@@ -217,7 +217,7 @@ def test_code_under_another_name_is_not_taken(starts, full):
     assert starts.compiled(full) == BOTH
 
 
-def test_what_killed_processes_left_goes_with_the_rest(monkeypatch, tmp_path):
+def test_files_of_killed_processes_are_removed(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     name = "0" * 64
     for path in (f"{name}.code", f"{name}-x1.draft", f"{name}.lock", "mine.lock", "mine.code"):

@@ -1,4 +1,4 @@
-"""The import of Numba."""
+"""The lock under which Numba is imported."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_import_of_numba_that_is_interrupted_leaves_it_whole():
+def test_an_interrupted_import_of_numba_is_completed():
     """Half of it could be imported no more: 'numba' has no attribute 'core'."""
     command = [sys.executable, "-c", INTERRUPTED]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

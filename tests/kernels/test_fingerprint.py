@@ -63,7 +63,7 @@ def test_compiled_helpers_are_followed_like_plain_ones():
     assert fingerprint(plain) == fingerprint(compiled)
 
 
-def test_what_cannot_be_followed_is_refused():
+def test_objects_that_cannot_be_followed_are_refused():
     f = function("def f(x): return settings.alpha", settings=object())
     with pytest.raises(TypeError, match="f uses 'settings', a object: a kernel may use numbers"):
         fingerprint(f)
@@ -85,7 +85,7 @@ def test_plain_helpers_need_no_decorator():
     assert fresh_copy(f)(3) == 7
 
 
-def test_kernels_that_are_alike_share_a_copy_and_others_do_not():
+def test_only_equal_kernels_share_a_copy():
     source = "def g(x): return {} * x\ndef f(x): return g(x)"
     first = fresh_copy(function(source.format(2)))
     assert fresh_copy(function(source.format(2))) is first
@@ -94,7 +94,7 @@ def test_kernels_that_are_alike_share_a_copy_and_others_do_not():
         assert fresh_copy(function(source.format(2))) is not first
 
 
-def test_a_copy_that_is_shared_keeps_an_array_as_it_was():
+def test_a_shared_copy_has_a_snapshot_of_an_array():
     source, table = "def f(i): return table[i]", np.array([1.0, 2.0])
     first = fresh_copy(function(source, table=table))
     table[0] = 5.0
@@ -109,7 +109,7 @@ def test_attributes_are_not_taken_for_globals_of_the_same_name():
     assert fingerprint(function(source, arms=3, threshold=0.5)) == alone
 
 
-def test_only_what_is_used_of_a_module_counts():
+def test_only_the_used_attributes_of_a_module_count():
     module = types.ModuleType("mine")
     module.scale, module.threshold = 2.0, [0.1, 0.5]
     f = function("def f(p): return mine.scale * p.threshold", mine=module)
@@ -142,7 +142,7 @@ def make(number):
     return helper
 
 
-def test_which_of_several_helpers_of_one_name_is_meant_counts():
+def test_helpers_of_one_name_are_told_apart():
     one, two = make(1), make(2)
     source = "def f(x): return a(x) + b(x) + c(x)"
     first = fingerprint(function(source, a=one, b=two, c=one))
@@ -167,7 +167,7 @@ def test_a_default_is_followed_to_its_last_digit():
     assert fingerprint(function(source, T=np.array([np.nextafter(0.1, 1)]))) != first
 
 
-def test_who_pretends_to_be_a_part_of_keyhole_is_followed_all_the_same():
+def test_a_function_that_claims_to_be_keyholes_is_followed():
     def mine(source):
         f = function(source)
         return functools.wraps(keyhole.draws.streams.mix64.py_func)(f)
@@ -218,6 +218,6 @@ def test_arrays_with_gaps_are_copied_and_huge_ones_refused():
         ("def f(x): return c(x)", {"c": cfunc("float64(float64)")(lambda x: x)}, "a CFunc"),
     ],
 )
-def test_what_cannot_be_repeated_is_refused(source, scope, message):
+def test_draws_and_functions_of_c_are_refused(source, scope, message):
     with pytest.raises(TypeError, match=message):
         fingerprint(function(source, **scope))

@@ -1,4 +1,4 @@
-"""What a process does without Numba, whose import takes longer than all else of a start."""
+"""Cached code is loaded without importing Numba."""
 
 import json
 import subprocess
@@ -61,7 +61,7 @@ print(json.dumps(results))
 
 
 @pytest.mark.skipif(not jit.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept")
-def test_kept_code_is_loaded_without_numba_and_calls_what_it_would_with_it(tmp_path):
+def test_cached_code_is_loaded_without_numba_and_has_the_same_symbols(tmp_path):
     scope = {}
     exec(PLAY, scope)
     expected = scope["played"](tmp_path / "here.db")
@@ -84,13 +84,13 @@ BY_NAME = {
 
 
 @pytest.mark.parametrize(("name", "text"), [(n, t) for n, ts in BY_NAME.items() for t in ts])
-def test_what_numba_is_set_to_counts_however_it_is_said(monkeypatch, name, text):
+def test_settings_of_numba_count_wherever_they_are_set(monkeypatch, name, text):
     kinds = {"OPT": numba.core.config._process_opt_level, "CPU_NAME": str, "CPU_FEATURES": str}
     assert name not in changed_settings()
     monkeypatch.setattr(numba.config, name, kinds.get(name, int)(text))
     assert name in changed_settings()
 
 
-def test_numba_is_as_it_is_where_nobody_asks_it():
+def test_defaults_of_numba_are_not_settings():
     known = {name: repr(getattr(numba.config, name)) for name in numba_settings._DEFAULTS}
     assert known == numba_settings._DEFAULTS

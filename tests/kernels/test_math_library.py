@@ -1,4 +1,4 @@
-"""What the last bit of a result depends on."""
+"""The digest of the C library's elementary functions."""
 
 import math
 

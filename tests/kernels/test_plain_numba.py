@@ -1,4 +1,4 @@
-"""Public Numba alone gives the same results, in a process of its own."""
+"""Public Numba gives the same results, in a separate process."""
 
 import json
 import os
@@ -111,7 +111,7 @@ assert not [name for name in sys.modules if "numba_internals" in name or "first_
         pytest.param(PLAY, "simulations and policies", id="many", marks=pytest.mark.slow),
     ],
 )
-def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path, script, how):
+def test_public_numba_gives_the_same_bits_and_caches_nothing(tmp_path, script, how):
     scope = {"__name__": "test_plain_numba"}
     exec(script, scope)
     printed = f"import json; print(json.dumps([[*played({how!r})], cached_files()]))"

@@ -103,11 +103,11 @@ def test_code_changes_the_digest(change):
 
 
 @pytest.mark.parametrize("change", [("State", "Memory"), ("totals: float", "totals: int")])
-def test_what_only_stands_in_a_module_changes_the_digest_of_the_module(change):
+def test_unused_code_changes_only_the_digest_of_the_module(change):
     assert tree_digest(SOURCE.replace(*change)) != tree_digest(SOURCE)
 
 
-def test_every_number_in_our_own_sources_counts():
+def test_every_number_in_own_sources_counts():
     with open(compile_cache.__file__) as file:
         source = file.read()
     tree = ast.parse(source)
@@ -125,7 +125,7 @@ def test_every_number_in_our_own_sources_counts():
     assert tree_digest(ast.unparse(tree)) == known
 
 
-def test_the_digest_is_noted_beside_the_code_under_the_bytes_of_the_sources(monkeypatch, tmp_path):
+def test_the_digest_is_stored_under_a_digest_of_the_bytes(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     found = code_digest.__wrapped__()
     (note,) = tmp_path.glob("*.sources")
@@ -153,7 +153,7 @@ class Mine(APT):
 """
 
 
-def test_an_error_names_the_line_as_it_is_now_though_nothing_is_compiled_again(monkeypatch):
+def test_an_error_of_cached_code_names_the_current_line(monkeypatch):
     compilings, really = [], compile_cache._compile
 
     def counting(owner, *rest):

@@ -80,7 +80,7 @@ def bind_kernel(
 
 
 def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
-    """Return a helper that refuses to return NaN: every comparison with NaN is silently false."""
+    """Return a helper that raises an error in place of NaN, with which all comparisons are false."""
     arguments = ", ".join(local_names(helper))
     scope: dict[str, Any] = {
         "helper": helper,
@@ -212,7 +212,9 @@ def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 def _base_calls(base: type[Policy]) -> dict[str, str]:
     """Return the fixed argument lists of a base's kernels."""
     return {
-        signature.name: signature.spelling(base.setting) for signature in POLICY if signature.lent
+        signature.name: signature.spelling(base.setting)
+        for signature in POLICY
+        if signature.callable_by_wrapper
     }
 
 

@@ -115,7 +115,7 @@ def check_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
     TypeError
         If one is not made with `Metric`.
     ValueError
-        If a name is no identifier, or is used twice.
+        If a name is not an identifier, or is used twice.
     """
     for i, metric in enumerate(environment.metrics):
         where = f"{environment.__qualname__}.metrics[{i}]"

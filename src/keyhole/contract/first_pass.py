@@ -40,7 +40,7 @@ class Bindings:
     ----------
     lines : list
         The function's, from `read_lines`.
-    lent : mapping
+    functions : mapping
         The arguments that are functions.
 
     Attributes
@@ -53,11 +53,11 @@ class Bindings:
         The variables in a tuple.
     """
 
-    def __init__(self, lines: list[Any], lent: Mapping[str, Any]) -> None:
+    def __init__(self, lines: list[Any], functions: Mapping[str, Any]) -> None:
         self.values: dict[str, Any] = {}
         self.methods: dict[str, tuple[str, str]] = {}
         self.tuples: dict[str, list[Any]] = {}
-        self._lent = lent
+        self._functions = functions
         assigned = [line for line in lines if isinstance(line, ir.Assign)]
         before = -1
         while before != (known := len(self.values) + len(self.methods) + len(self.tuples)):
@@ -66,24 +66,24 @@ class Bindings:
                 self._bind(line.target.name, line.value)
 
     def _bind(self, name: str, value: Any) -> None:
-        held: Any = None
+        bound: Any = None
         if isinstance(value, ir.Global | ir.FreeVar):
-            held = value.value
+            bound = value.value
         elif isinstance(value, ir.Arg):
-            held = self._lent.get(value.name)
+            bound = self._functions.get(value.name)
         elif isinstance(value, ir.Var):
-            held = self._copy(name, value.name)
+            bound = self._copy(name, value.name)
         elif isinstance(value, ir.Expr) and value.op == "getattr":
             home = self.values.get(value.value.name)
             if isinstance(home, ModuleType):
-                held = getattr(home, value.attr, None)
+                bound = getattr(home, value.attr, None)
             else:
                 self.methods[name] = (value.value.name, value.attr)
         elif isinstance(value, ir.Expr) and value.op == "build_tuple":
             self.tuples[name] = value.items
-        if held is not None:
-            known = self.values.setdefault(name, held)
-            self.values[name] = held if known is held else _UNKNOWN
+        if bound is not None:
+            known = self.values.setdefault(name, bound)
+            self.values[name] = bound if known is bound else _UNKNOWN
 
     def _copy(self, name: str, source: str) -> Any:
         if source in self.methods:

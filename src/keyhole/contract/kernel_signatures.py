@@ -41,7 +41,7 @@ class KernelSignature:
     # "allowed", ""
     outputs: str = ""
     required: bool = False  # whether every class must have one
-    lent: bool = True  # whether a policy that has another as its base may call the base's
+    callable_by_wrapper: bool = True  # whether a `WrapperPolicy` may call that of its base
 
     def call(self) -> str:
         """Return the fixed argument list with which the drivers call it."""
@@ -104,7 +104,7 @@ POLICY: Final = (
         "at every checkpoint, or when a learner is asked for it",
         _P,
         outputs="report",
-        lent=False,
+        callable_by_wrapper=False,
     ),
 )
 """The kernels of policies."""
@@ -115,7 +115,7 @@ IMPUTE: Final = KernelSignature(
     "for each pending decision, before the next `select`",
     (*_P, "age"),
     inputs=("context", "decision"),
-    lent=False,
+    callable_by_wrapper=False,
 )
 """The kernel of policies that is used only where several decisions are pending at a time.
 
@@ -259,8 +259,8 @@ def check_kernels(
         if name in (fixed := getattr(cls, "helper_arguments", {})):
             check_arguments(owner, kernel, fixed[name])
         if name in kernels:
-            lent = ("update",) if name == IMPUTE.name else ()
-            check_names(owner, kernel, [*kernels[name], *given, *lent])
+            further = ("update",) if name == IMPUTE.name else ()
+            check_names(owner, kernel, [*kernels[name], *given, *further])
         check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
         check_field_access(owner, kernel, "s", state, _remedy(cls, name))
 

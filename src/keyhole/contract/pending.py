@@ -31,7 +31,7 @@ class _Reason(NamedTuple):
     text: str
     remedy: str = ""
     may_ignore: bool = True
-    ahead: tuple[str, ...] = ()  # the arrays that would then change before feedback comes
+    changing: tuple[str, ...] = ()  # the arrays that would then change before feedback comes
 
 
 class InferredPending:
@@ -75,8 +75,8 @@ def describe_remedy(cls: Any) -> str:
     reasons = _list_reasons(cls)
     remedies = [reason.remedy for reason in reasons if reason.remedy]
     if all(reason.may_ignore for reason in reasons):
-        ahead = [name for reason in reasons for name in reason.ahead]
-        where = f"{_quote_names(ahead)} may change" if ahead else "it may take others"
+        changing = [name for reason in reasons for name in reason.changing]
+        where = f"{_quote_names(changing)} may change" if changing else "it may take others"
         remedies.append(f"{'or ' * bool(remedies)}{_IGNORE} {where} before the feedback comes")
     return "; ".join(remedies)
 
@@ -86,11 +86,11 @@ def describe_doubts(cls: Any) -> str:
     doubts = [] if cls.pending == WAIT else [r for r in _find_reasons(cls) if not r.may_ignore]
     if not doubts:
         return ""
-    seen = "; and ".join(doubt.text for doubt in doubts)
+    texts = "; and ".join(doubt.text for doubt in doubts)
     remedies = "; ".join(doubt.remedy for doubt in doubts)
     declared = ", ".join(f'"{mode}"' for mode in cls.pending)
     return (
-        f"{cls.__name__} declares that its decisions may be pending ({declared}), but {seen}; "
+        f"{cls.__name__} declares that its decisions may be pending ({declared}), but {texts}; "
         f'{remedies}; or declare `pending = ("wait",)` in the class; leave it as it is only if you '
         "know that this does no harm"
     )

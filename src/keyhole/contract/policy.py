@@ -340,7 +340,7 @@ class Policy:
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning about facts, or a problem, that the policy is not made for; or "".
 
-        `told` is the result of `check_facts`, in a simulation also with the ``horizon``, known or
+        `told` has the facts from `check_facts`, in a simulation also the ``horizon``, known or
         not. A learner has no `problem`: it is None.
         """
         return ""

@@ -87,21 +87,21 @@ class _Tracer:
             return
         function = source_of(kernel)
         base = getattr(policy, "base_class", None)
-        lent: dict[str, Any] = {helper: getattr(policy, helper) for helper in policy.helpers}
+        functions: dict[str, Any] = {helper: getattr(policy, helper) for helper in policy.helpers}
         if base is not None:
-            lent |= {f"base_{name}": _BaseKernel(base, name) for name in _BASE_KERNELS}
+            functions |= {f"base_{name}": _BaseKernel(base, name) for name in _BASE_KERNELS}
         self.follow(
-            function, [STATE if n == "s" else NOTHING for n in argument_names(function)], lent
+            function, [STATE if n == "s" else NOTHING for n in argument_names(function)], functions
         )
 
     def follow(
-        self, function: FunctionType, given: list[Views], lent: Mapping[str, Any] | None = None
+        self, function: FunctionType, given: list[Views], functions: Mapping[str, Any] | None = None
     ) -> Views:
         """Return the views of the state that a function returns, given those in its arguments.
 
-        `lent` are the arguments that are functions.
+        `functions` are the arguments that are functions.
         """
-        key = (function, tuple(given), frozenset((lent or {}).items()))
+        key = (function, tuple(given), frozenset((functions or {}).items()))
         if key in self._returned:
             known = self._returned[key]  # None: it calls itself
             return self.give_up(given) if known is None else known
@@ -113,7 +113,7 @@ class _Tracer:
             self.access.unread.add(function.__qualname__)
             return self.give_up(given)
         arguments = dict(zip(argument_names(function), given, strict=True))
-        result = _Function(self, lines, arguments, lent or {}).follow()
+        result = _Function(self, lines, arguments, functions or {}).follow()
         self._returned[key] = result
         return result
 
@@ -143,10 +143,14 @@ class _Function:
     """One function with its arguments: the views that its variables may be."""
 
     def __init__(
-        self, tracer: _Tracer, lines: list[Any], given: Mapping[str, Views], lent: Mapping[str, Any]
+        self,
+        tracer: _Tracer,
+        lines: list[Any],
+        given: Mapping[str, Views],
+        functions: Mapping[str, Any],
     ) -> None:
         self.tracer, self.given, self.lines = tracer, given, lines
-        self.names = Bindings(lines, lent)
+        self.names = Bindings(lines, functions)
         self.views: dict[str, Views] = {}
 
     def follow(self) -> Views:
@@ -302,5 +306,7 @@ class _Function:
         arguments = dict(zip(names, given, strict=False)) | dict(named)
         passed = (*zip(names, value.args, strict=False), *value.kws)
         known = {name: self.names.values.get(variable.name) for name, variable in passed}
-        lent = {n: f for n, f in known.items() if isinstance(f, _BaseKernel) or is_function(f)}
-        return self.tracer.follow(function, [arguments.get(name, NOTHING) for name in names], lent)
+        functions = {n: f for n, f in known.items() if isinstance(f, _BaseKernel) or is_function(f)}
+        return self.tracer.follow(
+            function, [arguments.get(name, NOTHING) for name in names], functions
+        )

@@ -130,7 +130,10 @@ class WrapperPolicy(Policy, abstract=True):
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
         """Return the functions that kernels may name: `helpers`, and the base's kernels."""
-        return (*cls.helpers, *(f"base_{signature.name}" for signature in POLICY if signature.lent))
+        return (
+            *cls.helpers,
+            *(f"base_{signature.name}" for signature in POLICY if signature.callable_by_wrapper),
+        )
 
 
 def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:

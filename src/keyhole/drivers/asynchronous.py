@@ -301,7 +301,7 @@ def _compile_measure(policy: Component, environment: Component) -> Kernel:
         pending: int, out: Any, c: int, column: int,
     ) -> float:  # fmt: skip
         """Write the metrics; return when the feedback of the last pending decision arrives."""
-        # On copies of state, stream and order: the play goes on as if nobody had looked.
+        # On copies of state, stream and order, so that a checkpoint does not affect later rounds.
         s, es = read_s(cells, at[COPY], shapes[0]), read_es(cells, at[ENVIRONMENT], shapes[1])
         rng, listed, end = borrow_word(words, 4, (2,)), order[at[WORKERS] :], 0.0
         copy_state(cells, at)

@@ -102,7 +102,7 @@ class Moving(UCB1):
 
 
 @pytest.mark.parametrize("lines", [0, 2])
-def test_lines_are_those_of_today_after_a_comment_was_added(lines, tmp_path):
+def test_lines_are_current_after_a_comment_was_added(lines, tmp_path):
     path = tmp_path / "moving.py"
     path.write_text(MOVING.format(comment="        # moved\n" * lines))
     scope = {"__name__": "moving"}

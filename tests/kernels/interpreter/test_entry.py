@@ -1,4 +1,4 @@
-"""What runs in place of machine code."""
+"""Entry points of interpreted code."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from keyhole.kernels.interpreter import memory_views
 from keyhole.kernels.interpreter.entry import Entry
 
 
-def test_an_entry_that_nobody_holds_keeps_no_views():
+def test_an_unreferenced_entry_keeps_no_views():
     entry = Entry("Mine", lambda x: x[0])
     before = set(memory_views._borrowed)
     assert entry(np.ones(1)) == 1.0

@@ -1,4 +1,4 @@
-"""What goes wrong in an interpreted kernel is said with its line."""
+"""Errors in interpreted kernels name the line."""
 
 import math
 
@@ -64,14 +64,14 @@ def spread(n, large):
         (fill, 1e300, r"makes an integer of more than 64 bits of 1e\+300: n\[:\] = large"),
     ],
 )
-def test_what_compiled_code_answers_without_sense_is_an_error(function, given, message):
+def test_meaningless_operations_of_compiled_code_are_errors(function, given, message):
     line = function.__code__.co_firstlineno
     where = rf"\({__file__}, line ({line + 1}|{line + 2}), in {function.__name__}\)$"
     with pytest.raises(ValueError, match=rf"^a kernel of Mine {message}.*{where}"):
         Entry("Mine", function)(NUMBERS.copy(), given)
 
 
-def test_what_arrays_have_not_is_named():
+def test_a_missing_attribute_of_an_array_is_named():
     with pytest.raises(
         TypeError, match=r"uses max of an array, which interpreted kernels lack: n\.max"
     ):
@@ -92,7 +92,7 @@ class Asserting(Policy):
         s.pulls[arm] += 1
 
 
-def test_an_assertion_that_fails_is_said_with_line_round_and_arm():
+def test_a_failed_assertion_is_reported_with_line_round_and_arm():
     where = rf"in a kernel of Asserting.* \({__file__}, line \d+, in update, round 3, arm 0\)"
     problem = Problem(means=[0.2, 0.7])
     with pytest.raises(ValueError, match=rf"raised AssertionError, {where}$"):

@@ -1,4 +1,4 @@
-"""Copies of kernels that Python runs."""
+"""Interpreted copies of kernels."""
 
 import threading
 

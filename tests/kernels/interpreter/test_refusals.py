@@ -1,4 +1,4 @@
-"""What cannot be interpreted is refused by name."""
+"""Objects that cannot be interpreted are refused by name."""
 
 import math
 import operator
@@ -63,7 +63,7 @@ def below(x):
         (operator.add, "builtin_function_or_method add is not written in Python"),
     ],
 )
-def test_what_has_no_equal_in_python_is_named_with_its_line(function, message):
+def test_objects_without_an_equivalent_are_named_with_their_line(function, message):
     with pytest.raises(NotInterpretedError, match=f"^Mine: .*{message}") as found:
         Entry("Mine", function)
     assert "\n" not in str(found.value)

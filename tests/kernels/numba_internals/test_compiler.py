@@ -1,4 +1,4 @@
-"""How functions become machine code: in parts, which one entry holds."""
+"""Compilation of functions: parts that are linked into one entry."""
 
 import numba
 import numpy as np
@@ -28,7 +28,7 @@ def total(values, count):
     return count
 
 
-def test_an_entry_survives_its_way_through_a_file():
+def test_an_entry_survives_serialisation():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
     again = MachineCode.from_bytes(machine.to_bytes())
     assert again == machine
@@ -37,7 +37,7 @@ def test_an_entry_survives_its_way_through_a_file():
     assert values.tolist() == [12.0, 2.0, 3.0]
 
 
-def test_callers_constants_make_no_copies():
+def test_constants_of_callers_make_no_copies():
     @jit.kernel
     def scaled(x, by, upwards):
         return x * by if upwards else x / by
@@ -54,7 +54,7 @@ def test_callers_constants_make_no_copies():
     assert [str(kind) for kind in scaled.made.signatures] == ["(float64, int64, bool)"]
 
 
-def test_what_needs_to_know_a_constant_knows_it():
+def test_a_function_that_needs_a_constant_gets_it():
     @jit.kernel
     def entry_of(pair, place):
         return pair[place]
@@ -67,7 +67,7 @@ def test_what_needs_to_know_a_constant_knows_it():
     assert (entry(values, 4), values[0]) == (4, 2.5)
 
 
-def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the_process():
+def test_code_with_missing_symbols_is_refused_before_linking():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
     broken = MachineCode(
         machine.wrapper,
@@ -80,7 +80,7 @@ def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the
         load(broken)
 
 
-def test_exceptions_of_kernels_arrive():
+def test_exceptions_of_kernels_are_raised():
     def fail(values, count):
         if count > 2:
             raise ValueError("three are too many")
@@ -101,7 +101,7 @@ def test_kernels_can_be_called_from_python_and_from_functions_of_numba():
     assert four_times(3) == 12
 
 
-def test_functions_that_call_one_another_in_a_circle_are_refused():
+def test_mutually_recursive_functions_are_refused():
     scope = {}
     exec("def even(x): return True if x == 0 else odd(x - 1)", scope)
     exec("def odd(x): return False if x == 0 else even(x - 1)", scope)
@@ -111,7 +111,7 @@ def test_functions_that_call_one_another_in_a_circle_are_refused():
         parts.compile_entry(scope["start"], SIGNATURE, OPTIONS)
 
 
-def test_checks_that_the_environment_switches_off_are_not_promised(monkeypatch):
+def test_bounds_checks_disabled_by_the_environment_are_refused(monkeypatch):
     monkeypatch.setattr(numba.config, "BOUNDSCHECK", 0)
     with pytest.raises(ValueError, match="NUMBA_BOUNDSCHECK"), jit.bounds_checked():
         pass

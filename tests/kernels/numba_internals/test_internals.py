@@ -26,7 +26,7 @@ def imported(path):
             yield from ((node.module, name.name) for name in node.names)
 
 
-def test_nothing_else_leans_on_the_insides_of_numba():
+def test_no_other_file_uses_internals_of_numba():
     files = [path for path in ROOT.rglob("*.py") if HERE not in path.parents and path != FIRST_PASS]
     assert len(files) > 300
     for path in files:
@@ -41,7 +41,7 @@ def test_nothing_else_leans_on_the_insides_of_numba():
                     assert not name.startswith("_"), (path, name)
 
 
-def test_the_numba_that_is_installed_has_the_insides_that_are_known():
+def test_the_installed_numba_has_the_known_internals():
     if not jit.has_internals():
         pytest.skip("KEYHOLE_PLAIN_NUMBA is set")
     jit.import_internals().check_internals()
@@ -54,7 +54,7 @@ def has_internals_of(version, monkeypatch):
 
 
 @pytest.mark.parametrize("version", ["0.69.0", "1.0.0rc1"])
-def test_a_newer_numba_is_used_whole_where_a_check_finds_nothing(monkeypatch, version):
+def test_internals_of_a_newer_numba_are_used_if_the_check_passes(monkeypatch, version):
     checked = []
     internals = pytest.importorskip("keyhole.kernels.numba_internals.interface")
     monkeypatch.delenv("KEYHOLE_PLAIN_NUMBA", raising=False)
@@ -63,7 +63,7 @@ def test_a_newer_numba_is_used_whole_where_a_check_finds_nothing(monkeypatch, ve
     assert checked == [1]
 
 
-def test_a_numba_with_other_insides_compiles_by_itself_with_one_warning(monkeypatch):
+def test_public_numba_is_used_with_one_warning_where_internals_differ(monkeypatch):
     internals = pytest.importorskip("keyhole.kernels.numba_internals.interface")
 
     def moved():
@@ -101,7 +101,7 @@ print(warning.message)
 """
 
 
-def test_keyhole_is_imported_where_the_insides_are_not_to_be_had():
+def test_keyhole_can_be_imported_without_the_internals():
     done = subprocess.run(
         [sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True
     )

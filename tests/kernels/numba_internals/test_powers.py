@@ -1,4 +1,4 @@
-"""A power of floats depends on the numbers alone."""
+"""A power of floats depends only on the numbers."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def powers(table, known):
     return len(table)
 
 
-def test_constants_make_no_other_powers():
+def test_powers_do_not_depend_on_constants():
     rng = np.random.default_rng(3)
     table = np.zeros((20_000, 15))
     table[:, 0] = rng.lognormal(0.0, 3.0, len(table))

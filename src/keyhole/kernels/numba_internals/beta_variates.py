@@ -4,7 +4,7 @@
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
-# (Numba gives no types for its insides.)
+# (Numba has no type hints for its internals.)
 
 from collections.abc import Callable
 from typing import Any, Final, cast

@@ -8,7 +8,7 @@ to its caller: it is freed with the last reference.
 """
 
 # mypy: disable-error-code="no-untyped-call"
-# (Numba gives no types for its insides.)
+# (Numba has no type hints for its internals.)
 
 from __future__ import annotations
 
