@@ -80,7 +80,7 @@ def bind_kernel(
 
 
 def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
-    """Return a helper that raises an error in place of NaN, with which all comparisons are false."""
+    """Return a helper that raises an error for NaN, with which all comparisons are false."""
     arguments = ", ".join(local_names(helper))
     scope: dict[str, Any] = {
         "helper": helper,
