@@ -187,7 +187,7 @@ def test_what_is_no_place_is_refused_before_a_compiler_is_loaded():
 
 
 def test_a_paper_for_an_entry_is_told_how_to_play_all(keyhole, tmp_path):
-    words = "entry must be one of tao2019, got the paper: ", "play all with --paper tao2019"
+    words = "entry must be one of tao2019, got the paper: ", "run all with --paper tao2019"
     refused(*keyhole("reproduce", "tao2019", "--out", tmp_path / "out"), *words)
 
 
@@ -207,7 +207,9 @@ def test_a_folder_of_something_else_is_refused(keyhole, spec, tmp_path):
     (out / "thesis.tex").write_text("chapter 1")
     refused(*keyhole("run", spec, "--out", out), "not a run folder")
     refused(*keyhole("report", out), "not a run folder")
-    refused(*keyhole("reproduce", "tao2019-setup1", "--out", out), "something else")
+    refused(
+        *keyhole("reproduce", "tao2019-setup1", "--out", out), "something other than a reproduction"
+    )
     assert [path.name for path in out.iterdir()] == ["thesis.tex"]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -101,7 +102,7 @@ def test_a_module_that_workers_lack_is_named(cluster, tmp_path, monkeypatch):
         result(cluster, nowhere_else.f)
 
 
-def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(cluster, tmp_path):
+def test_a_cancelled_task_does_not_end_and_what_no_worker_has_never_begins(cluster, tmp_path):
     until(lambda: cluster.capacity() == 2)
     first = []
     for i in range(2):  # one for each thread, so that the others cannot begin yet
@@ -119,17 +120,19 @@ def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(clust
 
 
 @pytest.mark.parametrize("cluster", ["ray"], indirect=True)
-def test_a_recall_returns_after_the_driver_has_cancelled(cluster):
-    ticket = cluster.submit(signal.pause)
-    recall = Thread(target=cluster.cancel, args=([ticket],))
-    os.kill(cluster._driver.pid, signal.SIGSTOP)
+def test_cancel_returns_after_the_driver_has_cancelled(cluster):
+    ticket = cluster.submit(time.sleep, 60.0)  # which no signal ends, other than `signal.pause`
+    cancel = Thread(target=cluster.cancel, args=([ticket],))
+    driver = cluster._driver.pid
+    os.kill(driver, signal.SIGSTOP)
     try:
-        recall.start()
-        recall.join(0.3)
-        assert recall.is_alive()
+        os.waitid(os.P_PID, driver, os.WSTOPPED | os.WNOWAIT)
+        cancel.start()
+        cancel.join(0.3)
+        assert cancel.is_alive()
     finally:
-        os.kill(cluster._driver.pid, signal.SIGCONT)
-    recall.join()
+        os.kill(driver, signal.SIGCONT)
+    cancel.join()
     assert cluster.as_completed(0.2) == []
 
 
@@ -178,15 +181,15 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others(cluster):
     assert (there.values("it", "simple_regret") == here.values("it", "simple_regret")).all()
 
 
-def test_who_wants_no_more_results_recalls_what_is_left():
-    recalled = []
+def test_who_wants_no_more_results_cancels_what_is_left():
+    cancelled = []
     cluster = SimpleNamespace(
-        as_completed=lambda seconds: [TaskResult(2, "two")], cancel=recalled.extend
+        as_completed=lambda seconds: [TaskResult(2, "two")], cancel=cancelled.extend
     )
     found = results(cluster, [1, 2, 3])
     assert next(found) == "two"
     found.close()
-    assert sorted(recalled) == [1, 3]
+    assert sorted(cancelled) == [1, 3]
 
 
 def test_a_cluster_elsewhere_has_workers_of_its_own():

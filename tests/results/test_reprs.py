@@ -53,9 +53,9 @@ def test_a_tune_shows_what_it_recommends(tmp_path):
     shown = tune._repr_html_()
     assert "best: fast with" in shown
     assert "3 runs" in shown
-    assert "Known(0." in repr(tune.best())
+    assert "Interval(0." in repr(tune.best())
     assert len(repr(tune.best())) < 500
-    assert repr(Interval(0.8185877496691383, 0.7, 0.9)) == "Known(0.82 [0.70, 0.90])"
+    assert repr(Interval(0.8185877496691383, 0.7, 0.9)) == "Interval(0.82 [0.70, 0.90])"
 
 
 @pytest.mark.parametrize("wrong", [{"limits": [1]}, json.dumps({}), None])
