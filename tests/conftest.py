@@ -48,12 +48,12 @@ def only_svg(monkeypatch):
 def draw_only_svg(patch):
     from keyhole.experiment import plots
 
-    really = plots.picture
+    really = plots.figure_bytes
 
     def draw(figure, kind, **words):
         return really(figure, kind, **words) if kind == "svg" else b""
 
-    patch.setattr(plots, "picture", draw)
+    patch.setattr(plots, "figure_bytes", draw)
 
 
 @pytest.fixture

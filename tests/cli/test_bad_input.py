@@ -126,8 +126,8 @@ def test_altered_results_are_refused_by_every_command(keyhole, spec, tmp_path, n
     assert keyhole("run", spec, "--out", out)[0] == 0
     path = out / name
     path.write_bytes(path.read_bytes()[:-1])
-    refused(*keyhole("report", out), f"{name} is not as the run left it")
-    refused(*keyhole("run", spec, "--out", out), f"{name} is not as the run left it")
+    refused(*keyhole("report", out), f"{name} was altered after the run")
+    refused(*keyhole("run", spec, "--out", out), f"{name} was altered after the run")
 
 
 @pytest.mark.parametrize("right", [True, False])

@@ -94,7 +94,7 @@ def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
     shutil.copytree(site, tmp_path, dirs_exist_ok=True)
     (tmp_path / "keyhole_sleeping" / "problem_factories.py").write_text("PROBLEM_FACTORIES = {}\n")
     text = (
-        "the room 'sleeping' of keyhole-sleeping cannot be used: "
+        "the setting 'sleeping' of keyhole-sleeping cannot be used: "
         "keyhole_sleeping.PROBLEM_FACTORIES must be a dict of keyhole.spec_values.ProblemFactory\n"
     )
     done = run(tmp_path, "keyhole", "catalog")

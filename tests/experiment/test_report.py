@@ -8,7 +8,7 @@ import pytest
 import keyhole.experiment
 from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, open_run, run
-from keyhole.experiment.plots import caption, figure_of, picture
+from keyhole.experiment.plots import caption, figure_bytes, figure_of
 from keyhole.experiment.report import metric_figure, spec_section, values_table, write_report
 from keyhole.results.html import side_by_side
 from tests.html import check_page
@@ -77,7 +77,7 @@ def test_a_dollar_begins_no_formula_and_a_name_may_begin_anyhow():
     values = {"$\\frac$": np.ones((1, 1, 3)), "_hidden": np.zeros((1, 1, 3))}
     curves = Curves([10], ["regret"], values)
     figure = figure_of(curves, "regret")
-    assert picture(figure, "png", title="costs $5 to $\\notacommand{1}$")
+    assert figure_bytes(figure, "png", title="costs $5 to $\\notacommand{1}$")
     texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert texts == ["$\\frac$", "_hidden"]
 
@@ -129,10 +129,10 @@ def test_equal_results_make_equal_figures(report, finished, tmp_path):
 
 def test_a_figure_says_what_it_is_in_text(finished):
     figure = figure_of(load_run(finished), "aggregate_regret")
-    svg = picture(figure, "svg", title="Three arms", caption="Means of 40 runs.").decode()
+    svg = figure_bytes(figure, "svg", title="Three arms", caption="Means of 40 runs.").decode()
     for words in ("Three arms", "Means of 40 runs.", ">ours</text>", ">round</text>"):
         assert words in svg
-    pdf = picture(figure, "pdf", title="Three arms", caption="Means of 40 runs.")
+    pdf = figure_bytes(figure, "pdf", title="Three arms", caption="Means of 40 runs.")
     assert b"(Three arms)" in pdf
     assert b"(Means of 40 runs.)" in pdf
 

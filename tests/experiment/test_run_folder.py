@@ -82,7 +82,7 @@ def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="not a run folder that this version can read"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"format": "keyhole-run", "version": 1}))
-    with pytest.raises(ValueError, match=r"run.json is damaged: it has no name as it should be"):
+    with pytest.raises(ValueError, match=r"run.json is damaged: its entry name is not valid"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text("[" * 100_000)
     with pytest.raises(ValueError, match="is not a run folder"):
@@ -115,14 +115,14 @@ def one_bit_off(data):
 @pytest.mark.parametrize("name", ["values.parquet", "curves.parquet"])
 def test_altered_results_are_refused(copied, name, damage):
     (copied / name).write_bytes(damage((copied / name).read_bytes()))
-    with pytest.raises(ValueError, match=f"{name} is not as the run left it: its checksum"):
+    with pytest.raises(ValueError, match=f"{name} was altered after the run: its checksum"):
         load_run(copied)
 
 
 def test_results_that_another_run_left_are_refused(copied, text, tmp_path):
     run(Spec.from_text(text.replace("seed = 4", "seed = 5")), tmp_path / "other")
     shutil.copy(tmp_path / "other" / "values.parquet", copied)
-    with pytest.raises(ValueError, match=r"values.parquet is not as the run left it"):
+    with pytest.raises(ValueError, match=r"values.parquet was altered after the run"):
         load_run(copied)
 
 
@@ -163,7 +163,7 @@ def test_a_run_folder_of_an_earlier_version_can_be_read():
 @pytest.mark.parametrize("value", [..., None, [1]])
 def test_a_record_that_lacks_something_is_refused(copied, name, value):
     forged(copied, **{name: value})
-    with pytest.raises(ValueError, match=rf"run.json is damaged: it has no {name} as it should be"):
+    with pytest.raises(ValueError, match=rf"run.json is damaged: its entry {name} is not valid"):
         load_run(copied)
 
 
@@ -177,7 +177,7 @@ def test_an_edited_record_is_refused(copied):
 def test_an_edited_spec_is_refused_until_the_run_is_run_again(copied, text):
     spec = (copied / "spec.json").read_text()
     (copied / "spec.json").write_text(spec.replace("0.45", "0.46"))
-    with pytest.raises(ValueError, match=r"spec.json is not as the run left it"):
+    with pytest.raises(ValueError, match=r"spec.json was altered after the run"):
         load_run(copied)
     run(Spec.from_text(text), copied)
     assert (copied / "spec.json").read_text() == spec
@@ -242,7 +242,7 @@ def test_any_bit_that_flips_in_a_run_folder_is_noticed_or_does_no_harm(copied):
 
 def test_missing_results_and_missing_checksums_are_refused(copied):
     forged(copied, checksums={})
-    with pytest.raises(ValueError, match=r"values.parquet is not as the run left it"):
+    with pytest.raises(ValueError, match=r"values.parquet was altered after the run"):
         load_run(copied)
     (copied / "values.parquet").unlink()
     with pytest.raises(ValueError, match=r"values.parquet cannot be read .*run the spec again"):
@@ -251,7 +251,7 @@ def test_missing_results_and_missing_checksums_are_refused(copied):
 
 def test_a_spec_that_cannot_be_read_is_refused(copied):
     (copied / "spec.json").write_text("{")
-    with pytest.raises(ValueError, match=r"spec.json is not as the run left it"):
+    with pytest.raises(ValueError, match=r"spec.json was altered after the run"):
         load_run(copied)
 
 

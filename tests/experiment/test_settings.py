@@ -65,13 +65,13 @@ def brought(monkeypatch):
         monkeypatch.setattr(
             settings, "entry_points", lambda group: points if group == settings.GROUP else []
         )
-        settings._brought.cache_clear()
-        settings._opened.cache_clear()
+        settings._plugins.cache_clear()
+        settings._load_setting.cache_clear()
 
     yield bring
     monkeypatch.undo()
-    settings._brought.cache_clear()
-    settings._opened.cache_clear()
+    settings._plugins.cache_clear()
+    settings._load_setting.cache_clear()
 
 
 def toys(name="toys", module="toy_shop", **other):
@@ -105,12 +105,12 @@ def test_a_package_brings_a_room(brought):
             {"PROBLEM_FACTORIES": {"means": 1}},
             "toy_shop.PROBLEM_FACTORIES['means'] must be a keyhole.spec_values.ProblemFactory",
         ),
-        ({"__all__": ["Doll"]}, "toy_shop.__all__ lists 'Doll', which there is not"),
+        ({"__all__": ["Doll"]}, "toy_shop.__all__ lists 'Doll', which it does not have"),
     ],
 )
 def test_a_broken_room_is_named_with_its_reason_and_breaks_no_other(brought, other, reason):
     brought(toys=[toys(**other)])
-    text = re.escape(f"the room 'toys' of toy_shop cannot be used: {reason}")
+    text = re.escape(f"the setting 'toys' of toy_shop cannot be used: {reason}")
     with pytest.raises(ValueError, match=f"^{text}$"):
         find_setting("toys")
     with pytest.warns(UserWarning, match=f"^{text}$"):
@@ -129,7 +129,7 @@ def test_a_room_that_cannot_be_imported_is_one_line(brought, monkeypatch, tmp_pa
 
 def test_two_packages_cannot_bring_one_room(brought):
     brought(toys=[toys(), toys(module="another_shop")])
-    message = "the room 'toys' of another_shop and toy_shop cannot be used: there can be one"
+    message = "the setting 'toys' of another_shop and toy_shop cannot be used: two packages"
     with pytest.raises(ValueError, match=message):
         find_setting("toys")
 

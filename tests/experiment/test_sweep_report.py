@@ -12,7 +12,7 @@ from keyhole.experiment import Spec, open_run, run, small_multiples, sweep_repor
 from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round, title_of
-from keyhole.experiment.sweep_points import grid
+from keyhole.experiment.sweep_points import point_values
 from keyhole.experiment.sweep_report import grid_sections, grid_summary
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
@@ -41,7 +41,7 @@ name = "Uniform"
 "policy.alpha" = [0.5, 1.0, 2.0]
 "problem.means" = [[0.2, 0.45, 0.7], [0.1, 0.9]]
 """
-BEST = "To be best, a 95 % interval must be clear of all others'."
+BEST = "A policy is best if its 95 % interval overlaps no other."
 LOSS = Metric("loss", "what is lost")
 
 
@@ -55,7 +55,7 @@ def made_up(
     rng = np.random.default_rng(1)
     noises = {}
     points = []
-    for values in grid(sweep):
+    for values in point_values(sweep):
         beside = repr([value for name, value in values.items() if name != "policy[0]"])
         noise = noises.setdefault(beside, 0.1 * rng.standard_normal((len(checkpoints), 1, 8)))
         found = {label: mean + noise for label, mean in means(values).items()}

@@ -226,7 +226,7 @@ def test_altered_results_of_a_grid_are_refused(grid, tmp_path, name):
     data = bytearray((tmp_path / "run" / name).read_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / "run" / name).write_bytes(data)
-    with pytest.raises(ValueError, match=f"{name} is not as the run left it"):
+    with pytest.raises(ValueError, match=f"{name} was altered after the run"):
         open_run(tmp_path / "run")
 
 

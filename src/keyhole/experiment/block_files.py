@@ -1,4 +1,4 @@
-"""Blocks on file: what a run has played so far, however it was cut."""
+"""Files of simulated blocks, which an interrupted run resumes from."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,16 +15,16 @@ from keyhole.play.jobs import Job
 _RANGE: Final = re.compile(r"(\d+)-(\d+)\.block")
 
 StoredBlock = tuple[range, FloatArray]
-"""Replications, and their values."""
+"""Some replications and their values."""
 
 
 def write_block(folder: Path, name: str, block: Block, data: bytes) -> None:
-    """Write a block in one step, to a file that begins with a name."""
+    """Write a block atomically to a file whose name begins with `name`."""
     write_atomically(folder / f"{name}-{block.first:010d}-{block.stop:010d}.block", data)
 
 
 def read_blocks(folder: Path, name: str, job: Job) -> list[StoredBlock]:
-    """Return what the folder has of a job, in order; files that are damaged, or another's, not."""
+    """Return the blocks of a job in a folder, in order; skip damaged and foreign files."""
     found: list[StoredBlock] = []
     for path in sorted(folder.glob(f"{name}-*.block")):
         written = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
@@ -33,8 +33,8 @@ def read_blocks(folder: Path, name: str, job: Job) -> list[StoredBlock]:
         if written is None or not path.is_file():
             continue
         part = range(*map(int, written.groups()))
-        begun = found[-1][0].stop if found else 0
-        if not begun <= part.start < part.stop <= job.replications:
+        end = found[-1][0].stop if found else 0
+        if not end <= part.start < part.stop <= job.replications:
             continue
         values = job.block(part).from_bytes(path.read_bytes())
         if values is not None:
@@ -43,7 +43,7 @@ def read_blocks(folder: Path, name: str, job: Job) -> list[StoredBlock]:
 
 
 def missing_replications(parts: Iterable[range], replications: int) -> list[range]:
-    """Return what ranges, in order, leave out.
+    """Return the replications that sorted ranges leave out.
 
     Examples
     --------
@@ -58,7 +58,10 @@ def missing_replications(parts: Iterable[range], replications: int) -> list[rang
 
 
 def merge_blocks(found: Sequence[StoredBlock], replications: int) -> FloatArray:
-    """Return the values of all replications; refuse to if some are missing."""
+    """Return the values of all replications; refuse if some are missing."""
     if missing := missing_replications([part for part, _ in found], replications):
-        raise ValueError(f"somebody else has changed the blocks of replication {missing[0].start}")
+        raise ValueError(
+            f"the block of replication {missing[0].start} was changed by another program; run the "
+            "spec again"
+        )
     return np.concatenate([values for _, values in found], axis=2)

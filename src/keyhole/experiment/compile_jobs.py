@@ -1,4 +1,4 @@
-"""What is to be compiled ahead, so that images and servers start with all machine code on file."""
+"""The kernels to compile ahead of time, for container images and servers."""
 
 from collections.abc import Callable
 
@@ -16,18 +16,18 @@ from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
 
 Job = tuple[str, Callable[[], object]]
-"""What it is, and what compiles it, unless it is on file."""
+"""The name of a kernel, and the function that compiles it unless it is in the cache."""
 
 
 def setting_jobs(setting_entry: SettingEntry) -> list[Job]:
-    """Return what is to be compiled for a room: every policy as a learner and in every world."""
-    worlds = [environment for environment in setting_entry.environments if _complete(environment)]
-    kinds = [_playing(kind) for kind in setting_entry.policies.values()]
-    return [job for kind in kinds for job in _jobs(kind, worlds)]
+    """Return the kernels of a setting: each policy as a learner and in each environment."""
+    environments = [one for one in setting_entry.environments if _is_complete(one)]
+    kinds = [_with_base(kind) for kind in setting_entry.policies.values()]
+    return [job for kind in kinds for job in _jobs(kind, environments)]
 
 
 def spec_jobs(spec: Spec, *, learners: bool = True) -> list[Job]:
-    """Return what is to be compiled for a spec: its policies in its worlds, and as learners."""
+    """Return the kernels of a spec: its policies in its environments, and as learners."""
     found: dict[str, Job] = {}
     for point in spec.points:
         for job in _jobs_of_plan(point.spec.plan, learners=learners):
@@ -37,17 +37,17 @@ def spec_jobs(spec: Spec, *, learners: bool = True) -> list[Job]:
 
 def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[Job]:
     kinds = dict.fromkeys(type(policy) for policy in plan.policies.values())
-    worlds = [plan.problem.environment]
+    environment = plan.problem.environment
     if plan.workers:
         return [
-            _with_workers(type(policy), worlds[0], plan.workers[label])
+            _job_with_workers(type(policy), environment, plan.workers[label])
             for label, policy in plan.policies.items()
         ]
-    return [job for kind in kinds for job in _jobs(kind, worlds, learners=learners)]
+    return [job for kind in kinds for job in _jobs(kind, [environment], learners=learners)]
 
 
 def _jobs(
-    kind: type[Policy], worlds: list[type[Environment]], *, learners: bool = True
+    kind: type[Policy], environments: list[type[Environment]], *, learners: bool = True
 ) -> list[Job]:
     side, setting = policy_component(kind), kind.setting
 
@@ -61,7 +61,7 @@ def _jobs(
             (kind.__name__, lambda: compiled_step(side, setting)),
             (f"{kind.__name__} loaded from a file", loaded),
         ]
-    for environment in worlds:
+    for environment in environments:
         other = environment_component(environment)
         jobs.append(
             (
@@ -72,20 +72,20 @@ def _jobs(
     return jobs
 
 
-def _with_workers(
-    kind: type[Policy], environment: type[Environment], work: SimulatedWorkers
+def _job_with_workers(
+    kind: type[Policy], environment: type[Environment], workers: SimulatedWorkers
 ) -> Job:
     side, other = policy_component(kind), environment_component(environment)
     return (
         f"{kind.__name__} with workers in {environment.__name__}",
-        lambda: compiled_asynchronous_loop(kind.setting, side, other, work.duration.draw),
+        lambda: compiled_asynchronous_loop(kind.setting, side, other, workers.duration.draw),
     )
 
 
-def _playing(kind: type[Policy]) -> type[Policy]:
-    """Return the class that plays: of a policy with a base, the one for its default base."""
+def _with_base(kind: type[Policy]) -> type[Policy]:
+    """Return the class to compile: of a wrapper policy, the one for its default base."""
     return with_default_base(kind) if issubclass(kind, WrapperPolicy) else kind
 
 
-def _complete(environment: type[Environment]) -> bool:
+def _is_complete(environment: type[Environment]) -> bool:
     return all(hasattr(environment, name) for name in ("respond", "score", *environment.helpers))

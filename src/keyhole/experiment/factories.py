@@ -1,4 +1,4 @@
-"""From the tables of a spec to a problem and its policies."""
+"""Factories that make problems, policies and workers from the tables of a spec."""
 
 import inspect
 import traceback
@@ -19,7 +19,7 @@ from keyhole.spec_values import unknown_name_error
 from keyhole.validate import check_choice, suggestion
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
-"""Entries of a spec, and of each of its policies, that say how decisions are carried out."""
+"""Entries of a spec, and of each of its policies, that describe simulated workers."""
 
 
 def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
@@ -38,17 +38,17 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
         raise ValueError(
             f"problem.setting must be given: one of {', '.join(settings.setting_names())}"
         )
-    sources = settings.find_setting(given.pop("setting"), "problem.setting").problem_factories
-    named = [name for name in sources if name in given]
+    factories = settings.find_setting(given.pop("setting"), "problem.setting").problem_factories
+    named = [name for name in factories if name in given]
     if len(named) != 1:
-        slips = (f"none{near}" for name in given if (near := suggestion(name, sources)))
+        slips = (f"none{near}" for name in given if (near := suggestion(name, factories)))
         got = " and ".join(named) or next(slips, "none")
-        raise ValueError(f"problem must have exactly one of {', '.join(sources)}; got {got}")
-    return sources[named[0]].problem(named[0], given, folder)
+        raise ValueError(f"problem must have exactly one of {', '.join(factories)}; got {got}")
+    return factories[named[0]].problem(named[0], given, folder)
 
 
 def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
-    """Return how decisions are carried out, as the entries `WORKER_ENTRIES` of a spec say.
+    """Make the simulated workers that the entries `WORKER_ENTRIES` of a spec describe.
 
     Raises
     ------
@@ -61,14 +61,14 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
     SimulatedWorkers(number=8, duration=Exponential(mean=1.0), pending=None)
     """
     given = table["duration"]
-    distribution = {} if given is None else {"duration": parse_duration(given)}
-    return SimulatedWorkers(table["workers"], pending=table["pending"], **distribution)
+    duration = {} if given is None else {"duration": parse_duration(given)}
+    return SimulatedWorkers(table["workers"], pending=table["pending"], **duration)
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     """Make the policy that one table ``[[policy]]``, without its label, describes.
 
-    One of the user's own (``name = "file.py:Class"``) is looked for in the folder. Errors begin
+    The file of a user's policy (``name = "file.py:Class"``) is relative to the folder. Errors begin
     with the name of the entry.
     """
     parameters = dict(table)
@@ -85,13 +85,13 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         return policy.from_parameters(parameters)
     except (TypeError, ValueError):
         raise
-    except Exception as error:  # whatever a stranger's class may do
-        reason = _reason(error, folder / name.rpartition(":")[0])
+    except Exception as error:  # a user's class may raise anything
+        reason = _explain(error, folder / name.rpartition(":")[0])
         raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
 
 
 def class_of(name: str, setting: str, folder: Path) -> type[Policy]:
-    """Return the class that a policy's name means: one of the setting, or the user's own."""
+    """Return the class of a policy by its name: one of the setting, or a user's own."""
     if ":" in name:
         return users_policy(name, folder)
     known = settings.find_setting(setting).policies
@@ -111,7 +111,7 @@ def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
 
 
 def users_policy(name: str, folder: Path) -> type[Policy]:
-    """Return the class that ``file.py:Class`` names; errors are one line."""
+    """Return the class ``file.py:Class`` of a user's file; errors are one line."""
     file, _, class_name = name.rpartition(":")
     path = folder / file
     if not path.is_file():
@@ -119,11 +119,11 @@ def users_policy(name: str, folder: Path) -> type[Policy]:
     if path.suffix != ".py":
         raise ValueError(f"name: {file!r} must be a Python file")
     try:
-        module = _imported(path, path.read_bytes())
+        module = _import_file(path, path.read_bytes())
     except OSError as error:
         raise ValueError(f"name: {file!r} cannot be read: {error.strerror}") from error
-    except (Exception, SystemExit) as error:  # whatever a stranger's file may do
-        raise ValueError(f"name: {file!r} cannot be imported: {_reason(error, path)}") from error
+    except (Exception, SystemExit) as error:  # a user's file may raise anything
+        raise ValueError(f"name: {file!r} cannot be imported: {_explain(error, path)}") from error
     found = getattr(module, class_name, None)
     if not (inspect.isclass(found) and issubclass(found, Policy)):
         raise ValueError(f"name: {file!r} has no policy {class_name!r}")
@@ -131,10 +131,10 @@ def users_policy(name: str, folder: Path) -> type[Policy]:
 
 
 @lru_cache(maxsize=64)
-def _imported(path: Path, source: bytes) -> ModuleType:
-    """Return a module of a file, which may import what lies beside it.
+def _import_file(path: Path, source: bytes) -> ModuleType:
+    """Import a user's file, which may import its siblings.
 
-    It is the same one for all who name it, until its text is another.
+    The module is cached until the text of the file changes, so that one class has one identity.
     """
     module = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -144,8 +144,8 @@ def _imported(path: Path, source: bytes) -> ModuleType:
     return module
 
 
-def _reason(error: BaseException, path: Path) -> str:
-    """Return what went wrong in a file, and in which line of it."""
+def _explain(error: BaseException, path: Path) -> str:
+    """Return the message of an error in a file, and the number of its line."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     message, line = str(error), lines[-1] if lines else None

@@ -1,4 +1,4 @@
-"""What a page is made of: sections of blocks, each with the template that shows it."""
+"""An HTML page: sections of blocks, each block with its template."""
 
 import re
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ _METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
 
 class Block(Protocol):
-    """What stands under a heading; its template is shown it as `block`."""
+    """A piece of a section; its template receives it as `block`."""
 
     template: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs, parted by empty lines; `note` is smaller, and stands below them."""
+    """Paragraphs, separated by empty lines, with a `note` in smaller type below them."""
 
     text: str
     note: str = ""
@@ -39,7 +39,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that stands on the page, and beside it as files."""
+    """A figure on the page, which is also written to files beside the page."""
 
     svg: str
     alt: str
@@ -51,7 +51,7 @@ class Picture:
     def of(
         cls, figure: Figure, path: Path, *, title: str, caption: str, alt: str = ""
     ) -> "Picture":
-        """Write a figure as files, which begin with `path`, and return it for the page."""
+        """Write a figure to files whose names begin with `path`; return it for the page."""
         files = write_figure(figure, path, title=title, caption=caption)
         svg = files[0].read_text(encoding="utf-8")
         return cls(_inline(svg, path.name), alt or title, caption, [file.name for file in files])
@@ -59,9 +59,9 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands under it; `note` stands beside it in the contents."""
+    """A heading and the blocks below it; `note` stands beside the heading in the contents."""
 
-    id: str  # what a link ends with
+    id: str  # the fragment of a link
     title: str
     blocks: Sequence[Block] = ()
     sections: "Sequence[Section]" = ()
@@ -71,14 +71,14 @@ class Section:
 def write_page(
     path: Path, title: str, opening: Sequence[Block], sections: Sequence[Section]
 ) -> Path:
-    """Write a page that needs nothing else: title, opening, contents, sections."""
+    """Write a self-contained page: title, opening, contents, sections."""
     page = render(_PAGE, title=title, opening=opening, sections=sections)
     write_atomically(path, page.encode())
     return path
 
 
 def _inline(svg: str, name: str) -> str:
-    """Return an SVG for a page with others: in the page's own ink, and with ids of its own."""
+    """Return an SVG that can be inlined beside others: in the page's colours, with unique ids."""
     svg = _METADATA.sub("", svg[svg.index("<svg") :])
     key = re.sub(r"[^\w-]", "_", name)
     for old, new in {

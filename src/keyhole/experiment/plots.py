@@ -14,10 +14,10 @@ from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.plot import Scale, arms_divisor, count_nonpositive, plot_curves
 
-# Nothing of the moment goes into a figure, so that equal results make equal files. Text is text,
-# to be searched and edited.
+# Figures contain no dates and no random ids, so that equal results make equal files. Text stays
+# text, which can be searched and edited.
 _SETTINGS: Final[Any] = {"svg.hashsalt": "keyhole", "svg.fonttype": "none", "pdf.fonttype": 42}
-# By kind: where a title and a caption go, and what would be of the moment.
+# By kind: the metadata fields for title and caption, and those that would hold a date or a version.
 _METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
     "svg": ("Title", "Description", ("Date", "Creator")),
     "png": ("Title", "Description", ("Software",)),
@@ -25,7 +25,7 @@ _METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
 }
 
 KINDS: Final = tuple(_METADATA)
-"""Of the files that a figure is written to."""
+"""The kinds of files that a figure is written to."""
 
 
 def figure_of(
@@ -35,7 +35,7 @@ def figure_of(
     x: Scale = "linear",
     y: Scale | None = None,
 ) -> Figure:
-    """Return the figure of a metric over the rounds; its title and caption are told beside it.
+    """Return the figure of a metric over the rounds, without title and caption.
 
     Parameters
     ----------
@@ -53,20 +53,20 @@ def figure_of(
     matplotlib Figure
         The figure.
     """
-    figure = blank()
+    figure = blank_figure()
     plot_curves(curves, metric, figure.subplots(), x=x, y=y)
     return figure
 
 
-def blank(width: float = 8.2, height: float = 4.6) -> Figure:
-    """Return an empty figure of this size in inches; it belongs to no window."""
+def blank_figure(width: float = 8.2, height: float = 4.6) -> Figure:
+    """Return an empty figure of this size in inches, without a window."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def caption(curves: Curves, metric: str, y: Scale | None) -> str:
-    """Return what a figure shows, and what it had to leave out.
+    """Return the caption of a figure, with the points that a logarithmic axis leaves out.
 
     Parameters
     ----------
@@ -76,11 +76,6 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
         Which metric.
     y : {"linear", "log"}, optional
         The axis of means; by default as the metric is drawn.
-
-    Returns
-    -------
-    str
-        Some sentences.
     """
     text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
     if curves.replications == 1:
@@ -97,30 +92,31 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
 
 
 def cell_note(metric: Metric) -> str:
-    """Return what the cells of a table of a metric say."""
+    """Return the note that explains the cells in a table of a metric."""
     if metric.drawn == "share":
         return f"{metric.title}: share of replications [exact 95 % interval]"
     return f"{metric.title}: mean ± half of the 95 % interval"
 
 
-def picture(figure: Figure, kind: str, *, title: str = "", caption: str = "") -> bytes:
-    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, which says both."""
+def figure_bytes(figure: Figure, kind: str, *, title: str = "", caption: str = "") -> bytes:
+    """Return a figure as an ``svg``, ``png`` or ``pdf`` file with title and caption as metadata."""
     sink = io.BytesIO()
-    named, told, left_out = _METADATA[kind]
-    metadata = {named: title, told: caption} | dict.fromkeys(left_out)
+    for_title, for_caption, left_out = _METADATA[kind]
+    metadata = {for_title: title, for_caption: caption} | dict.fromkeys(left_out)
     with mpl.rc_context(_SETTINGS):
         figure.savefig(sink, format=kind, dpi=150, metadata=metadata)
     return sink.getvalue()
 
 
 def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> list[Path]:
-    """Write a figure as files of every kind, which begin with `path`; return them, SVG first."""
+    """Write a figure to files of each kind, whose names begin with `path`; return them."""
     files = {kind: path.with_name(f"{path.name}.{kind}") for kind in _METADATA}
-    # Laid out once, not for each kind; a layout engine of "none" would draw all of them twice.
+    # The layout is computed once and then removed: it takes as long as drawing, and savefig would
+    # compute it for each kind again.
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine()
     for kind, file in files.items():
-        write_atomically(file, picture(figure, kind, title=title, caption=caption))
+        write_atomically(file, figure_bytes(figure, kind, title=title, caption=caption))
     return list(files.values())

@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs nothing else."""
+"""The report of a run: one self-contained HTML file."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def choose_checkpoints(curves: Curves) -> list[int]:
 
 
 def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
-    """Return the table of means with their 95 % intervals, and per arm ln(mean / arms)."""
+    """Return the table of means with 95 % intervals, and of ln(mean / arms) if `arms` is given."""
     places = choose_checkpoints(curves)
     rows = []
     for label in curves.labels:
@@ -53,7 +53,7 @@ def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
 
 
 def _logarithm(number: Estimate, arms: int) -> str:
-    """Return ln(mean / arms) with its interval, where a mean has one."""
+    """Return ln(mean / arms) with its interval; empty if the mean is not positive."""
     if number.value <= 0.0:
         return ""
     low, value, high = (
@@ -68,7 +68,7 @@ def _logarithm(number: Estimate, arms: int) -> str:
 
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of paired differences to the first policy at the last checkpoint, if any."""
+    """Return the table of paired differences to the first policy at the last checkpoint."""
     first, *others = curves.labels
     last = curves.checkpoints[-1]
     gaps = [(label, curves.paired(label, first, metric=metric, round=last)) for label in others]
@@ -79,7 +79,7 @@ def paired_tables(curves: Curves, metric: str) -> list[Table]:
 
 
 Decorate = Callable[[Figure, str], None]
-"""Draws more into the figure of a metric, given its name."""
+"""A function that adds to the figure of a metric, given the metric's name."""
 
 
 def metric_figure(run: RunFolder, metric: str, *, decorate: Decorate | None = None) -> Figure:
@@ -93,23 +93,23 @@ def metric_figure(run: RunFolder, metric: str, *, decorate: Decorate | None = No
 def metric_section(
     run: RunFolder, metric: str, path: Path, *, decorate: Decorate | None = None
 ) -> Section:
-    """Return figure and tables of one metric; the figure's files begin with `path`."""
+    """Return figure and tables of one metric; the names of the figure's files begin with `path`."""
     curves, y = run.curves, _axes(run).get("y")
-    called = curves.metric(metric).title
+    metric_title = curves.metric(metric).title
     figure = Picture.of(
         metric_figure(run, metric, decorate=decorate),
         path,
-        title=f"{run.spec.get('title') or run.spec['name']}: {called}",
+        title=f"{run.spec.get('title') or run.spec['name']}: {metric_title}",
         caption=caption(curves, metric, y),
-        alt=_in_words(curves, metric),
+        alt=_describe_figure(curves, metric),
     )
     values = values_table(curves, metric, arms_divisor(curves, metric, y))
-    heading = called[:1].upper() + called[1:]
+    heading = metric_title[:1].upper() + metric_title[1:]
     return Section(path.name, heading, [figure, values, *paired_tables(curves, metric)])
 
 
-def _in_words(curves: Curves, metric: str) -> str:
-    """Return what a figure shows, for who does not see it."""
+def _describe_figure(curves: Curves, metric: str) -> str:
+    """Return the alternative text of a figure, for screen readers."""
     last = {label: curves.estimates(label, metric)[-1] for label in curves.labels}
     order = sorted(last, key=lambda label: -last[label].value)
     ends = ", ".join(f"{label} {last[label].plus_minus()}" for label in order)
@@ -127,7 +127,7 @@ def _axes(run: RunFolder) -> dict[str, Any]:
 
 
 def provenance_section(runs: Sequence[RunFolder]) -> Section:
-    """Return what was run, and how to run it again."""
+    """Return the versions, seeds and commands of runs."""
     rows = []
     for run in runs:
         found = run.provenance
@@ -143,7 +143,7 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
             ]
         )
     head = ["run", "seed", "replications", "versions", "when", "command"]
-    table = Table("What was run, and how to run it again.", head, rows)
+    table = Table("Versions, seed and command of each run.", head, rows)
     return Section("provenance", "Provenance", [table])
 
 
@@ -176,7 +176,7 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
 
 
 def report_of(run: RunFolder, *, title: str | None = None, grid: Summaries | None = None) -> Path:
-    """Write the report of a run; what sums up its grid need not be worked out again."""
+    """Write the report of a run; `grid` are the summaries of a sweep, if they are at hand."""
     if "sweep" in run.spec:
         grid = grid or Summaries.of(run)
         summary, sections = grid_summary(grid), grid_sections(run, grid)
@@ -200,7 +200,7 @@ def _sections(run: RunFolder) -> list[Section]:
 
 
 def _summary(curves: Curves) -> str:
-    """Return what the first metric comes to."""
+    """Return a sentence on the best policy by the first metric."""
     metric = curves.metric(curves.metrics[0])
     last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
     choose = min if metric.better == "lower" else max
@@ -213,25 +213,23 @@ def _summary(curves: Curves) -> str:
 
 def spec_section(spec: dict[str, Any]) -> Section:
     """Return the spec as a table."""
-    spec = _with_varied(spec)
+    spec = _mark_varied(spec)
     rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]
     rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
-    return Section(
-        "spec", "Spec", [Table("The experiment, as it was given.", ["entry", "value"], rows)]
-    )
+    return Section("spec", "Spec", [Table("The entries of the spec.", ["entry", "value"], rows)])
 
 
-def _with_varied(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a spec that says what is varied: at no point need it have the value given there."""
+def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a spec in which entries that the sweep varies have the value "varied"."""
     spec = deepcopy(spec)
     for name in spec.get("sweep", {}):
-        *way, last = parse_path(name)
+        *steps, last = parse_path(name)
         try:
-            place = reduce(getitem, way, cast(Any, spec))
-            of_all = way == ["policy"] and isinstance(last, str)
-            for table in [policy for policy in place if last in policy] if of_all else [place]:
+            parent = reduce(getitem, steps, cast(Any, spec))
+            of_all = steps == ["policy"] and isinstance(last, str)
+            for table in [policy for policy in parent if last in policy] if of_all else [parent]:
                 table[last] = "varied"
-        except (LookupError, TypeError):  # an entry that is not there, or a law by its name
+        except (LookupError, TypeError):  # no such entry, or a distribution given by its name
             continue
     return spec
 
@@ -246,5 +244,5 @@ def _text(value: Any) -> str:
 
 
 def _inner(value: Any) -> str:
-    """Return an entry of a list, where a table must end visibly."""
+    """Return an entry of a list, with a table in braces."""
     return f"{{{_text(value)}}}" if isinstance(value, dict) else _text(value)

@@ -1,7 +1,7 @@
-"""What experiments play, once each, on file.
+"""The result cache: files of simulated blocks that several experiments share.
 
-Two experiments agree on a policy if problem, policy, seed, horizon and replications are the same:
-where they differ in when they look, it is played once, and looked at whenever one of them does.
+Experiments share the results of a policy if problem, policy, seed, horizon and replications are the
+same. It is then simulated once, with the checkpoints and metrics of all of them.
 """
 
 from collections.abc import Collection, Iterable
@@ -25,41 +25,41 @@ from keyhole.play.plan import Plan
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.play.progress import Report
 
-_LABEL = "policy"  # labels may differ where policies do not
-_KEY = 32
+_LABEL = "policy"  # in cached plans: experiments may give a policy different labels
+_KEY_CHARACTERS = 32
 
 
 class ResultCache:
-    """Blocks, in a folder, of the experiments that are going to be run."""
+    """The blocks of several experiments in a folder, content-addressed."""
 
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
-        self._plans: dict[str, Plan] = {}  # of each policy, as all play it together
-        self._first: dict[tuple[str, str], int] = {}  # who plays it, and how many rounds
+        self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
+        self._rounds: dict[tuple[str, str], int] = {}  # of the first spec and label of each key
         self._replications: dict[str, int] = {}
         self._filled: set[str] = set()
-        self._known: dict[int, tuple[Spec, dict[str, str]]] = {}  # it takes a while to work out
+        self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}  # digests take a while
         users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
-                alone = _alone(spec.plan, label)
-                self._plans[key] = _together(self._plans.get(key, alone), alone)
+                plan = _plan_of(spec.plan, label)
+                self._plans[key] = _merge_plans(self._plans.get(key, plan), plan)
                 self._replications[key] = spec.replications
                 users.setdefault(key, (spec.name, label, spec.replications))
         for key, (name, label, replications) in users.items():
             plan = self._plans[key]
-            self._first[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
+            self._rounds[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
 
     def all_jobs(self) -> list[Job]:
-        """Return all that is played, each once, as if nothing were on file yet."""
+        """Return the distinct jobs of all experiments, with all their replications remaining."""
         return [
             Job(self._plans[key], _LABEL, count, [range(count)])
             for key, count in self._replications.items()
         ]
 
     def rounds(self, name: str, label: str) -> int:
-        """Return how many rounds a policy takes in a spec, by its name: 0 if another plays it."""
-        return self._first.get((name, label), 0)
+        """Return the rounds of a policy in a spec, by name: 0 if an earlier spec simulates it."""
+        return self._rounds.get((name, label), 0)
 
     def fill(
         self,
@@ -68,14 +68,14 @@ class ResultCache:
         threads: int | None,
         report: Report | None,
     ) -> None:
-        """Play what is not on file of some of the experiments: on a cluster all at once."""
+        """Simulate the missing blocks of some experiments; a cluster runs all of them at once."""
         jobs: dict[str, tuple[str, Job]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
         specs = list(specs)
         for spec in specs:
             for label, key in self._keys(spec).items():
                 if key not in self._filled and key not in jobs:
-                    jobs[key] = label, self._job(key, spec.replications)
+                    jobs[key] = label, self._missing_job(key, spec.replications)
         names = {job: key for key, (_, job) in jobs.items()}
 
         def store(job: Job, block: Block, data: bytes) -> None:
@@ -95,30 +95,30 @@ class ResultCache:
         self._filled |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
-        """Return what the policies of an experiment have yielded, once it is on file."""
-        return {label: self._look(spec, key) for label, key in self._keys(spec).items()}
+        """Return the values of an experiment's policies, all of which must be in the cache."""
+        return {label: self._read_values(spec, key) for label, key in self._keys(spec).items()}
 
     def _keys(self, spec: Spec) -> dict[str, str]:
-        """Return under what names the policies of an experiment are on file, by label."""
-        known, keys = self._known.get(id(spec), (None, {}))
+        """Return the cache keys of an experiment's policies, by label."""
+        known, keys = self._spec_keys.get(id(spec), (None, {}))
         if known is not spec:
             keys = {
-                label: _key(_alone(spec.plan, label), spec.replications)
+                label: _key(_plan_of(spec.plan, label), spec.replications)
                 for label in spec.plan.policies
             }
-            self._known[id(spec)] = spec, keys
+            self._spec_keys[id(spec)] = spec, keys
         return keys
 
-    def _job(self, key: str, replications: int) -> Job:
-        """Return what is not on file of a policy."""
+    def _missing_job(self, key: str, replications: int) -> Job:
+        """Return the job of the replications of a policy that are not in the cache."""
         job = Job(self._plans[key], _LABEL, replications, [])
         job.remaining = missing_replications(
             [part for part, _ in read_blocks(self.folder, key, job)], replications
         )
         return job
 
-    def _look(self, spec: Spec, key: str) -> FloatArray:
-        """Return what is on file of a policy, when an experiment looks, and at what it does."""
+    def _read_values(self, spec: Spec, key: str) -> FloatArray:
+        """Return a policy's values at the checkpoints and of the metrics of an experiment."""
         shared, plan = self._plans[key], spec.plan
         job = Job(shared, _LABEL, spec.replications, [])
         values = merge_blocks(read_blocks(self.folder, key, job), spec.replications)
@@ -147,18 +147,20 @@ def _relabel(report: Report, label: str, _: str, played: int, total: int) -> Non
     report(label, played, total)
 
 
-def _alone(plan: Plan, label: str) -> Plan:
+def _plan_of(plan: Plan, label: str) -> Plan:
+    """Return a plan with one policy only."""
     workers = {_LABEL: plan.workers[label]} if plan.workers else {}
     return replace(plan, policies={_LABEL: plan.policies[label]}, workers=workers)
 
 
-def _key(alone: Plan, replications: int) -> str:
-    """Return the start of a digest of what must be the same, whenever one looks."""
-    ends = replace(alone, checkpoints=(alone.horizon,), details=False)
-    return json_digest([alone.horizon, alone.seed, replications, plan_parts(ends)])[:_KEY]
+def _key(plan: Plan, replications: int) -> str:
+    """Return the cache key of a plan with one policy, which does not depend on checkpoints."""
+    ends = replace(plan, checkpoints=(plan.horizon,), details=False)
+    parts = [plan.horizon, plan.seed, replications, plan_parts(ends)]
+    return json_digest(parts)[:_KEY_CHARACTERS]
 
 
-def _together(one: Plan, other: Plan) -> Plan:
-    """Return the plan that looks whenever one of two does, at all that one of them does."""
+def _merge_plans(one: Plan, other: Plan) -> Plan:
+    """Return the plan with the checkpoints and metrics of two plans with one policy."""
     rounds = tuple(sorted({*one.checkpoints, *other.checkpoints}))
     return replace(one, checkpoints=rounds, details=one.details or other.details)

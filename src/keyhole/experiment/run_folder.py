@@ -1,8 +1,8 @@
-"""The run folder: what it holds, written so that it is complete or absent.
+"""The run folder: its files, which are written atomically, and a finished run read from it.
 
 A run folder has ``run.json`` (what was run, by what, and the checksums of spec, results and
-itself), ``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications played so
-far, while the run goes on), ``values.parquet`` (every metric in every replication),
+itself), ``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications simulated
+so far, while the run goes on), ``values.parquet`` (every metric in every replication),
 ``curves.parquet`` (means and standard errors), the figures and ``report.html``.
 """
 
@@ -23,7 +23,7 @@ from keyhole.contract.state_memory import FloatArray
 from keyhole.experiment import settings
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_versions import spec_from_version_2
-from keyhole.experiment.sweep_points import grid, problem_at
+from keyhole.experiment.sweep_points import point_values, problem_at
 from keyhole.experiment.sweep_tables import read_point
 from keyhole.files import content_checksum, write_atomically
 from keyhole.metric import CLOCK, Metric
@@ -50,23 +50,23 @@ _ENTRIES: Final[dict[str, type]] = {
 
 @dataclass(frozen=True)
 class LoadedResult:
-    """One point of a run: the value of each thing that is varied, and what was measured."""
+    """One point of a run: the values of the varied entries, and the results."""
 
     values: dict[str, Any]
     read: Callable[[], Curves] = field(repr=False)
 
     @property
     def curves(self) -> Curves:
-        """The results, read anew each time, so that a grid need not fit into memory."""
+        """The results, read each time, so that a sweep need not fit into memory."""
         return self.read()
 
 
 @dataclass(frozen=True, repr=False)
 class RunFolder:
-    """A finished run: its folder, its spec as a table, its results.
+    """A finished run: its folder, its spec as a table, its provenance and results.
 
-    Its provenance is what ``run.json`` says: versions, seed, command and the like. `points` are
-    those of the spec, in their order; a run without a sweep has one.
+    The provenance is the content of ``run.json``: versions, seed, command and the like. `points`
+    are those of the spec, in its order; a run without a sweep has one.
     """
 
     folder: Path
@@ -85,7 +85,7 @@ class RunFolder:
         return self.points[0].curves
 
     def __repr__(self) -> str:
-        """Return what was played, and how often."""
+        """Return the name, and the numbers of points, policies, replications and rounds."""
         points = f"{len(self.points)} points of " if "sweep" in self.spec else ""
         return (
             f"Run({str(self.folder)!r}: {self.spec['name']}, {points}{len(self.spec['policy'])} "
@@ -94,7 +94,7 @@ class RunFolder:
         )
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the table of its curves; of a grid, its points."""
+        """Return the table that notebooks show: the curves, or the points of a sweep."""
         from keyhole.results.html import Table
 
         if "sweep" not in self.spec:
@@ -110,15 +110,15 @@ def as_json(content: Mapping[str, Any]) -> str:
 
 
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
-    """Write ``run.json``, with its checksum, in one step."""
+    """Write ``run.json`` with its checksum atomically."""
     text = as_json({**content, "checksum": content_checksum(content)})
     write_atomically(folder / _PROVENANCE, text.encode())
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Return what ``run.json`` says; refuse one that has been altered since, or is too new.
+    """Return the content of ``run.json``; refuse one that was altered or is of a later version.
 
-    Runs of version 1, whose ``run.json`` has no checksum, can still be read.
+    A ``run.json`` of version 1 has no checksum.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
@@ -135,15 +135,15 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     checksum_found = result.pop("checksum", None)
     if checksum_found != (content_checksum(result) if found[1] > 1 else None):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
-    result.setdefault("checksums", {})  # which a run of version 1 had at its end only
+    result.setdefault("checksums", {})  # missing in an unfinished run of version 1
     for name, kind in _ENTRIES.items():
         if not isinstance(result.get(name), kind):
-            raise ValueError(f"{folder / _PROVENANCE} is damaged: it has no {name} as it should be")
+            raise ValueError(f"{folder / _PROVENANCE} is damaged: its entry {name} is not valid")
     return result
 
 
 def is_finished(folder: Path) -> bool:
-    """Return whether a run was finished in a folder, of whatever spec."""
+    """Return whether a folder holds a finished run of any spec."""
     try:
         return isinstance(read_provenance(folder).get("finished"), str)
     except (FileNotFoundError, ValueError):
@@ -151,7 +151,7 @@ def is_finished(folder: Path) -> bool:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file in one step."""
+    """Write a Parquet file atomically."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     write_atomically(path, sink.getvalue().to_pybytes())
@@ -191,15 +191,14 @@ def open_run(path: str | Path) -> RunFolder:
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it is not a run folder, the run has not been finished, or its results have been altered
-        since.
+        If it is not a run folder, the run is not finished, or its results were altered.
     """
     folder = Path(path)
     provenance = read_provenance(folder)
     if not isinstance(provenance.get("finished"), str):
         raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
     for name in (*RESULTS, SPEC) if provenance["version"] > 1 else RESULTS:
-        _unaltered(folder, name, provenance)
+        _check_unaltered(folder, name, provenance)
     try:
         spec = json.loads((folder / SPEC).read_bytes())
         Spec.model_validate(spec)
@@ -215,14 +214,16 @@ def open_run(path: str | Path) -> RunFolder:
 def _points(
     folder: Path, spec: dict[str, Any], provenance: dict[str, Any]
 ) -> tuple[LoadedResult, ...]:
-    """Return what was played at each point; a run without a sweep is read at once."""
+    """Return the results at each point; those of a run without a sweep are read at once."""
     if "sweep" not in spec:
         table = partial(pq.read_table, folder / RESULTS[0])
         curves = _read(folder, table, spec["problem"]["setting"], provenance.get("arms"))
         return (LoadedResult({}, lambda: curves),)
     found, first = [], 0
     try:
-        parts = zip(grid(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True)
+        parts = zip(
+            point_values(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
+        )
         for values, count, arms in parts:
             groups = list(range(first, first + count))
             first += count
@@ -235,7 +236,7 @@ def _points(
 
 
 def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
-    """Return the curves whose values a table has."""
+    """Return the curves of a table that `table` reads."""
     try:
         known = {CLOCK.name: CLOCK} | settings.find_setting(setting).metrics
         return _curves(table(), known, arms or None)
@@ -244,10 +245,10 @@ def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int |
 
 
 def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:
-    """Return the curves whose values a table of `values_table` holds.
+    """Return the curves of a table of `values_table`.
 
-    What is to be known of a metric comes from its room as it is now; one that the room has no
-    more goes by its name.
+    Titles and units of metrics come from the setting as it is now; a metric that the setting no
+    longer has is shown by its name.
     """
     metrics = tuple(table.column_names[3:])
     names = table.column("policy")
@@ -280,9 +281,9 @@ def file_checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> None:
-    """Refuse a file that is not as the run left it."""
-    again = f"run the spec again in another folder to have {name} anew"
+def _check_unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> None:
+    """Refuse a file whose checksum differs from that in ``run.json``."""
+    again = f"run the spec again in another folder to write {name} again"
     path = folder / name
     try:
         found = file_checksum(path)
@@ -290,11 +291,11 @@ def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> None:
         raise ValueError(f"{path} cannot be read ({error.strerror}); {again}") from None
     if found != provenance["checksums"].get(name):
         raise ValueError(
-            f"{path} is not as the run left it: its checksum differs from the one in "
+            f"{path} was altered after the run: its checksum differs from the one in "
             f"run.json; {again}"
         )
 
 
 def load_run(path: str | Path) -> Curves:
-    """Return the curves of a finished run, from its folder; errors as in `open_run`."""
+    """Return the curves of a finished run; for errors see `open_run`."""
     return open_run(path).curves

@@ -1,4 +1,4 @@
-"""Playing a spec into a run folder, block by block."""
+"""`run`: simulate a spec into a run folder, block by block."""
 
 import json
 import platform
@@ -40,7 +40,7 @@ from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.play.progress import Report, print_step, progress_report
 
 _BLOCKS: Final = "blocks"
-# What reports show, and results do not depend on.
+# Entries that only reports show: they may change in a folder that holds results.
 _SHOWN: Final = ("title", "notes", "figure")
 _PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
 _DECIDING: Final = ("keyhole", "numba", "numpy")
@@ -56,47 +56,47 @@ def run(
     cache: ResultCache | None = None,
     on: str | Cluster = THREADS,
 ) -> RunFolder:
-    """Play a spec into a folder, or finish what an earlier call began there.
+    """Run a spec into a folder, or resume a run that an earlier call began there.
 
-    However often the run is killed and started again, and wherever it is played, the Parquet files
-    end with the same content; every file is complete or absent. Blocks that an earlier call left
-    are taken only as they were written, bit by bit.
+    However often the run is killed and resumed, on threads or on a cluster, the Parquet files have
+    the same content in the end; every file is complete or absent. Blocks of an earlier call are
+    used only if their checksums match.
 
     Parameters
     ----------
     spec : Spec
         The experiment.
     out : str or Path
-        The run folder; made if need be.
+        The run folder; created if it does not exist.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool or callable, default False
-        Whether to show progress, on standard error or in a notebook below the cell; or who is told.
+        Whether to show progress, as for `keyhole.simulate`.
     command : str, optional
-        What the user typed, for the record.
-    cache : Shelf, optional
-        Holds what this run has in common with others.
+        The command line, which is recorded in ``run.json``.
+    cache : ResultCache, optional
+        Results that this run shares with others.
     on : str or Cluster, default "threads"
-        Where: as for `keyhole.simulate`. The folder is written by this process alone.
+        Where to simulate, as for `keyhole.simulate`. Only this process writes the folder.
 
     Raises
     ------
     ValueError
-        If the folder holds something else, or a run of another spec or other code, or another
-        process is at work in it.
+        If the folder holds something else, or a run of another spec or other code, or is locked by
+        another process.
     OSError
-        If a file cannot be written; what was finished is kept.
+        If a file cannot be written; finished blocks are kept.
     """
     check_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
     has_content(folder)  # refuses a file
-    with _made(folder), folder_lock(folder):
+    with _created_folder(folder), folder_lock(folder):
         found = _found(folder, spec, digest)
         if found is not None and found.get("finished") is not None:
             _begin(folder, spec, digest, command, found)
         else:
-            # A cluster that is not there leaves the folder as it was.
+            # First the connection: a cluster that cannot be reached leaves the folder as it was.
             with cluster_connection(on, threads) as cluster:
                 provenance = _begin(folder, spec, digest, command, found)
                 specs = [point.spec for point in spec.points]
@@ -114,32 +114,32 @@ def run(
 
 
 @contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """Make a folder, and those that it is in; if nothing comes to stand in them, remove them."""
+def _created_folder(folder: Path) -> Iterator[None]:
+    """Create a folder and its parents; in the end remove those of them that are still empty."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
         for path in missing:
-            with suppress(OSError):  # there is something in it
+            with suppress(OSError):  # it is not empty
                 path.rmdir()
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, but for what only reports show, and of its plans' `plan_parts`."""
+    """Return a digest of a spec, except what only reports show, and of its plans' `plan_parts`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
     return json_digest([table, *(plan_parts(point.spec.plan) for point in spec.points)])
 
 
 def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
-    """Return the provenance of the run that was begun in the folder, if any; refuse another's."""
+    """Return the provenance of the run in a folder, if any; refuse a run of another spec."""
     if not has_content(folder):
         return None
     found = read_provenance(folder)
     if found["digest"] != digest:
         raise ValueError(
-            f"{folder} holds a run {_other(folder, spec, found)}; choose another folder"
+            f"{folder} holds a run {_difference(folder, spec, found)}; choose another folder"
         )
     return found
 
@@ -147,16 +147,16 @@ def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
 def _begin(
     folder: Path, spec: Spec, digest: str, command: str, found: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Make the folder the run's, or bring what was found there up to date; return provenance."""
+    """Write spec and provenance into the folder, or update those that it has; return provenance."""
     for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
     texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}
     checksums = {SPEC: checksum(texts[SPEC].encode())}
-    # First what makes the folder a run's: killed after this line, the run can go on.
+    # run.json comes first: a run that is killed after this line can be resumed.
     if found is None:
         found = _provenance(spec, digest, command) | {"checksums": checksums}
         write_provenance(folder, found)
-    elif found["checksums"].get(SPEC) != checksums[SPEC]:  # its title is new
+    elif found["checksums"].get(SPEC) != checksums[SPEC]:  # its title has changed
         found["checksums"] |= checksums
         write_provenance(folder, found)
     for name, text in texts.items():
@@ -166,8 +166,8 @@ def _begin(
     return found
 
 
-def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
-    """Say in what a run differs from one of a spec, played here and now."""
+def _difference(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
+    """Describe how the run in a folder differs from a run of a spec now."""
     try:
         there = dict(json.loads((folder / SPEC).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
@@ -176,7 +176,7 @@ def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
     names = [n for n in {**here, **there} if n not in _SHOWN and here.get(n) != there.get(n)]
     if names:
         return f"of another spec (not the same {', '.join(names)})"
-    others = [p for p in _with_room(_DECIDING, spec) if found["versions"].get(p) != version(p)]
+    others = [p for p in _packages(_DECIDING, spec) if found["versions"].get(p) != version(p)]
     if others:
         return f"of other versions of {', '.join(others)}"
     if found.get("arithmetic", math_library_digest()) != math_library_digest():
@@ -184,8 +184,8 @@ def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
     return "of other data, or of another version of the code"
 
 
-def _with_room(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
-    """Return packages, and the one that brings the room, each once."""
+def _packages(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
+    """Return packages and those that provide the settings of a spec, each once."""
     wanted = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
     return dict.fromkeys([*packages, *(settings.find_setting(name).package for name in wanted)])
 
@@ -200,7 +200,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "seed": spec.seed,
         "arms": arms if spec.sweep else arms[0],
         "command": command,
-        "versions": {package: version(package) for package in _with_room(_PACKAGES, spec)},
+        "versions": {package: version(package) for package in _packages(_PACKAGES, spec)},
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "arithmetic": math_library_digest(),
@@ -210,7 +210,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
 
 
 def _finish(folder: Path, spec: Spec, cache: ResultCache) -> dict[str, Any]:
-    """Write the results; return what provenance has to say of a grid."""
+    """Write the results; return the entries that a sweep adds to the provenance."""
     if spec.sweep is not None:
         return {"groups": _write_grid(folder, spec.sweep, spec.points, cache)}
     for name, table in zip(RESULTS, _tables(spec, cache), strict=True):
@@ -219,7 +219,7 @@ def _finish(folder: Path, spec: Spec, cache: ResultCache) -> dict[str, Any]:
 
 
 def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
-    """Return what `RESULTS` hold of a spec without a sweep."""
+    """Return the tables of the files `RESULTS` for a spec without a sweep."""
     plan, values = spec.plan, cache.values(spec)
     tables = [
         values_table(label, plan.metrics, plan.checkpoints, array)
@@ -231,7 +231,7 @@ def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
 def _write_grid(
     folder: Path, sweep: Sweep, points: Sequence[Point], cache: ResultCache
 ) -> list[int]:
-    """Write the tables of a grid, point by point; return how many row groups each has."""
+    """Write the tables of a sweep, point by point; return the number of row groups of each."""
     metrics = dict.fromkeys(name for point in points for name in point.spec.plan.metrics)
     counts = []
     with (

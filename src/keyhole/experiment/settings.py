@@ -1,8 +1,8 @@
-"""The rooms there are: Keyhole's own, and those that installed packages bring.
+"""The registry of settings: Keyhole's own and those of installed packages.
 
-A package brings a room by an entry point of the group ``keyhole.settings``: the name of its
-setting, and the module that has ``SETTING``, ``PROBLEM_FACTORIES``, and in
-``__all__`` its problem and its policies.
+A package adds a setting by an entry point of the group ``keyhole.settings``: the name of the
+setting, and a module with ``SETTING``, ``PROBLEM_FACTORIES``, and an ``__all__`` that lists its
+problem and its policies.
 """
 
 import importlib
@@ -26,32 +26,30 @@ from keyhole.validate import check_choice, check_line
 GROUP: Final = "keyhole.settings"
 _FORMER_GROUP: Final = "keyhole.rooms"
 BUILT_IN: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")
-"""Keyhole's own, the classical one first."""
+"""Keyhole's own settings, the classical one first."""
 
 _HOME: Final = "keyhole"
 
 
 @dataclass(frozen=True)
 class SettingEntry:
-    """A setting with all that belongs to it."""
+    """A setting with its policies, environments, metrics and problem factories."""
 
     name: str
     module: ModuleType
     package: str = _HOME
-    """The installed package that it came with."""
+    """The installed package that it belongs to."""
 
     @cached_property
     def problem_factories(self) -> dict[str, ProblemFactory]:
-        """How a spec can describe a problem: by the room itself, and by recorded data."""
-        from keyhole.data import (
-            problem_factories as data,  # which takes a second, and not all need it
-        )
+        """The factories that a spec can use: the setting's own, and those of recorded data."""
+        from keyhole.data import problem_factories as data  # importing it takes a second
 
         return {**self.module.PROBLEM_FACTORIES, **data.PROBLEM_FACTORIES.get(self.name, {})}
 
     @cached_property
     def policies(self) -> dict[str, type[Policy]]:
-        """Its policies by name, in the order in which the module lists them."""
+        """Its policies by name, in the order of the module's ``__all__``."""
         found = {name: getattr(self.module, name) for name in self.module.__all__}
         return {
             name: value
@@ -61,20 +59,16 @@ class SettingEntry:
 
     @property
     def environments(self) -> list[type[Environment]]:
-        """Its worlds in the order of their definition, abstract ones too."""
-        home = self.module.__name__
-        worlds = dict.fromkeys(_below(Environment))  # some have two bases that are worlds
-        return [
-            environment
-            for environment in worlds
-            if f"{environment.__module__}.".startswith(f"{home}.")
-        ]
+        """Its environments in the order of their definition, including abstract ones."""
+        package = f"{self.module.__name__}."
+        classes = dict.fromkeys(_subclasses(Environment))  # once each: some have two bases
+        return [one for one in classes if f"{one.__module__}.".startswith(package)]
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """What its worlds measure by name, what all of them measure first, details last.
+        """The metrics of its environments by name: common ones first, details last.
 
-        A metric of each arm is there once.
+        A metric of each arm is listed once.
         """
         lists = [
             check_metrics(environment)
@@ -87,46 +81,46 @@ class SettingEntry:
         return {name: found[name] for name in order}
 
 
-def _below(cls: type[Environment]) -> Iterator[type[Environment]]:
+def _subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
     for one in cls.__subclasses__():
         yield one
-        yield from _below(one)
+        yield from _subclasses(one)
 
 
 def setting_names() -> list[str]:
-    """Return the names of all rooms, whether or not they can be used; none is imported."""
-    return [*BUILT_IN, *_brought()]
+    """Return the names of all settings, including broken ones; import none."""
+    return [*BUILT_IN, *_plugins()]
 
 
 def find_setting(name: Any, field: str = "setting") -> SettingEntry:
-    """Return the room of a name, which errors call `field`.
+    """Return a setting by its name, which errors call `field`.
 
-    A package that is broken is refused with its name and the reason.
+    A broken package is refused with its name and the reason.
     """
-    return _opened(check_choice(field, name, setting_names()))
+    return _load_setting(check_choice(field, name, setting_names()))
 
 
 def all_settings() -> Iterator[SettingEntry]:
-    """Yield all rooms that can be used; of each other, warn once, with package and reason."""
+    """Yield all settings; warn of each broken one with its package and the reason."""
     for name in setting_names():
         try:
-            yield _opened(name)
+            yield _load_setting(name)
         except ValueError as error:
             warnings.warn(str(error), stacklevel=2)
 
 
 def import_plugins() -> None:
-    """Import the packages that bring rooms, so that their policies are known; none if broken."""
-    for name in _brought():
+    """Import the packages that add settings, so that their policies are found; skip broken ones."""
+    for name in _plugins():
         with suppress(ValueError):
-            _opened(name)
+            _load_setting(name)
 
 
 @cache
-def _brought() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of other packages by the name of their room, sorted.
+def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of other packages by the name of their setting, sorted.
 
-    A name of ours, or none that can stand in a spec, is refused with a warning.
+    Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
     for point in entry_points(group=_FORMER_GROUP):
         text = (
@@ -138,7 +132,7 @@ def _brought() -> Mapping[str, tuple[EntryPoint, ...]]:
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, _package(one))):
         if point.name in BUILT_IN or not point.name.isidentifier():
             reason = "is Keyhole's own" if point.name in BUILT_IN else "is no name of a package"
-            text = f"the room {point.name!r} of {_package(point)} is left out: its name {reason}"
+            text = f"the setting {point.name!r} of {_package(point)} is left out: its name {reason}"
             warnings.warn(text, stacklevel=2)
         else:
             found[point.name] = (*found.get(point.name, ()), point)
@@ -150,41 +144,42 @@ def _package(point: EntryPoint) -> str:
 
 
 @cache
-def _opened(name: str) -> SettingEntry:
+def _load_setting(name: str) -> SettingEntry:
     if name in BUILT_IN:
         return SettingEntry(name, importlib.import_module(f"{_HOME}.{name}"))
-    points = _brought()[name]
+    points = _plugins()[name]
     packages = " and ".join(map(_package, points))
     try:
         if len(points) > 1:
-            raise ValueError("there can be one of a name; uninstall all others")
+            raise ValueError("two packages have a setting of this name; uninstall all but one")
         module = points[0].load()
         _check(name, module)
-    except (Exception, SystemExit) as error:  # whatever a stranger's package may do
+    except (Exception, SystemExit) as error:  # a package may raise anything when it is imported
         reason = " ".join(str(error).split()) or "no reason was given"
         kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
-        text = f"the room {name!r} of {packages} cannot be used: {kind}{reason}"
+        text = f"the setting {name!r} of {packages} cannot be used: {kind}{reason}"
         raise ValueError(text) from error
     return SettingEntry(name, module, packages)
 
 
 def _check(name: str, module: Any) -> None:
-    """Refuse what is not a room of this name."""
-    setting, sources = getattr(module, "SETTING", None), getattr(module, "PROBLEM_FACTORIES", None)
+    """Refuse a module that is not a setting of this name."""
+    setting = getattr(module, "SETTING", None)
+    factories = getattr(module, "PROBLEM_FACTORIES", None)
     if not isinstance(module, ModuleType):
         raise ValueError(f"its entry point must name a module, got {module!r}")
     if not isinstance(setting, Setting):
         raise ValueError(f"{module.__name__}.SETTING must be a keyhole.policy.Setting")
     if setting.name != name:
         raise ValueError(f"{module.__name__}.SETTING.name must be {name!r}, got {setting.name!r}")
-    if not isinstance(sources, Mapping) or not sources:
+    if not isinstance(factories, Mapping) or not factories:
         raise ValueError(
             f"{module.__name__}.PROBLEM_FACTORIES must be a dict of "
             "keyhole.spec_values.ProblemFactory"
         )
-    for key, source in sources.items():
+    for key, factory in factories.items():
         check_line(f"{module.__name__}.PROBLEM_FACTORIES: each name", key)
-        if not isinstance(source, ProblemFactory):
+        if not isinstance(factory, ProblemFactory):
             raise ValueError(
                 f"{module.__name__}.PROBLEM_FACTORIES[{key!r}] must be a "
                 "keyhole.spec_values.ProblemFactory"
@@ -193,4 +188,4 @@ def _check(name: str, module: Any) -> None:
         raise ValueError(f"{module.__name__}.__all__ must list its problem and its policies")
     for public in module.__all__:
         if not hasattr(module, public):
-            raise ValueError(f"{module.__name__}.__all__ lists {public!r}, which there is not")
+            raise ValueError(f"{module.__name__}.__all__ lists {public!r}, which it does not have")

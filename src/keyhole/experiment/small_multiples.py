@@ -1,4 +1,4 @@
-"""Small multiples: the figures of a grid, a panel for each point or for each line of points."""
+"""Small multiples: the figures of a sweep, with a panel for each point or line of points."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from keyhole.experiment.plots import blank
+from keyhole.experiment.plots import blank_figure
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,
@@ -33,29 +33,29 @@ from keyhole.results.plot import (
 )
 
 Panel = tuple[str, Callable[[Axes], None]]
-"""Its title, and what draws it."""
+"""The title of a panel, and the function that draws it."""
 
 _COLUMNS: Final = 4
 _WIDTH: Final = 8.2
 _HEIGHT: Final = 1.9
 _ONE_HEIGHT: Final = 3.4
 _SMALL: Final = 7.5
-_ALIKE: Final = 8.0  # times as high: then all panels have one axis
-_WIDE: Final = 30.0  # the largest over the least of what is drawn over its logarithm
+_SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
+_LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _TICKS: Final = 5
-_TITLE: Final = 0.13  # the height of a line more than one
-_TITLE_LETTERS: Final = 116  # on a line of all columns
+_TITLE: Final = 0.13  # the height of a further line of a title
+_TITLE_LETTERS: Final = 116  # on a line that spans all columns
 _LETTERS_AN_INCH: Final = 15
-_TIE: Final = "\0=\0"  # as long as what it stands for, and not broken
+_TIE: Final = "\0=\0"  # stands for " = " while lines are broken: of equal length, without spaces
 _LEGEND: Final = 0.2  # the height of a line
-_LEGEND_LETTERS: Final = 120  # on a line; beside a label its line takes some
-_LINE_LETTERS: Final = 10
+_LEGEND_LETTERS: Final = 120  # on a line, including the samples of lines
+_SAMPLE_LETTERS: Final = 10
 
 
 def plot_by_round(
     grid: Summaries, metric: str, *, x: Scale = "linear", y: Scale | None = None
 ) -> Figure:
-    """Return the figure of a metric over the rounds: the panels of a grid."""
+    """Return the figure of a metric over the rounds, with a panel for each point."""
     shown = [panel for panel in grid.panels if metric in panel.known]
     arms = {id(panel): arms_divisor(panel, metric, y) or 1 for panel in shown}
     floor = min((log_floor(p, metric) / arms[id(p)] for p in shown), default=math.inf)
@@ -73,10 +73,10 @@ def plot_by_round(
 def plot_by_parameter(
     grid: Summaries, metric: str, name: str, *, y: Scale | None = None
 ) -> tuple[Figure, int]:
-    """Return the figure of a metric at the last checkpoint against a varied thing.
+    """Return the figure of a metric at the last checkpoint against a varied entry.
 
-    A panel for each combination of the others, and how many are left out. Policies that take turns
-    are in one.
+    It has a panel for each combination of the other entries; the second value is the number of
+    panels left out. Points that differ only in policies share a panel.
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
     places = dict(zip(map(id, grid.points), _places(grid, name), strict=True))
@@ -93,7 +93,7 @@ def plot_by_parameter(
 
 
 def title_of(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
-    """Return the short names of a point's values on a line; among all that is varied."""
+    """Return the short names of a point's values on a line; `among` are all varied entries."""
     short = _short([*(among or names)])
     return ", ".join(
         text if text.startswith(f"{short[name]} ") else f"{short[name]} = {text}"
@@ -102,7 +102,7 @@ def title_of(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
 
 
 def _short(names: Sequence[str]) -> dict[str, str]:
-    """Return the last words of names; the whole where that does not tell whose it is."""
+    """Return the last component of each name, or the whole name where that would be ambiguous."""
     last = {name: name.rpartition(".")[2] for name in names}
     whose = {name.partition(".")[0] for name in names if name.startswith("policy[")}
     several = {name for name in names if len(whose) > 1 and name.startswith("policy")}
@@ -111,7 +111,7 @@ def _short(names: Sequence[str]) -> dict[str, str]:
 
 
 def _places(grid: Summaries, name: str) -> list[float]:
-    """Return where each point stands on the axis of a varied thing: at its number, or its place."""
+    """Return the position of each point on the axis of an entry: its number, or its index."""
     values = grid.sweep[name]
     names = short_names(grid.sweep)[name]
     places = [names.index(point.names[name]) for point in grid.points]
@@ -128,16 +128,16 @@ def _draw_curves(
     floor: float,
 ) -> None:
     plot_curves(point, metric, axes, x=x, y=y, floor=floor)
-    if (legend := axes.get_legend()) is not None:  # one for all panels stands above them
+    if (legend := axes.get_legend()) is not None:  # all panels have one legend, above them
         legend.remove()
-    # A policy looks the same in all panels, also where others are missing.
+    # A policy has the same style in all panels, also where other policies are missing.
     for label, line, band in zip(point.labels, axes.lines, axes.collections, strict=True):
-        style = _look(grid.labels, label)
+        style = _style_of(grid.labels, label)
         line.set(**style)
         band.set_facecolor(style["color"])
 
 
-def _look(labels: Sequence[str], label: str) -> dict[str, Any]:
+def _style_of(labels: Sequence[str], label: str) -> dict[str, Any]:
     return line_style(labels.index(label)) | {"markersize": 3.0, "linewidth": 1.1}
 
 
@@ -155,18 +155,18 @@ def _draw_line(
         if not known:
             continue
         xs, means = zip(*sorted(known.items()), strict=True)
-        style = _look(grid.labels, label)
-        if not numbers:  # there is nothing between two problems
+        style = _style_of(grid.labels, label)
+        if not numbers:  # no line: there is nothing between two problems
             style["linestyle"] = "none"
         bars = np.transpose([_bar(mean) for mean in means])
         axes.errorbar(
             xs, [mean.value for mean in means], yerr=bars, capsize=2, elinewidth=0.8, **style
         )
-    axes.set_xlabel(name if numbers else f"{name}, by its number", parse_math=False)
+    axes.set_xlabel(name if numbers else f"{name}, by its position", parse_math=False)
     axes.set_ylabel(grid.metrics[metric].title)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    if numbers and 0 < min(grid.sweep[name]) * _WIDE <= max(grid.sweep[name]):
+    if numbers and 0 < min(grid.sweep[name]) * _LOG_RATIO <= max(grid.sweep[name]):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -179,7 +179,7 @@ def _draw_line(
 
 
 def _bar(mean: Estimate) -> tuple[float, float]:
-    """Return how far an interval reaches down and up; one replication has none."""
+    """Return the lengths of an error bar below and above; NaN for one replication."""
     if not math.isfinite(mean.reach):
         return math.nan, math.nan
     return mean.value - mean.low, mean.high - mean.value
@@ -189,13 +189,13 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
     """Return a figure of panels, row by row, with one legend above them."""
     columns = min(columns, _COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
-    longest = max(len(label) for label in labels) + _LINE_LETTERS
+    longest = max(len(label) for label in labels) + _SAMPLE_LETTERS
     beside = max(1, min(len(labels), _LEGEND_LETTERS // longest))
     legend_height = _LEGEND * (1 + math.ceil(len(labels) / beside))
-    titles = [_wrapped(title, _TITLE_LETTERS // columns) for title, _ in panels]
+    titles = [_wrap(title, _TITLE_LETTERS // columns) for title, _ in panels]
     title_height = _TITLE * max(title.count("\n") for title in titles)
     height = (_HEIGHT if columns > 1 else _ONE_HEIGHT) + title_height
-    figure = blank(_WIDTH, height * rows + legend_height)
+    figure = blank_figure(_WIDTH, height * rows + legend_height)
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     drawn = list(places[: len(panels)])
     for axes in places[len(panels) :]:
@@ -209,38 +209,38 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
         for axis in (axes.xaxis, axes.yaxis):
             if axis.get_scale() == "linear":
                 axis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 5, 10]))
-    _have_one_axis(drawn)
-    # Once for all panels: a long name would run into that of the next row.
-    # In the middle of the panels, which end below the legend and above the other label.
+    _share_axis(drawn)
+    # One axis label for all panels, since a long one would run into that of the next row. It is
+    # centred on the panels, which end below the legend and above the other label.
     middle = (height * rows + _LEGEND) / (height * rows + legend_height) / 2
-    words = _wrapped(drawn[0].get_ylabel(), int(_LETTERS_AN_INCH * height * rows))
+    words = _wrap(drawn[0].get_ylabel(), int(_LETTERS_AN_INCH * height * rows))
     figure.supylabel(words, y=middle, fontsize=_SMALL, multialignment="center")
     figure.supxlabel(drawn[0].get_xlabel(), fontsize=_SMALL, parse_math=False)
     for axes in drawn:
         axes.set_xlabel("")
         axes.set_ylabel("")
-    handles = [Line2D([], [], label=label, **_look(labels, label)) for label in labels]
+    handles = [Line2D([], [], label=label, **_style_of(labels, label)) for label in labels]
     legend = figure.legend(
         handles=handles, loc="outside upper left", ncols=beside, frameon=False,
         fontsize=_SMALL, handlelength=3.2,
     )  # fmt: skip
-    for text in legend.get_texts():  # written as they are, like titles
+    for text in legend.get_texts():  # a dollar sign begins no formula
         text.set_parse_math(False)
     return figure
 
 
-def _wrapped(text: str, letters: int) -> str:
-    """Return a text on lines of about so many letters; what is equal to what stays together."""
+def _wrap(text: str, letters: int) -> str:
+    """Wrap a text to lines of about so many letters, but never at " = "."""
     lines = wrap(text.replace(" = ", _TIE), letters, break_on_hyphens=False)
     return "\n".join(lines).replace(_TIE, " = ")
 
 
-def _have_one_axis(panels: Sequence[Axes]) -> None:
-    """Give panels the same axis of means, unless that would hide what one of them shows."""
+def _share_axis(panels: Sequence[Axes]) -> None:
+    """Give panels the same axis of means, unless one of them would become too flat to read."""
     ends = [axes.get_ylim() for axes in panels]
     heights = [high - low for low, high in ends]
-    if max(heights) <= _ALIKE * min(heights):
+    if max(heights) <= _SHARED_RATIO * min(heights):
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
-        if high - low <= _ALIKE * min(heights):
+        if high - low <= _SHARED_RATIO * min(heights):
             for axes in panels:
                 axes.set_ylim(low, high)

@@ -1,4 +1,4 @@
-"""The spec of an experiment: a TOML file, checked."""
+"""The spec of an experiment: the model of a TOML file."""
 
 import re
 import tomllib
@@ -21,24 +21,24 @@ from keyhole.spec_values import error_message, plain_value, unknown_name_error
 from keyhole.validate import SEEDS, check_line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
-"""Until there a float counts exactly."""
+"""A count that a float represents exactly."""
 
 
-def _on_a_line(text: str) -> str:
-    """Return a text that can stand in a figure and on a terminal; empty ones are for others."""
+def _check_one_line(text: str) -> str:
+    """Return a text without line ends and control characters; it may be empty."""
     if text:
         check_line("", text)
     return text
 
 
-def _in_paragraphs(text: str) -> str:
+def _check_paragraphs(text: str) -> str:
     """Return a text that may have line ends and tabs, but no other control characters."""
-    _on_a_line(re.sub(r"[\n\r\t]", " ", text))
+    _check_one_line(re.sub(r"[\n\r\t]", " ", text))
     return text
 
 
 class Spacing(BaseModel):
-    """Checkpoints by number.
+    """Evenly spaced checkpoints.
 
     Attributes
     ----------
@@ -54,14 +54,14 @@ class Spacing(BaseModel):
 
 
 class Axes(BaseModel):
-    """How figures are drawn.
+    """The axes of figures.
 
     Attributes
     ----------
     x : {"linear", "log"}
         The axis of rounds.
     y : {"linear", "log"}, optional
-        The axis of means; by default each metric is drawn as its world declares.
+        The axis of means; by default each metric is drawn as its environment declares.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -77,7 +77,7 @@ _TABLES: Final = {
 
 
 class Spec(BaseModel):
-    """An experiment: a problem, policies, and how long and how often they play.
+    """The spec of an experiment: a problem, policies, horizon, replications and checkpoints.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Spec(BaseModel):
     title : str
         A line for figures and reports; by default the name.
     notes : str
-        What a reader of the report should know; paragraphs are set apart by empty lines.
+        Text for readers of the report; paragraphs are separated by empty lines.
     seed : int
         From 0, below 2**63.
     replications, horizon : int
@@ -94,14 +94,14 @@ class Spec(BaseModel):
     checkpoints : list of int, or Spacing
         By default the horizon alone.
     details : bool
-        Whether to keep all that the world measures; see `keyhole.simulate`.
+        Whether to keep the metrics that are details; see `keyhole.simulate`.
     workers : int, default 1
-        How many decisions may be open at a time; see `keyhole.simulate`, as for the next two. Each
-        policy may have its own of all three, beside its parameters.
+        How many decisions may be pending at a time; see `keyhole.simulate`, as for the next two.
+        Each policy may have its own of all three, beside its parameters.
     duration : dict, optional
-        The law of how long they are: a table ``{distribution = "Exponential", mean = 1}``.
+        Their distribution: a table ``{distribution = "Exponential", mean = 1}``.
     pending : {"impute", "ignore", "wait"}, optional
-        What policies make of open decisions.
+        How policies treat pending decisions.
     figure : Axes
         The table ``[figure]``.
     problem : dict
@@ -109,9 +109,9 @@ class Spec(BaseModel):
     policy : list of dict
         The tables ``[[policy]]``.
     sweep : dict of list, optional
-        The table ``[sweep]``: what is varied, with its values; see `points`.
+        The table ``[sweep]``: the values of each varied entry; see `points`.
     folder : Path
-        What paths in the spec are relative to; not a part of it.
+        The folder of relative paths in the spec; not a part of it.
 
     Examples
     --------
@@ -131,9 +131,9 @@ class Spec(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: Annotated[str, Field(min_length=1), AfterValidator(_on_a_line)]
-    title: Annotated[str, AfterValidator(_on_a_line)] = ""
-    notes: Annotated[str, AfterValidator(_in_paragraphs)] = ""
+    name: Annotated[str, Field(min_length=1), AfterValidator(_check_one_line)]
+    title: Annotated[str, AfterValidator(_check_one_line)] = ""
+    notes: Annotated[str, AfterValidator(_check_paragraphs)] = ""
     seed: Annotated[int, Field(ge=SEEDS.ge, lt=SEEDS.lt, strict=True)] = 0
     replications: Count
     horizon: Count
@@ -150,7 +150,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """Read a spec; errors name file, field and value."""
+        """Read a spec from a TOML file; errors name file, field and value."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -183,7 +183,7 @@ class Spec(BaseModel):
         try:
             given = {name: plain_value(name, v) for name, v in table.items() if v is not None}
             if "sweep" in given:
-                sweep_points.check(given["sweep"])
+                sweep_points.check_sweep(given["sweep"])
                 given |= sweep_points.whole_entries(given["sweep"])
             spec = cls(**given, folder=folder)
         except TypeError as error:
@@ -192,7 +192,7 @@ class Spec(BaseModel):
             raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
             raise ValueError(error_message(error, _MODELS, _TABLES)) from None
-        _ = spec.points  # everything else is checked where it is made
+        _ = spec.points  # makes problems and policies, which check the rest
         return spec
 
     def table(self) -> dict[str, Any]:
@@ -210,11 +210,10 @@ class Spec(BaseModel):
 
     @cached_property
     def points(self) -> tuple[sweep_points.Point, ...]:
-        """The experiments of the grid that the sweep spans, without one: this one alone.
+        """The points of the sweep; without a sweep, the spec itself is the only one.
 
-        All combinations in the order of the table; the last thing varies the fastest. A policy
-        without a label has one for all points: its name, with the parameters that are the same
-        at all of them.
+        They are all combinations in the order of the table; the last entry varies the fastest. The
+        default label of a policy is its name with the parameters that are equal at all points.
         """
         if self.sweep is None:
             _ = self.plan
@@ -229,7 +228,7 @@ class Spec(BaseModel):
 
     @cached_property
     def plan(self) -> Plan:
-        """The experiment, ready to be played; of a grid, its points have one each."""
+        """The plan of the experiment; with a sweep, each point has a plan of its own."""
         if self.sweep is not None:
             raise ValueError(f"a spec with [sweep] has {len(self.points)} plans: see its points")
         problem = make_problem(self.problem, self.folder)
@@ -247,7 +246,7 @@ class Spec(BaseModel):
         )
 
     def _workers(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers] | None:
-        """Return the workers of each policy; None where no decision takes time."""
+        """Return the simulated workers of each policy; None if no decision takes time."""
         common = {name: getattr(self, name) for name in WORKER_ENTRIES}
         own = [
             {name: entry.get(name, common[name]) for name in WORKER_ENTRIES}

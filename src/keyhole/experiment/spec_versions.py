@@ -1,6 +1,6 @@
-"""Specs in run folders that earlier versions wrote, with the names of today.
+"""Conversion of specs in run folders that earlier versions wrote.
 
-The files themselves are never rewritten: their checksums stand in ``run.json``.
+The files themselves are never rewritten, since ``run.json`` has their checksums.
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,7 @@ _FUNCTIONS: Final = ("cost", "penalty")
 
 
 def spec_from_version_2(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the spec of a run of version 1 or 2, as version 3 would have written it.
-
-    So it does with the values of a point, whose keys are paths of entries.
+    """Convert the spec of a run of version 1 or 2, or the values of a point, to version 3.
 
     Examples
     --------
@@ -24,7 +22,7 @@ def spec_from_version_2(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entry(path: str) -> str:
-    """Return the path of an entry, such as a key of ``[sweep]``, with its name of today."""
+    """Return the path of an entry, such as a key of ``[sweep]``, with its present name."""
     above, _, name = path.rpartition(".")
     if name != "law":
         return path
@@ -34,7 +32,7 @@ def _entry(path: str) -> str:
 
 
 def _entries(parent: str, table: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the entries of a table, each under its name of today."""
+    """Return the entries of a table, each under its present name."""
     found = []
     for name, value in table.items():
         path = f"{parent}.{name}" if parent and "." not in name else name

@@ -1,4 +1,4 @@
-"""The table ``[sweep]`` of a spec: what is varied, and the points of the grid that it spans."""
+"""The table ``[sweep]`` of a spec: its varied entries, and the points that it spans."""
 
 import json
 import math
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 Steps = tuple[str | int, ...]
-"""The way to an entry: ``policy[0].alpha`` is policy, 0, alpha."""
+"""The path of an entry: ``policy[0].alpha`` is ("policy", 0, "alpha")."""
 
 VARIED: Final = (
     "seed", "replications", "horizon", "checkpoints", "details", "workers", "duration", "pending",
     "problem", "policy",
 )  # fmt: skip
-"""What a sweep may vary, or something in it."""
+"""The entries of a spec that a sweep may vary, as a whole or in part."""
 
 _MOST_POINTS: Final = 10_000
 _FIXED: Final = ("name", "label")
@@ -36,7 +36,7 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Point:
-    """One experiment of a grid: the value of each thing that is varied, and the spec with them."""
+    """One experiment of a sweep: the values of the varied entries, and the spec with them."""
 
     values: Table
     spec: "Spec"
@@ -56,7 +56,7 @@ def _short(value: Any) -> str:
 
 
 def value_to_toml(value: Any) -> str:
-    """Return a value as a spec has it, on a line.
+    """Return a value in TOML on one line.
 
     Examples
     --------
@@ -74,15 +74,15 @@ def value_to_toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def check(sweep: Any) -> None:
-    """Refuse a table ``[sweep]`` with a name, a list or a size that cannot be."""
+def check_sweep(sweep: Any) -> None:
+    """Refuse a table ``[sweep]`` with an invalid name or list, or with too many points."""
     if not isinstance(sweep, Mapping) or not sweep:
         raise ValueError(f"sweep must be a table with at least one entry, got {short_repr(sweep)}")
     for name, values in sweep.items():
         field = f'sweep."{name}"'
         if isinstance(values, Mapping) and values:
             raise TypeError(
-                f"{field} must be a list of values, got a table; {_quoted(name, values)}"
+                f"{field} must be a list of values, got a table; {_quote_hint(name, values)}"
             )
         parse_path(name)
         if not isinstance(values, list):
@@ -98,15 +98,15 @@ def check(sweep: Any) -> None:
             seen.add(key)
         _check_finite(field, values)
         _check_numbers(field, values)
-    if count(sweep) > _MOST_POINTS:
+    if count_points(sweep) > _MOST_POINTS:
         raise ValueError(
-            f"sweep must have at most {_MOST_POINTS:,} points, each of which is checked before the "
-            f"first is played; got {count(sweep):,}"
+            f"sweep must have at most {_MOST_POINTS:,} points, since all are checked before the "
+            f"first is simulated; got {count_points(sweep):,}"
         )
 
 
-def _quoted(name: str, values: Any) -> str:
-    """Return how to write what TOML takes for tables within tables."""
+def _quote_hint(name: str, values: Any) -> str:
+    """Return how to quote a name whose dots TOML reads as nested tables."""
     while isinstance(values, Mapping) and values:
         step, values = next(iter(values.items()))
         name += f".{step}"
@@ -114,7 +114,7 @@ def _quoted(name: str, values: Any) -> str:
 
 
 def _check_finite(field: str, value: Any) -> None:
-    """Refuse what no table can hold and no two points can differ in."""
+    """Refuse NaN and infinity, which JSON cannot represent."""
     if isinstance(value, Mapping | list):
         entries = value.items() if isinstance(value, Mapping) else enumerate(value)
         for step, entry in entries:
@@ -124,7 +124,7 @@ def _check_finite(field: str, value: Any) -> None:
 
 
 def _check_numbers(field: str, values: Sequence[Any]) -> None:
-    """Refuse whole numbers that a column of numbers cannot hold: see `grid.column_type`."""
+    """Refuse integers that a column of numbers cannot hold: see `sweep_tables.column_type`."""
     kinds = {type(value) for value in values}
     if not kinds <= {int, float}:
         return
@@ -138,14 +138,14 @@ def _check_numbers(field: str, values: Sequence[Any]) -> None:
 
 
 def parse_path(name: str) -> Steps:
-    """Return the way that a name of a sweep goes; refuse one that leads nowhere."""
+    """Return the steps of a name such as ``policy[0].alpha``; refuse one that is no such path."""
     found = list(_STEP.finditer(name))
     if "".join(step[0] for step in found) != name or not name:
         raise ValueError(f"sweep must have names such as policy[0].alpha, got {short_repr(name)}")
     steps = tuple(step[1] or int(step[2]) for step in found)
     check_choice("sweep: what is varied", steps[0], VARIED)
     if steps == ("policy",):
-        raise ValueError("sweep.policy must say of which, policy[0], or what, policy.alpha")
+        raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
     if steps[0] == "policy" and steps[-1] in _FIXED:
         raise ValueError(
             f"sweep must not vary {steps[-1]}, got {short_repr(name)}; give each its own [[policy]]"
@@ -154,35 +154,35 @@ def parse_path(name: str) -> Steps:
 
 
 def whole_entries(sweep: Mapping[str, Sequence[Any]]) -> Table:
-    """Return the entries of a spec that are varied as a whole, each with its first value."""
+    """Return the entries of a spec that vary as a whole, each with its first value."""
     return {name: values[0] for name, values in sweep.items() if name in VARIED}
 
 
-def count(sweep: Mapping[str, Sequence[Any]]) -> int:
-    """Return how many points there are."""
+def count_points(sweep: Mapping[str, Sequence[Any]]) -> int:
+    """Return the number of points of a sweep."""
     return math.prod(map(len, sweep.values()))
 
 
-def grid(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
-    """Yield the values of each point: all combinations, the last thing varied the fastest."""
+def point_values(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
+    """Yield the values of each point: all combinations, in which the last entry varies fastest."""
     for values in product(*sweep.values()):
         yield dict(zip(sweep, values, strict=True))
 
 
 def problem_at(table: Table, values: Table) -> Table:
     """Return the table ``[problem]`` at a point."""
-    ours = {name: value for name, value in values.items() if parse_path(name)[0] == "problem"}
-    return cast(Table, _applied(table, ours, Path())["problem"])
+    own = {name: value for name, value in values.items() if parse_path(name)[0] == "problem"}
+    return cast(Table, _apply(table, own, Path())["problem"])
 
 
 def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
-    """Yield of each point its values and the table of its spec, with labels for the whole grid."""
-    points = list(grid(table["sweep"]))
+    """Yield the values and the spec table of each point, with labels common to all points."""
+    points = list(point_values(table["sweep"]))
     plain = {name: entry for name, entry in table.items() if name != "sweep"}
     found = []
     for values in points:
         with point_label(values):
-            found.append(_applied(plain, values, folder))
+            found.append(_apply(plain, values, folder))
     labels = [_common_label(folder, found, i) for i in range(len(plain["policy"]))]
     for values, spec in zip(points, found, strict=True):
         for entry, label in zip(spec["policy"], labels, strict=True):
@@ -193,47 +193,47 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
 
 @contextmanager
 def point_label(values: Table) -> Iterator[None]:
-    """Put the values of a point in front of what is wrong there."""
+    """Prefix errors with the values of a point."""
     try:
         yield
     except (TypeError, ValueError, FileNotFoundError) as error:
         raise ValueError(f"at {format_value(values)}: {error}") from error
 
 
-def _applied(table: Table, values: Table, folder: Path) -> Table:
-    """Return a table with the values of a point in it; general names before special ones."""
+def _apply(table: Table, values: Table, folder: Path) -> Table:
+    """Return a spec table with the values of a point; general names are set before special ones."""
     result = cast(Table, _copy(table))
     written: dict[Steps, str] = {}
     for name in sorted(values, key=_order):
         steps, value = parse_path(name), values[name]
         if _is_table(steps) and not isinstance(value, dict):
             raise TypeError(f"{name} must be a table, got {short_repr(value)}")
-        ways = [steps]
-        if _of_all(steps):
-            places = _with_parameter(result, name, str(steps[1]), folder)
-            ways = [("policy", place, *steps[1:]) for place in places]
-        for way in ways:
+        paths = [steps]
+        if _is_for_all(steps):
+            places = _policies_with(result, name, str(steps[1]), folder)
+            paths = [("policy", place, *steps[1:]) for place in places]
+        for path in paths:
             for start, other in written.items():
-                if way[: len(start)] == start and _holds(values[other], way[len(start) :]):
+                if path[: len(start)] == start and _has_entry(values[other], path[len(start) :]):
                     raise ValueError(f"sweep must set each entry once, got {other} and {name}")
-            _set(result, way, value)
-            written[way] = name
+            _set(result, path, value)
+            written[path] = name
     return result
 
 
 def _order(name: str) -> tuple[bool, int]:
-    """Put general names before special ones; what policies are may depend on the setting."""
+    """Return a sort key: policies last, since they depend on the setting, special names last."""
     steps = parse_path(name)
-    return steps[0] == "policy", len(steps) + _of_all(steps)
+    return steps[0] == "policy", len(steps) + _is_for_all(steps)
 
 
-def _of_all(steps: Steps) -> bool:
-    """Return whether a parameter of all policies that have it is varied."""
+def _is_for_all(steps: Steps) -> bool:
+    """Return whether a path means a parameter of every policy that has it."""
     return steps[0] == "policy" and isinstance(steps[1], str)
 
 
-def _holds(value: Any, steps: Steps) -> bool:
-    """Return whether a value has an entry to which steps lead."""
+def _has_entry(value: Any, steps: Steps) -> bool:
+    """Return whether a value has an entry at a path."""
     try:
         for step in steps:
             value = value[step]
@@ -243,13 +243,13 @@ def _holds(value: Any, steps: Steps) -> bool:
 
 
 def _is_table(steps: Steps) -> bool:
-    """Return whether a whole table is varied, the problem's or a policy's."""
+    """Return whether a path means a whole table, the problem's or a policy's."""
     of_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
     return steps == ("problem",) or of_policy
 
 
-def _with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
-    """Return the places of the policies that have a parameter; refuse one that none has."""
+def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
+    """Return the positions of the policies that have a parameter; refuse one that none has."""
     known: dict[str, None] = {}
     places = []
     for i, entry in enumerate(table["policy"]):
@@ -265,37 +265,37 @@ def _with_parameter(table: Table, name: str, parameter: str, folder: Path) -> li
             places.append(i)
     if not places:
         raise ValueError(
-            f'sweep."{name}" must be a parameter of a policy; they have {", ".join(known)}'
+            f'sweep."{name}" must be a parameter of a policy: one of {", ".join(known)}'
             f"{suggestion(parameter, known)}"
         )
     return places
 
 
 def _set(table: Any, steps: Steps, value: Any) -> None:
-    """Set the entry of a table to which steps lead."""
+    """Set the entry of a table at a path."""
     path = ""
     for place, step in enumerate(steps):
         if isinstance(step, int):
             if not isinstance(table, list) or step >= len(table):
                 size = f"{len(table)} entries" if isinstance(table, list) else "no list"
-                raise ValueError(f"{path}[{step}] is not there to be varied: {path} has {size}")
+                raise ValueError(f"{path}[{step}] cannot be varied: {path} has {size}")
             path += f"[{step}]"
         else:
             if not isinstance(table, dict):
-                raise ValueError(f"{path} must be a table for its {step} to be varied")
+                raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
         if place == len(steps) - 1:
             table[step] = _copy(value)
         elif isinstance(step, str) and step not in table:
-            raise ValueError(f"{path} must be given for something in it to be varied")
+            raise ValueError(f"{path} must be given if an entry of it is varied")
         else:
             table = table[step]
 
 
 def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | None:
-    """Return what the policy in a place is called at every point; None where that is its own name.
+    """Return the label of a policy for all points; None where its default label will do.
 
-    It keeps the parameters that are the same everywhere. What cannot be made is refused later.
+    It has the parameters that are equal at all points. Invalid policies are refused later.
     """
     made = partial(_policy, folder=folder)
     found: dict[Any, Policy | None] = {}
@@ -333,7 +333,7 @@ def _copy(value: Any) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return what is equal for equal values, and can be looked up."""
+    """Return a hashable key that is equal for equal values."""
     if isinstance(value, dict):
         return "table", *sorted((name, _key(entry)) for name, entry in value.items())
     return ("list", *map(_key, value)) if isinstance(value, list) else value

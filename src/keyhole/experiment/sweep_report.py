@@ -1,4 +1,4 @@
-"""The report of a grid: what varies, small multiples, and a table of means for each metric."""
+"""The report of a sweep: its varied entries, small multiples, and a table for each metric."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from keyhole.experiment.html_page import Block, Picture, Section
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
-from keyhole.experiment.sweep_points import count, value_to_toml
+from keyhole.experiment.sweep_points import count_points, value_to_toml
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,
@@ -26,44 +26,45 @@ from keyhole.results.estimate import Estimate
 from keyhole.results.html import Table
 from keyhole.results.plot import MOST_LOOKS, arms_divisor, count_nonpositive
 
-_BEST: Final = "To be best, a 95 % interval must be clear of all others'."
-_SHORT: Final = 60  # of letters, for a value to stand beside its name
+_BEST: Final = "A policy is best if its 95 % interval overlaps no other."
+_SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200
-_ENOUGH: Final = 3  # values of a thing for a line over them
+_LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
 _WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
 
 
 def grid_sections(run: RunFolder, grid: Summaries) -> list[Section]:
-    """Return what was varied, then each metric, then what short names stand for.
+    """Return the sections of a sweep: varied entries, each metric, and the short names.
 
-    The figures' files are in the run folder.
+    Figures are also written to files in the run folder.
     """
     metrics = list(grid.metrics)
     files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
     sections = [_metric_section(run, grid, m, file) for m, file in zip(metrics, files, strict=True)]
-    return [_varied(run, grid), *sections, *_key(grid)]
+    return [_varied_section(run, grid), *sections, *_legend(grid)]
 
 
 def grid_summary(grid: Summaries) -> str:
-    """Return who is best at how many problems, or whatever varies beside policies."""
+    """Return a sentence with the number of points at which each policy is best."""
     metric = next(iter(grid.metrics.values()))
     parts = points_to_compare(grid.points)
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for _, points in parts:
         last = {label: p.last(label, metric.name) for p in points for label in p.labels}
         known = {label: mean for label, mean in last.items() if mean is not None}
         if known:
-            told[_first(known, metric)] += 1
+            counts[_name_best(known, metric)] += 1
     alone = len(parts) == 1
     listed = "; ".join(
-        words if alone else f"{words} at {n:,} of {len(parts):,}" for words, n in told.most_common()
+        words if alone else f"{words} at {n:,} of {len(parts):,}"
+        for words, n in counts.most_common()
     )
-    beside = _counted(len(parts), [*parts[0][0]])
+    beside = _count_text(len(parts), [*parts[0][0]])
     return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}. {_BEST}"
 
 
-def _first(means: Mapping[str, Estimate], metric: Metric) -> str:
-    """Return who is best, if that can be said."""
+def _name_best(means: Mapping[str, Estimate], metric: Metric) -> str:
+    """Return which policy is best, or why that is unknown."""
     lower = metric.better == "lower"
     first = (min if lower else max)(means, key=lambda label: means[label].value)
     others = [mean for label, mean in means.items() if label != first]
@@ -75,8 +76,8 @@ def _first(means: Mapping[str, Estimate], metric: Metric) -> str:
     return "intervals overlap"
 
 
-def _counted(count: int, names: Sequence[str]) -> str:
-    """Return of how many things somebody may be best."""
+def _count_text(count: int, names: Sequence[str]) -> str:
+    """Return how many problems, values or combinations are compared."""
     if count == 1:
         return ""
     if all(name.startswith("problem") for name in names):
@@ -85,26 +86,26 @@ def _counted(count: int, names: Sequence[str]) -> str:
     return f", of {count:,} {of}"
 
 
-def _varied(run: RunFolder, grid: Summaries) -> Section:
-    """Return the entries that are varied."""
-    called = short_names(grid.sweep)
+def _varied_section(run: RunFolder, grid: Summaries) -> Section:
+    """Return the section with the varied entries and their values."""
+    names = short_names(grid.sweep)
     rows = []
     for name, values in grid.sweep.items():
-        told = [_explained(*pair) for pair in zip(called[name], values, strict=True)]
-        parted = ", " if told == called[name] else "; "
-        rows.append([_whose(name, run.spec), f"{len(values)}", parted.join(_few(told))])
+        shown = [_show_value(*pair) for pair in zip(names[name], values, strict=True)]
+        separator = ", " if shown == names[name] else "; "
+        rows.append([_show_entry(name, run.spec), f"{len(values)}", separator.join(_few(shown))])
     table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
     return Section("varied", "What varies", [table])
 
 
-def _explained(short: str, value: Any) -> str:
-    """Return a short name, with what it stands for if that is a list and short."""
+def _show_value(short: str, value: Any) -> str:
+    """Return a short name, with its value if that is a short list."""
     text = value_to_toml(value)
     return f"{short} = {text}" if isinstance(value, list) and len(text) <= _SHORT else short
 
 
-def _whose(name: str, spec: Mapping[str, Any]) -> str:
-    """Return a name of a sweep; of a parameter of one policy, with which that is."""
+def _show_entry(name: str, spec: Mapping[str, Any]) -> str:
+    """Return the name of a varied entry, with the policy of ``policy[0].alpha``."""
     place, dot, _ = name.partition(".")
     if not (dot and _WHOLE_POLICY.fullmatch(place)):
         return name
@@ -112,12 +113,13 @@ def _whose(name: str, spec: Mapping[str, Any]) -> str:
     return f"{name} ({policy.get('label') or policy['name']})"
 
 
-def _key(grid: Summaries) -> list[Section]:
+def _legend(grid: Summaries) -> list[Section]:
+    """Return the section that lists the values of short names, if there are any."""
     listed = legend_labels(grid.sweep)
     more = len(listed) - _MOST_ROWS
     note = f"; {more:,} more are in the spec" if more > 0 else ""
     short = [[name, text] for name, text in listed[:_MOST_ROWS]]
-    table = Table(f"What short names stand for{note}.", ["name", "value"], short)
+    table = Table(f"The values of short names{note}.", ["name", "value"], short)
     return [Section("key", "Short names", [table])] if short else []
 
 
@@ -127,22 +129,22 @@ def _few(words: Sequence[str]) -> list[str]:
 
 
 def _metric_section(run: RunFolder, grid: Summaries, metric: str, file: str) -> Section:
-    called = grid.metrics[metric].title
+    metric_title = grid.metrics[metric].title
     axes: dict[str, Any] = run.spec.get("figure", {})
-    title = f"{run.spec.get('title') or run.spec['name']}: {called}"
+    title = f"{run.spec.get('title') or run.spec['name']}: {metric_title}"
     blocks: list[Block] = []
-    for number, name in enumerate(_lines(grid.sweep)):
+    for number, name in enumerate(_drawn_entries(grid.sweep)):
         figure, left_out = plot_by_parameter(grid, metric, name, y=axes.get("y"))
-        told = f"At the last checkpoint, against {name}; bars are 95 % intervals."
+        caption = f"At the last checkpoint, against {name}; bars are 95 % intervals."
         if left_out:
-            told += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over all;"
-            told += " the table has their numbers."
-        told += _own_axes(figure)
+            caption += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over"
+            caption += " all; the table has their numbers."
+        caption += _own_axes(figure)
         path = run.folder / f"{file}-against-{number + 1}"
-        blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=told))
-    told = "Means over the rounds, with their 95 % intervals."
+        blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=caption))
+    caption = "Means over the rounds, with their 95 % intervals."
     if (panels := len(points_to_compare(grid.points, MOST_LOOKS))) > MOST_PANELS:
-        told += (
+        caption += (
             f" {MOST_PANELS} of {panels:,} panels, evenly spread over all; curves.parquet and"
             " values.parquet have the others."
         )
@@ -150,13 +152,13 @@ def _metric_section(run: RunFolder, grid: Summaries, metric: str, file: str) -> 
     if any(arms_divisor(p, metric, y) or y == "log" for p in shown) and any(
         count_nonpositive(p, metric) for p in shown
     ):
-        told += " Left out are means that are not above 0: they have no logarithm."
+        caption += " Means that are not above 0 are left out: they have no logarithm."
     if any(len(panel.checkpoints) > 1 for panel in shown):
         figure = plot_by_round(grid, metric, **axes)
-        told += _own_axes(figure)
-        blocks.append(Picture.of(figure, run.folder / file, title=title, caption=told))
+        caption += _own_axes(figure)
+        blocks.append(Picture.of(figure, run.folder / file, title=title, caption=caption))
     blocks.append(_table(grid, metric))
-    return Section(file, called[:1].upper() + called[1:], blocks)
+    return Section(file, metric_title[:1].upper() + metric_title[1:], blocks)
 
 
 def _own_axes(figure: Figure) -> str:
@@ -169,25 +171,25 @@ def _own_axes(figure: Figure) -> str:
     return f" Panels differ in their {own} axes." if own else ""
 
 
-def panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
-    """Return how many panels the figures of a metric have, if policies that take turns share one.
+def count_panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
+    """Return the number of panels of each figure of a metric, as the forecast expects it.
 
-    Whole tables of policies do, almost always: they have labels of their own.
+    Points that differ in a whole table of a policy are expected to share a panel.
     """
     apart = {name: v for name, v in sweep.items() if not _WHOLE_POLICY.fullmatch(name)}
-    points = count(apart)
+    points = count_points(apart)
     sizes = [points] if over_rounds else []
-    sizes += [points // len(apart.get(name, [0])) for name in _lines(sweep)]
+    sizes += [points // len(apart.get(name, [0])) for name in _drawn_entries(sweep)]
     return [min(size, MOST_PANELS) for size in sizes]
 
 
-def _lines(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the things against which a metric is drawn: numbers, and what has too many panels."""
-    many = count(sweep) > MOST_PANELS
+def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the entries against which metrics are drawn: numbers, and those with many values."""
+    many = count_points(sweep) > MOST_PANELS
     return [
         name
         for name, values in sweep.items()
-        if len(values) >= _ENOUGH
+        if len(values) >= _LEAST_VALUES
         and (all(map(is_number, values)) or (many and len(values) > MOST_PANELS))
     ]
 

@@ -1,4 +1,4 @@
-"""What reports say of a grid: of each point the means, of some of them over all rounds."""
+"""Summaries of a sweep for reports: final means at every point, curves at some points."""
 
 import hashlib
 import math
@@ -18,14 +18,14 @@ from keyhole.results.estimate import Estimate
 from keyhole.results.plot import MOST_LOOKS
 
 MOST_PANELS: Final = 24
-"""More are not told apart on a page."""
+"""More panels cannot be distinguished on a page."""
 _SHORT: Final = 20
 _LONG: Final = 30
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The means of a point, to be drawn; `names` are the short ones of its values."""
+    """The means of a point, for figures; `names` are short names of its values."""
 
     names: Mapping[str, str]
     checkpoints: Sequence[int]
@@ -33,9 +33,9 @@ class Summary:
     replications: int
     known: Mapping[str, Metric]
     found: Mapping[str, Mapping[str, Sequence[Estimate]]]
-    """By policy and metric, checkpoint by checkpoint."""
+    """The estimates at each checkpoint, by policy and metric."""
     digests: Mapping[str, bytes]
-    """By policy, of its values at all checkpoints."""
+    """The digest of each policy's values at all checkpoints."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class Summary:
         return tuple(self.found)
 
     def metric(self, name: str) -> Metric:
-        """Return what is to be known of a metric."""
+        """Return a metric by its name."""
         return self.known[name]
 
     def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
@@ -55,17 +55,17 @@ class Summary:
         return np.array([number.value for number in self.estimates(policy, metric)])
 
     def last(self, policy: str, metric: str) -> Estimate | None:
-        """Return the mean at the last checkpoint, if there is one here."""
+        """Return the mean at the last checkpoint, if the point has the policy and metric."""
         found = self.found.get(policy, {}).get(metric)
         return found[-1] if found else None
 
 
 @dataclass(frozen=True)
 class Summaries:
-    """The points of a grid, in their order, and what is drawn of them over all rounds.
+    """The summaries of all points of a sweep, in order, and of the panels drawn over the rounds.
 
-    The points of a panel differ in policies alone, and these take turns: no label has other
-    values at another of them. A panel is named by what varies beside.
+    The points of a panel differ in policies only, and no label has different values at two of them.
+    A panel is named by the other varied entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -76,24 +76,27 @@ class Summaries:
 
     @classmethod
     def of(cls, run: RunFolder) -> "Summaries":
-        """Sum up a run, point by point: the grid may be larger than memory."""
+        """Summarise a run point by point, since all results may not fit into memory."""
         sweep = run.spec["sweep"]
         names = short_names(sweep)
         places = {name: [*map(repr, values)] for name, values in sweep.items()}
 
-        def summed(point: LoadedResult, *, whole: bool) -> Summary:
-            ours = {
+        def summarise(point: LoadedResult, *, whole: bool) -> Summary:
+            own = {
                 name: names[name][places[name].index(repr(value))]
                 for name, value in point.values.items()
             }
-            return _summary(ours, point.curves, whole=whole)
+            return _summary(own, point.curves, whole=whole)
 
-        points = [summed(point, whole=False) for point in run.points]
+        points = [summarise(point, whole=False) for point in run.points]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.known.items()}
-        played = {id(point): one for point, one in zip(points, run.points, strict=True)}
+        loaded = {id(point): one for point, one in zip(points, run.points, strict=True)}
         panels = [
-            _joined([summed(played[id(point)], whole=True) for point in _enough(part)], beside)
+            _join(
+                [summarise(loaded[id(point)], whole=True) for point in _first_of_labels(part)],
+                beside,
+            )
             for beside, part in spread_evenly(points_to_compare(points, MOST_LOOKS), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
@@ -105,20 +108,20 @@ Names = Mapping[str, str]
 def points_to_compare(
     points: Sequence[Summary], most: float = math.inf
 ) -> list[tuple[Names, list[Summary]]]:
-    """Return the points by what varies beside policies that take turns, with its short names.
+    """Group points that differ only in policies, each group with the names of its other values.
 
-    Policies that would be more than `most` together stay apart.
+    A group has at most `most` policies.
     """
-    turns: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
     for name in points[0].names:
-        parts = _parts(points, (*turns, name))
-        if name.startswith("policy") and all(_fit(part, most) for _, part in parts):
-            turns += (name,)
-    return _parts(points, turns)
+        parts = _group(points, (*policies, name))
+        if name.startswith("policy") and all(_can_share(part, most) for _, part in parts):
+            policies += (name,)
+    return _group(points, policies)
 
 
-def _parts(points: Sequence[Summary], without: Sequence[str]) -> list[tuple[Names, list[Summary]]]:
-    """Return the points by their values of all other things."""
+def _group(points: Sequence[Summary], without: Sequence[str]) -> list[tuple[Names, list[Summary]]]:
+    """Group points by their values of all entries but some."""
     parts: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
     for point in points:
         beside = {name: text for name, text in point.names.items() if name not in without}
@@ -126,8 +129,8 @@ def _parts(points: Sequence[Summary], without: Sequence[str]) -> list[tuple[Name
     return list(parts.values())
 
 
-def _fit(points: Sequence[Summary], most: float) -> bool:
-    """Return whether no label of points has other values at another, and there are not too many."""
+def _can_share(points: Sequence[Summary], most: float) -> bool:
+    """Return whether points fit into one panel: no label has two curves, and there are few."""
     found: dict[str, bytes] = {}
     for point in points:
         if any(found.setdefault(label, own) != own for label, own in point.digests.items()):
@@ -135,14 +138,14 @@ def _fit(points: Sequence[Summary], most: float) -> bool:
     return len(found) <= most and len({(*point.known, *point.checkpoints) for point in points}) == 1
 
 
-def _enough(points: Sequence[Summary]) -> list[Summary]:
-    """Return points that have all labels of these."""
+def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
+    """Return the points at which a label appears first."""
     first = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first.values()]
 
 
-def _joined(points: Sequence[Summary], names: Names) -> Summary:
-    """Return the policies of all points as those of one."""
+def _join(points: Sequence[Summary], names: Names) -> Summary:
+    """Return one summary with the policies of all points."""
     found = {label: ends for point in points for label, ends in point.found.items()}
     return replace(points[0], names=names, found=found)
 
@@ -151,18 +154,18 @@ T = TypeVar("T")
 
 
 def spread_evenly(things: Sequence[T], most: int) -> list[T]:
-    """Return at most so many of some things: evenly spread, the first and the last among them."""
+    """Return at most `most` elements, evenly spread, including the first and the last."""
     places = np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int)
     return [things[place] for place in places]
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value of a sweep is one that an axis can have."""
+    """Return whether a value of a sweep can stand on a numeric axis."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    """Return what the values of each thing are called in figures and tables.
+    """Return the names of the values of each varied entry in figures and tables.
 
     Examples
     --------
@@ -174,8 +177,8 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
     return {name: _names(name.rpartition(".")[2], values) for name, values in sweep.items()}
 
 
-def _names(called: str, values: Sequence[Any]) -> list[str]:
-    numbered = [f"{called} {place}" for place in range(1, len(values) + 1)]
+def _names(entry: str, values: Sequence[Any]) -> list[str]:
+    numbered = [f"{entry} {place}" for place in range(1, len(values) + 1)]
     for name in (_name, partial(_name, file=True)):
         found = [name(value) or number for value, number in zip(values, numbered, strict=True)]
         if len(set(found)) == len(found):
@@ -184,21 +187,21 @@ def _names(called: str, values: Sequence[Any]) -> list[str]:
 
 
 def _name(value: Any, *, file: bool = False) -> str:
-    """Return what a value says of itself, a policy's table for one; empty if it is too long."""
+    """Return a value as text, or the label of a policy's table; empty if it is too long."""
     if isinstance(value, list):
         return ""
     if isinstance(value, dict):
         own = {name: entry for name, entry in value.items() if name not in ("name", "label")}
         given = ", ".join(f"{name}={value_to_toml(entry)}" for name, entry in own.items())
-        told = value.get("label")
-        if not told and isinstance(kind := value.get("name"), str):
-            told = f"{kind if file else kind.rpartition(':')[2]}{given and f'({given})'}"
-        return told if isinstance(told, str) and len(told) <= _LONG else ""
+        label = value.get("label")
+        if not label and isinstance(kind := value.get("name"), str):
+            label = f"{kind if file else kind.rpartition(':')[2]}{given and f'({given})'}"
+        return label if isinstance(label, str) and len(label) <= _LONG else ""
     return f"{value}" if _is_short(value) else ""
 
 
 def legend_labels(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str, str]]:
-    """Return what the short names stand for, of values that are not their own."""
+    """Return (short name, value) for all values that are not their own short name."""
     names = short_names(sweep)
     return [
         (names[name][place], f"{name} = {value_to_toml(value)}")

@@ -1,7 +1,7 @@
-"""The tables of a run with a sweep: a column in front for each thing that is varied.
+"""The tables of a run with a sweep, which begin with a column for each varied entry.
 
-Points stand one after the other in the order of the spec, each beginning a row group, so that one
-can be written and read without the others.
+Points follow in the order of the spec. Each begins a new row group, so that one point can be
+written and read without the others.
 """
 
 import json
@@ -29,9 +29,9 @@ CURVES: Final = pa.schema(
         ("replications", pa.int64()),
     ]
 )
-"""What `Curves.to_arrow` returns."""
+"""The schema of `Curves.to_arrow`."""
 
-_ROWS: Final = 2**26  # in a row group, at most: Parquet's own limit in Arrow
+_MOST_ROWS: Final = 2**26  # of a row group: Arrow's limit
 _INT64: Final = 2**63
 
 
@@ -42,9 +42,9 @@ def values_schema(metrics: Iterable[str]) -> pa.Schema:
 
 
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
-    """Return the type of a column for the values of one thing, and how it holds each.
+    """Return the type of the column of a varied entry, and the function that encodes a value.
 
-    Numbers, texts and booleans as they are; anything else as JSON.
+    Numbers, texts and booleans are stored as they are, all else as JSON.
 
     Examples
     --------
@@ -71,10 +71,10 @@ def _as_it_is(value: Any) -> Any:
 
 @contextmanager
 def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
-    """Give what writes the table of the next point into a file, and returns its row groups.
+    """Yield a function that writes the table of the next point and returns its row groups.
 
-    Columns of the schema that a table has not are null there. What a table has of a varied thing
-    itself, as of the number of replications, is left out: it stands in front.
+    Columns of the schema that the table lacks are null. A column of a varied entry, such as the
+    number of replications, is left out of the rest, since it stands in front.
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
     front = [pa.field(name, kind) for name, (kind, _) in columns.items()]
@@ -82,24 +82,24 @@ def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
         rows: int = table.num_rows
-        held = {name: hold(values[name]) for name, (_, hold) in columns.items()}
+        encoded = {name: encode(values[name]) for name, (_, encode) in columns.items()}
         parts = [
-            pa.repeat(pa.scalar(held[field.name], field.type), rows)
-            if field.name in held
+            pa.repeat(pa.scalar(encoded[field.name], field.type), rows)
+            if field.name in encoded
             else table[field.name]
             if field.name in table.column_names
             else pa.nulls(rows, field.type)
             for field in schema
         ]
-        writer.write_table(pa.table(parts, schema=schema), row_group_size=_ROWS)
-        return max(1, math.ceil(rows / _ROWS))
+        writer.write_table(pa.table(parts, schema=schema), row_group_size=_MOST_ROWS)
+        return max(1, math.ceil(rows / _MOST_ROWS))
 
     with open_draft(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         yield write
 
 
 def read_point(path: Path, groups: Sequence[int], sweep: Sweep) -> pa.Table:
-    """Return the table of a point, as it was without the sweep."""
+    """Return the table of a point, without the columns of the sweep."""
     with pq.ParquetFile(path) as file:
         table = file.read_row_groups(groups)
     empty = [name for name in table.column_names if table[name].null_count == table.num_rows]

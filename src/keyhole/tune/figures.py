@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.experiment.plots import blank
+from keyhole.experiment.plots import blank_figure
 from keyhole.results.plot import finish_axes, line_style
 from keyhole.tune.survival import Survival
 from keyhole.tune.tune import Tune
@@ -20,7 +20,7 @@ _MAX_STEPS: Final = 500
 
 def survival_figure(tune: Tune) -> Figure:
     """Return survival curves by arm with intervals: the share of runs without success by a time."""
-    figure = blank()
+    figure = blank_figure()
     axes = figure.subplots()
     drawn = {}
     for number, (name, curve) in enumerate(_curves(tune)):
@@ -41,7 +41,7 @@ def survival_figure(tune: Tune) -> Figure:
 
 def cactus_figure(tune: Tune) -> Figure:
     """Return the cactus plot: seconds within which a share of the runs succeeds, by arm."""
-    figure = blank()
+    figure = blank_figure()
     axes = figure.subplots()
     drawn = {}
     for number, (name, curve) in enumerate(_curves(tune)):
@@ -61,7 +61,7 @@ def cactus_figure(tune: Tune) -> Figure:
 
 def gains_figure(tune: Tune) -> Figure:
     """Return the figure of gains by arm and limit, with intervals."""
-    figure = blank()
+    figure = blank_figure()
     axes = figure.subplots()
     draws, limits = tune.gains.draws, np.array(tune.spec.limits)
     low, high = np.quantile(draws, (0.025, 0.975), axis=0)

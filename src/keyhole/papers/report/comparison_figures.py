@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.figure import Figure
 
-from keyhole.experiment.plots import blank
+from keyhole.experiment.plots import blank_figure
 from keyhole.papers.claims import ratio_of
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
@@ -30,7 +30,7 @@ def draw_parameter_figure(
     `labels` are all policies of the entry, so that each has the same style in every figure. The
     bars are 95 % intervals.
     """
-    figure = blank()
+    figure = blank_figure()
     axes = figure.subplots()
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     for label, line in points.items():
@@ -72,7 +72,7 @@ def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, 
 
 def ratio_figure(curves: Curves, metric: str, to: str) -> Figure:
     """Return the figure of `ratios` over the rounds, with 95 % intervals and a thin line at 1."""
-    figure = blank()
+    figure = blank_figure()
     axes = figure.subplots()
     rounds = curves.checkpoints
     drawn: dict[str, tuple[Artist | Container, float]] = {}

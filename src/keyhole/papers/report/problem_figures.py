@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from keyhole.experiment.plots import blank
+from keyhole.experiment.plots import blank_figure
 from keyhole.resource.plots import draw_gains, draw_refinement, draw_runs
 from keyhole.results.plot import set_title
 from keyhole.validate import check_choice
@@ -79,6 +79,6 @@ class ProblemFigure(BaseModel):
 
     def draw_figure(self, problems: Mapping[str, Any]) -> Figure:
         """Return the figure."""
-        figure = blank(height=_HEIGHT)
+        figure = blank_figure(height=_HEIGHT)
         DRAWINGS[self.draw](figure, problems, self.names)
         return figure
