@@ -31,12 +31,16 @@ def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> 
         yield
     finally:
         if child is not None:
+            # A killed compiler leaves no broken file: the cache writes each file under a temporary
+            # name and then renames it.
             child.kill()
             child.wait()
 
 
 def compile_back_to_front(words: Sequence[str]) -> None:
     """Compile the engines of problems, named ``entry:problem`` in the order of their runs."""
+    # Last first: the main process compiles in the order of the runs, so that the two meet in the
+    # middle and seldom compile the same engine.
     for word in reversed(words):
         name, _, problem = word.rpartition(":")
         spec = Entry.find(name).spec(problem, "quick")

@@ -101,6 +101,8 @@ def reproduce_all(
     _check_folder(folder, scale)
     specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
     at = {places[name] / key: spec for (name, key), spec in specs.items()}
+    # All specs at once: runs that differ only in their checkpoints share one simulation, at the
+    # checkpoints of all.
     cache = ResultCache(folder / SHARED, specs.values())
     with connect_if_missing(at, on, threads) as cluster:
         _write_marker(folder, scale)
@@ -123,6 +125,8 @@ def reproduce_all(
                 count.finish(entry.name)
             parts[entry.name] = result.parts[0]
             done = tuple(parts[e.name] for e in entries if e.name in parts)
+            # After every entry, so that an interrupted call leaves a complete index of what is
+            # done.
             index, claims = write_index(folder, scale, entries, done)
     shutil.rmtree(cache.folder, ignore_errors=True)
     return BatchReproduction(index, claims, done)
@@ -151,6 +155,7 @@ def _speed_key(plan: Plan, label: str) -> tuple[str, ...]:
     """Return the key of work that takes about as long per round."""
     work = plan.workers.get(label)
     workers = "none" if work is None else f"{work.number} workers"
+    # From coarse to fine: an unknown kind takes the speed of those that share the longest prefix.
     return workers, plan.problem.setting.name, type(plan.policies[label]).__name__
 
 

@@ -97,6 +97,7 @@ class ClaimsFile(_Record):
 
 def write_claims(path: Path, parts: Sequence[ReportPart]) -> None:
     """Write the claims of entries, all run at one scale, with their verdicts."""
+    # A file has one scale: verdicts at different scales are not to be compared.
     scales = {part.scale for part in parts}
     if len(scales) != 1:
         raise ValueError(f"parts must be of one scale, got {sorted(scales)}")

@@ -183,6 +183,8 @@ class Entry(BaseModel):
     def _plans(self) -> PlansOf:
         """Return a cached function that creates the experiments on a problem."""
 
+        # To create a problem takes seconds (data, knapsacks), and many claims ask for the same
+        # ones.
         @cache
         def plans(problem: str) -> dict[str, Plan]:
             try:

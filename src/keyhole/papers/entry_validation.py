@@ -71,6 +71,8 @@ _FoundName = tuple[str, NameKind, Any, str | None]
 
 def _find_names(model: BaseModel, where: str, problem: str | None) -> Iterator[_FoundName]:
     """Yield the names in a table: path, kind, value, and the problem that it is on, if given."""
+    # A cell that names its problem is checked against that problem alone, else against all of the
+    # claim's.
     problem = getattr(model, "problem", problem)
     for name, field in type(model).model_fields.items():
         value, path = getattr(model, name), f"{where}.{name}"

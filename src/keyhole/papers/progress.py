@@ -67,6 +67,8 @@ class TotalProgress:
         now, work = self._clock(), self._left[key]
         if key not in self._started:
             self._started[key] = (now, played)
+            # The first report of a new kind comes when its engine is compiled: the time since the
+            # last policy ended is the time that compiling took.
             if work.kind not in self._rounds:
                 self._prepared.append(now - self._since)
         began, from_round = self._started[key]
@@ -98,6 +100,8 @@ class TotalProgress:
     ) -> float:
         """Return seconds per round of finished work that shares the longest prefix of its kind."""
         known = [(other, (n, self._seconds[other])) for other, n in self._rounds.items()]
+        # The longest shared prefix first: class, then setting, then simulated workers, then
+        # everything.
         for common in range(len(kind), -1, -1):
             rounds, seconds = 0, 0.0
             for other, (more, longer) in (*known, *current.items()):

@@ -150,6 +150,8 @@ def simulate_entries(
     # Records contain no paths.
     command = command or f"keyhole reproduce {Path(entry.identifier).name} --scale {scale}"
     marker = _make_marker(title, choices, command)
+    # Refuse a folder with other contents before connecting, and connect before writing: neither a
+    # wrong folder nor a cluster that does not answer leaves anything behind.
     _check_marker(folder, marker, renew=renew)
     specs = {folder / key: e.spec(key, scale) for e, scale in choices for key in e.problems}
     with connect_if_missing(specs, on, threads) as cluster:
@@ -166,11 +168,14 @@ def simulate_entries(
         for entry, scale in choices:
             runs = {}
             for key in entry.problems:
+                # `run` returns at once where a finished run is in the folder, which is how a second
+                # call resumes.
                 runs[key] = run(
                     specs[folder / key], folder / key, threads=threads, command=command,
                     progress=on == THREADS and _progress_of(progress, entry, key), cache=own,
                 )  # fmt: skip
             parts.append(_judge(entry, scale, runs))
+    # The cache of a batch outlives its entries; one of our own is not needed any more.
     if cache is None:
         shutil.rmtree(own.folder, ignore_errors=True)
     if progress is True:
@@ -220,6 +225,7 @@ def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> No
 
 def _write_marker(folder: Path, marker: Mapping[str, Any]) -> None:
     """Create the folder, and write its marker file."""
+    # Drafts are temporary files of an atomic write that was interrupted.
     if has_content(folder):
         remove_drafts(folder)
         if _read_marker(folder) == marker:
@@ -235,6 +241,7 @@ def _read_marker(folder: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((folder / MARKER).read_bytes())
         form, version = found["format"], int(found["version"])
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
+        # Any damage to the marker means that the folder is not ours to write into.
         form, version = "", 0
     if form != _FORMAT:
         raise ValueError(f"{folder} holds something other than a reproduction")

@@ -126,6 +126,7 @@ class Claim(BaseModel, ABC):
         head = _format_titles([results[key].title for key in self.problem_keys])
         if self.subject and not _contains_label(self.text, self.subject):
             head = f"{self.subject} on {head}"
+        # Cells of different problems are paired, so the smallest number of replications limits all.
         replications = min(results[key].curves.replications for key in self.problem_keys)
         undecided = status == "undecided"
         return Verdict(
@@ -191,6 +192,7 @@ def format_round(round: int | None) -> str:
 
 def _contains_label(text: str, label: str) -> bool:
     """Return whether a text contains a policy's label as a whole word."""
+    # "us" is not named by "us-2", nor "UCB" by "UCB1": labels may contain each other.
     return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 

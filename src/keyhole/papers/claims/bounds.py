@@ -32,6 +32,8 @@ def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> No
         raise ValueError(
             f"bound must be one of the setting {setting!r}, as the problem is, got {name!r}"
         )
+    # Evaluated when the file is read: a bound may be undefined or infinite at small rounds, which
+    # would otherwise surface after hours of simulation.
     for t in rounds:
         try:
             value = BOUNDS[name](plan.problem, plan.policies[policy], t, plan.horizon)
@@ -73,6 +75,7 @@ class Bounded(PolicyClaim):
         found, distances = [], []
         for t in rounds:
             number = result.estimate(policy, self.metric, t)
+            # The bound of the claimed policy, also for the negative control.
             value = bound_of(self.bound, self.policy, result, t)
             low, high = self._side(value)
             found.append((number, low, high))

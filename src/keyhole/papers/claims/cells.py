@@ -46,6 +46,7 @@ class CellsClaim(Claim):
         """Fill in the problem and policy of cells that leave them to the claim."""
         if not isinstance(table, dict):
             return table
+        # Before validation, so that a cell that names neither problem nor policy is not refused.
         common = {name: table[name] for name in ("problem", "policy") if name in table}
         return {name: _complete_cells(value, common) for name, value in table.items()}
 

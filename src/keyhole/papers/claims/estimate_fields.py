@@ -107,6 +107,8 @@ class EstimateFields(CellsClaim, ControlledClaim):
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
         """Refuse a field that the quantity lacks or does not take, and impossible values."""
+        # One class has the fields of all quantities, so a field that this one ignores must be
+        # refused: a misplaced `value` would otherwise be silently dropped.
         given = {name for name in _OPTIONAL if getattr(self, name) != _OPTIONAL[name]}
         for name in _FIELDS[self.of][0].split():
             if name not in given:

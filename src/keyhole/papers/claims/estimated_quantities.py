@@ -84,6 +84,7 @@ def _growth_of_ratio(claim: EstimateFields, result: Result, policies: tuple[str,
             return Finding("undecided", f"a mean may be 0 {format_round(t)}")
         logs.append(log_quotient(*both))
         ratios.append(factor_of(f"{name} {format_round(t)}", mean_estimate(logs[-1])))
+    # On logarithms the quotient of two ratios is a difference, which replications pair.
     step = mean_estimate(logs[0] - logs[1])
     factor = factor_of("from the early to the late, times", step, low, high)
     late, early = ratios
@@ -135,6 +136,7 @@ def _level(claim: EstimateFields, result: Result, policy: str) -> Finding:
                 return Finding("undecided", detail, (number_of(f"mean at {at}", number),))
             log = math.log(number.value / result.arms)  # its error is that of the delta method
             number = Estimate(log, number.error / number.value, number.replications)
+        # Levels that are read from a figure, or simulated by another program, have errors too.
         noise = math.hypot(number.error, error)
         if noise == 0.0 or math.isinf(noise):
             detail = f"without a standard error at {at}: {number}"

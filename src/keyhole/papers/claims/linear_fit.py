@@ -133,6 +133,7 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
         R^2 = 1 - \frac{\sum_j w_j (\bar y_j - \hat y_j)^2}{\sum_j w_j (\bar y_j - \bar y_w)^2}
     """
+    # Weights need a positive finite error everywhere; otherwise all weigh the same.
     errors = np.array([mean_estimate(row).error for row in values])
     equal = not ((errors > 0) & np.isfinite(errors)).all()
     weights = np.ones(len(x)) if equal else errors**-2.0
@@ -156,6 +157,8 @@ def _gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDi
     """Compare values with those on a line; differences within rounding error count as none."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
+    # Slope and intercept are sums over replications, and lose digits: values on a line must compare
+    # as equal, not as off by 1e-15 in every replication, which would be significant.
     near = np.abs(row - line) <= _SUMMED * size
     return compare(row, np.where(near, row, line))
 
@@ -169,6 +172,8 @@ def _r_squared_with_error(x: FloatArray, values: FloatArray, *, equal: bool) -> 
     if not np.isfinite(whole):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Mean and sum of squares without each replication, from those of all: O(n) in place of
+        # O(n^2).
         left_out = means[:, None] - deviations / np.float64(n - 1)
         rest = squares[:, None] - deviations**2 * n / np.float64(n - 1)
         each = _r_squared(x, left_out, np.ones_like(rest) if equal else 1.0 / rest)

@@ -42,10 +42,13 @@ class ControlledClaim(Claim):
             return Finding(status, detail, numbers)
         if self.negative_control is None:
             return found
+        # The control is judged by the same numbers, never by its own bound or range: the question
+        # is whether a bad policy would pass for this one.
         broken, how, theirs = self.judge_policy(results, self.negative_control)
         numbers += attribute_numbers(self.negative_control, theirs)
         if broken == "does not hold":
             return Finding(status, f"{detail}. {self.negative_control} breaks it: {how}", numbers)
+        # Results that contradict the claim do so whatever the control does.
         if status == "holds":
             status = "undecided"
         kept = "keeps it too" if broken == "holds" else "may keep it too"

@@ -44,7 +44,10 @@ class Ordering(ProblemClaim):
             units = [[cell for cell in cells if cell.round == t] for t in rounds]
         better = sum(all(cell.better for cell in unit) for unit in units)
         lost = sum(any(cell.lost for cell in unit) for unit in units)
+        # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case
+        # more.
         needed = math.ceil(self.at_least * len(units) - 1e-9)
+        # Undecided cases may still be won: the claim fails only when too few are left to win.
         status = decide(supported=better >= needed, contradicted=len(units) - lost < needed)
         if len(cells) == 1:
             return Finding(status, str(cells[0]), tuple(differences(cells)))

@@ -70,6 +70,7 @@ class Power(ControlledClaim):
         """Test the exponents that are claimed, and find the interval."""
         x = np.array(self._places())
         y = self._values(results, policy)
+        # Without a rise from the first point to the second the exponent is not identified.
         rise = mean_estimate(y[1] - y[0])
         if not rise.low > 0.0:
             words = f"from {x[0]:,g} to {x[1]:,g}"
@@ -77,6 +78,8 @@ class Power(ControlledClaim):
             return Finding("undecided", detail, (number_of(f"gain {words}", rise),))
         low, high = or_infinite(self.at_least, self.at_most)
         tests = []
+        # The claimed exponents are tested directly; the interval by bisection is for the report,
+        # and can be cut off at the ends of the search.
         if math.isfinite(high):
             tests.append((_excess(x, y, high), -math.inf, 0.0))
         if math.isfinite(low):
@@ -120,6 +123,7 @@ def _expected(x: FloatArray, exponent: float) -> float:
     first, second = math.log(x[1] / x[0]), math.log(x[2] / x[1])
     if exponent == 0.0:
         return second / first
+    # expm1 keeps its digits near exponent 0, where both differences of powers vanish.
     return math.exp(exponent * first) * math.expm1(exponent * second) / math.expm1(exponent * first)
 
 

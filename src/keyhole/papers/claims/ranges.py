@@ -55,6 +55,8 @@ def is_inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:
     They do if every 95 % interval lies in its range, and they do not if some estimate is
     significantly outside (adjusted by Holm): of a single one, if its interval lies outside.
     """
+    # An intersection-union test needs no adjustment to hold: every interval must be inside. One
+    # outside is enough to contradict it, so these are adjusted for the number of rounds.
     p_values = [number.p_value(low, high) for number, low, high in found]
     return decide(
         supported=all(low <= number.low and number.high <= high for number, low, high in found),

@@ -39,6 +39,7 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
         (inside if within else beyond).append(needed)
     if not (inside or beyond) or (several and len(inside + beyond) > 1):
         return None
+    # One number clearly beyond its range decides the claim; inside, all must be clear.
     found = min(beyond) if beyond else max(inside)
     # 50.00000001 is 50
     return math.ceil(found - 1e-6) if replications < found <= _MOST else None

@@ -69,6 +69,8 @@ def holm(p_values: Sequence[float]) -> FloatArray:
     """
     raw = np.asarray(p_values, dtype=float)
     order = np.argsort(raw)
+    # The k-th smallest of m p-values is multiplied by m - k + 1 (Bonferroni for those that are
+    # left). The running maximum keeps the order: no p-value is rejected after one that is not.
     scaled = raw[order] * np.arange(len(raw), 0, -1)
     adjusted = np.empty(len(raw))
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)

@@ -32,6 +32,8 @@ class Spread(ProblemClaim):
             top, bottom = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
             if means[bottom] == 0.0:
                 return Finding("undecided", f"{bottom} was never wrong at the horizon")
+            # The influence of each replication on ln(largest / smallest): the delta method. That
+            # noise may have chosen the two policies is ignored.
             influence = values[top] / means[top] - values[bottom] / means[bottom]
             spreads.append((math.log(means[top] / means[bottom]), influence))
         (wide, widening), (narrow, narrowing) = spreads

@@ -56,6 +56,7 @@ class Across(CellsClaim):
         clear = holm([gap.p_value for gap in gaps]) < LEVEL
         rises = [bool(c) and gap.difference < 0 for c, gap in zip(clear, gaps, strict=True)]
         falls = [
+            # Equal in every replication, and not 0: more replications would not separate them.
             (gap.equal and b.any()) or (bool(c) and gap.difference > 0)
             for c, gap, b in zip(clear, gaps, values[1:], strict=True)
         ]
@@ -128,6 +129,8 @@ class Flat(CellsClaim):
         ]
         clear = holm([gap.p_value for gap in excess]) < LEVEL
         beyond = [bool(c) and gap.difference > 0 for c, gap in zip(clear, excess, strict=True)]
+        # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
+        # success contradicts the claim, which does (Holm).
         status = decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
         return Finding(status, detail, numbers + format_compared(compared, []))
 

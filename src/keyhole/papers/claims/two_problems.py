@@ -71,6 +71,7 @@ class OtherBest(TwoProblemClaim):
                 adjust=False,
             )
         ]
+        # Both problems together: the claim is about all these comparisons at once.
         clear = holm([cell.p_value for cell in cells]) < LEVEL
         signs = [
             math.copysign(1, cell.lead) * bool(c) for cell, c in zip(cells, clear, strict=True)
@@ -185,4 +186,6 @@ class Contrast(TwoProblemClaim):
         above, below = float(a.mean()), float(b.mean())
         if above <= 0.0 or below <= 0.0:
             return None
+        # Linearised around the means: the mean of (a / above - b / below) is 0, its error that of
+        # the log.
         return math.log(above / below) + (a / above - b / below)

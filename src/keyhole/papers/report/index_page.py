@@ -77,6 +77,7 @@ def write_index(
             for paper in (*PAPERS, "")
         ],
     )
+    # Rewritten with the page, whose summary links to it.
     claims = folder / "claims.json"
     write_claims(claims, parts)
     return index, claims

@@ -94,6 +94,7 @@ def _draw_bounds(part: ReportPart, key: str, figure: Figure, metric: str) -> Non
     if not bounded:
         return
     plan = part.entry.spec(key, part.scale).plan
+    # By name: several claims may be about the same bound.
     for name, claim in {f"{claim.bound} of {claim.policy}": claim for claim in bounded}.items():
         rounds = list(claim.rounds or plan.checkpoints)
         policy = plan.policies[claim.policy]
