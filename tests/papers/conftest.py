@@ -61,7 +61,7 @@ source = "tests."
 value = 0.0
 
 [[claims]]
-kind = "across"
+kind = "trend"
 text = "An arm near the threshold makes the problem hard."
 origin = "ours"
 source = "tests."

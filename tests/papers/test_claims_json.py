@@ -28,7 +28,7 @@ def test_a_claim_is_written_with_its_verdict_and_numbers(tmp_path, parts):
     assert (found["format"], found["version"], found["scale"]) == ("keyhole-claims", 1, "quick")
     claim = found["claims"][2]
     assert (claim["id"], claim["entry"], claim["paper"]) == ("tiny/3", "tiny", "ours")
-    assert (claim["kind"], claim["metric"]) == ("across", "aggregate_regret")
+    assert (claim["kind"], claim["metric"]) == ("trend", "aggregate_regret")
     assert (claim["source"], claim["origin"], claim["reading"]) == ("tests.", "ours", "")
     assert claim["statement"] == "An arm near the threshold makes the problem hard."
     assert claim["about"] == "Uniform on Easy, Hard"

@@ -77,6 +77,10 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             r"claims\[2\]\.kind 'exactly' is now written kind = \"estimate\", of = \"value\"$",
         ),
         (
+            'kind = "flat"\ncells = []',
+            r"claims\[2\]\.kind 'flat' is now written kind = \"equivalence\"$",
+        ),
+        (
             'kind = "ordering"\nproblems = ["easy", "hard"]\npolicy = "LSA"\nothers = ["Unifrom"]',
             r"claims\[2\] \(ordering\)\.others\[0\] must be one of LSA, Uniform; got 'Unifrom'",
         ),
@@ -90,12 +94,12 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             IN + r"growth\)\.early must be one of the checkpoints",
         ),
         (
-            f'kind = "across"\ncells = [{CELLS}, {{ problem = "easy" }}]',
-            r"claims\[2\] \(across\): cells\[1\]\.policy must be given",
+            f'kind = "trend"\ncells = [{CELLS}, {{ problem = "easy" }}]',
+            r"claims\[2\] \(trend\): cells\[1\]\.policy must be given",
         ),
         (
-            f'kind = "across"\ncells = [{CELLS}, {{ problem = "x", policy = "LSA" }}]',
-            r"claims\[2\] \(across\)\.cells\[1\]\.problem must be one of easy, hard; got 'x'",
+            f'kind = "trend"\ncells = [{CELLS}, {{ problem = "x", policy = "LSA" }}]',
+            r"claims\[2\] \(trend\)\.cells\[1\]\.problem must be one of easy, hard; got 'x'",
         ),
         (
             OF + f'"ratio"\nlow = 1\ncell = {CELLS}\nover = {{ problem = "hard", policy = "APT" }}',
@@ -266,7 +270,7 @@ def test_the_entries_of_the_documentation_are_read():
     blocks = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
     claims = [claim for block in blocks for claim in block.get("claims", [])]
     figures = [figure for block in blocks for figure in block.get("parameter_figures", [])]
-    assert [claim["kind"] for claim in claims] == ["across", "estimate"]
+    assert [claim["kind"] for claim in claims] == ["trend", "estimate"]
     for claim in claims:
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
         assert (
@@ -283,13 +287,13 @@ def test_a_problem_may_leave_policies_out(tmp_path):
     assert list(entry.spec("easy", "quick").plan.policies) == ["Uniform"]
     assert list(entry.spec("hard", "quick").plan.policies) == ["LSA", "Uniform"]
     cells = '{ problem = "easy", policy = "Uniform" }, { problem = "hard", policy = "LSA" }'
-    assert load(tmp_path, f'{text}{CLAIM}kind = "across"\ncells = [{cells}]\n')
+    assert load(tmp_path, f'{text}{CLAIM}kind = "trend"\ncells = [{cells}]\n')
     with pytest.raises(ValueError, match=r"cells\[1\]\.policy must be one of Uniform; got 'LSA'"):
         load(
             tmp_path,
             text
             + CLAIM
-            + f'kind = "across"\ncells = [{CELLS}, {CELLS}]\n'.replace(
+            + f'kind = "trend"\ncells = [{CELLS}, {CELLS}]\n'.replace(
                 "cells = [{", 'cells = [{ problem = "hard", policy = "LSA" }, {', 1
             ),
         )

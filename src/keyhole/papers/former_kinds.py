@@ -5,8 +5,16 @@ from typing import Final
 _CELLS: Final = {"numerator": "cell", "denominator": "over"}
 _ENDS: Final = {"at_least": "low", "at_most": "high"}
 
+_RENAMED: Final = {
+    "across": "trend",
+    "flat": "equivalence",
+    "contrast": "interaction",
+    "unbeaten": "not-worse",
+    "equivalent": "allocation-equivalence",
+}
+
 # By former kind: what is estimated, and the fields that have another name.
-_FORMER: Final[dict[str, tuple[str, dict[str, str]]]] = {
+_ESTIMATES: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "between": ("mean", {}),
     "ratio": ("ratio", _CELLS),
     "excess": ("difference", {}),
@@ -27,9 +35,11 @@ _FORMER: Final[dict[str, tuple[str, dict[str, str]]]] = {
 
 def refuse_former_kind(where: str, kind: object) -> None:
     """Raise a ValueError that says how a claim of a former kind is written now."""
-    if kind not in _FORMER:
+    if kind in _RENAMED:
+        raise ValueError(f'{where} {kind!r} is now written kind = "{_RENAMED[str(kind)]}"')
+    if kind not in _ESTIMATES:
         return
-    of, fields = _FORMER[str(kind)]
+    of, fields = _ESTIMATES[str(kind)]
     message = f'{where} {kind!r} is now written kind = "estimate", of = "{of}"'
     if fields:
         renamed = ", ".join(f"{old} is {new}" for old, new in fields.items())

@@ -15,7 +15,7 @@ def verdict(kind, table, found):
     return KINDS[kind].model_validate({"kind": kind} | table).judge(found)
 
 
-@pytest.mark.parametrize("kind", ["ordering", "not-better", "unbeaten"])
+@pytest.mark.parametrize("kind", ["ordering", "not-better", "not-worse"])
 @pytest.mark.parametrize(("better", "means"), [("lower", LOW), ("higher", HIGH)])
 def test_the_better_policy_is_the_one_that_its_metric_says(kind, better, means):
     other = {"lower": "higher", "higher": "lower"}[better]
@@ -27,7 +27,7 @@ def test_the_better_policy_is_the_one_that_its_metric_says(kind, better, means):
         assert found == status
         if kind == "ordering":
             assert {"lower": "lowest", "higher": "highest"}[way] + " mean of all" in detail
-        if kind == "unbeaten":
+        if kind == "not-worse":
             assert f"of {way} mean in" in detail
 
 
@@ -65,11 +65,11 @@ def test_a_lead_grows_in_the_direction_of_the_metric(better, here, there):
         "b": result(there, title="B", better=better, own=1),
     }
     claim = WORDS | {"policy": "us", "others": ["x"]}
-    assert verdict("contrast", claim | HERE, found)[0] == "holds"
+    assert verdict("interaction", claim | HERE, found)[0] == "holds"
     assert verdict("advantage", claim | {"x": ["b", "a"]}, found)[0] == "holds"
     assert verdict("advantage", claim | {"x": ["a", "b"]}, found)[0] == "does not hold"
     turned = {"here": HERE["there"], "there": HERE["here"]}
-    assert verdict("contrast", claim | turned, found)[0] == "does not hold"
+    assert verdict("interaction", claim | turned, found)[0] == "does not hold"
 
 
 def test_the_worst_of_several_is_the_smallest_where_higher_is_better():

@@ -31,7 +31,7 @@ CLAIMS = {
         ["significantly better in", "worse or equal in", "lowest mean of all at", *GAPS],
     ),
     "not-better": (ONE | OTHERS | {"runs": RUNS}, [*GAPS, "runs"]),
-    "unbeaten": (
+    "not-worse": (
         ONE | OTHERS | {"runs": RUNS},
         [
             "pairs in which another is significantly better",
@@ -59,7 +59,7 @@ CLAIMS = {
             "us minus x on B at T = 640",
         ],
     ),
-    "contrast": (
+    "interaction": (
         PLACES | {"policy": "us", "others": ["x"]},
         [
             "x in A at T = 640",
@@ -69,11 +69,11 @@ CLAIMS = {
             "significantly smaller for",
         ],
     ),
-    "across": (
+    "trend": (
         {"policy": "us", "cells": [{"problem": "a"}, {"problem": "b"}], "factors": 1.5},
         ["mean of A", "mean of B", "1.5 x A minus B"],
     ),
-    "flat": (
+    "equivalence": (
         {"policy": "us", "cells": [{"problem": "a"}, {"problem": "b"}], "tolerance": 0.5},
         ["mean of A", "mean of B", "largest / smallest", "A minus 1.5 x B", "B minus 1.5 x A"],
     ),
@@ -117,7 +117,7 @@ CLAIMS = {
         CELLS | {"early": 10, "late": 640, "low": 1.0},
         ["gain of x / gain of us from T = 10 to 640"],
     ),
-    "equivalent": (
+    "allocation-equivalence": (
         ONE | {"problem": "e", "metric": "estimates[0]", "at_least": 0.5},
         ["share of replications at the end"],
     ),

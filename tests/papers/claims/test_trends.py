@@ -2,26 +2,28 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Across, Flat
+from keyhole.papers.claims import Equivalence, Trend
 from tests.papers.made_up import WORDS, result, results
 
 
-def across(keys, **more):
+def trend(keys, **more):
     cells = [{"problem": key} for key in keys]
-    return Across.model_validate(
-        {"kind": "across", "policy": "us", "cells": cells} | WORDS | more,
+    return Trend.model_validate(
+        {"kind": "trend", "policy": "us", "cells": cells} | WORDS | more,
     )
 
 
-def flat(keys, tolerance, **more):
+def equivalence(keys, tolerance, **more):
     cells = [{"problem": key} for key in keys]
-    return Flat.model_validate(
-        {"kind": "flat", "policy": "us", "cells": cells, "tolerance": tolerance} | WORDS | more,
+    return Equivalence.model_validate(
+        {"kind": "equivalence", "policy": "us", "cells": cells, "tolerance": tolerance}
+        | WORDS
+        | more,
     )
 
 
 def test_a_chain_holds_where_every_step_rises():
-    found = across("abc").verdict(results({"a": 1.0, "b": 1.1, "c": 1.2}))
+    found = trend("abc").verdict(results({"a": 1.0, "b": 1.1, "c": 1.2}))
     assert found.status == "holds"
     assert found.claim == "us on A, B, C: so it is"
     assert (
@@ -31,13 +33,13 @@ def test_a_chain_holds_where_every_step_rises():
 
 
 def test_a_chain_does_not_hold_where_a_step_falls():
-    status, detail, _ = across("abc").judge(results({"a": 1.0, "b": 1.2, "c": 1.1}))
+    status, detail, _ = trend("abc").judge(results({"a": 1.0, "b": 1.2, "c": 1.1}))
     assert status == "does not hold"
     assert "1 of 2 steps significant. Not so: B minus C: 0.1000 [" in detail
 
 
 def test_a_chain_is_undecided_where_a_step_may_be_none():
-    status, detail, _ = across("abc").judge(results({"a": 1.0, "b": 1.0, "c": 1.1}))
+    status, detail, _ = trend("abc").judge(results({"a": 1.0, "b": 1.0, "c": 1.1}))
     assert status == "undecided"
     assert "Not so: A minus B" in detail
 
@@ -54,22 +56,22 @@ def test_a_chain_is_undecided_where_a_step_may_be_none():
 )
 def test_a_chain_may_ask_for_factors(factors, status):
     found = results({"a": 1.0, "b": 2.0, "c": 4.0})
-    assert across("abc", factors=factors).judge(found)[0] == status
+    assert trend("abc", factors=factors).judge(found)[0] == status
 
 
 def test_cells_may_be_policies_of_one_problem_at_a_round():
-    table = {"kind": "across", "problem": "p", "cells": [{"policy": "u"}, {"policy": "v"}]} | WORDS
+    table = {"kind": "trend", "problem": "p", "cells": [{"policy": "u"}, {"policy": "v"}]} | WORDS
     found = {"p": result({"u": [1, 3], "v": [2, 1]})}
-    early = Across.model_validate(table | {"round": 10})
+    early = Trend.model_validate(table | {"round": 10})
     assert early.problem_keys == ("p",)
     assert early.judge(found)[0] == "holds"
     assert "at T = 10: u 1.000 ± 0.011, v 2" in early.judge(found)[1]
-    assert Across.model_validate(table).judge(found)[0] == "does not hold"
+    assert Trend.model_validate(table).judge(found)[0] == "does not hold"
 
 
 def test_cells_that_differ_in_both_are_called_by_both():
     cells = [{"problem": "a", "policy": "u"}, {"problem": "b", "policy": "v"}]
-    claim = Across.model_validate({"kind": "across", "cells": cells} | WORDS)
+    claim = Trend.model_validate({"kind": "trend", "cells": cells} | WORDS)
     found = {"a": result({"u": [1, 1]}, title="A"), "b": result({"v": [2, 2]}, title="B")}
     assert "u on A 1.000 ± 0.011, v on B 2" in claim.judge(found)[1]
 
@@ -77,16 +79,16 @@ def test_cells_that_differ_in_both_are_called_by_both():
 def test_cells_are_paired_over_problems():
     # The noise that the problems share cancels: unpaired, 0.01 would lie within the noise.
     found = results({"a": 1.0, "b": 1.01}, spread=0.1)
-    assert across("ab").judge(found)[0] == "holds"
+    assert trend("ab").judge(found)[0] == "holds"
     shuffled = found["b"].curves.values("us", "aggregate_regret")
     shuffled[:] = np.random.default_rng(0).permuted(shuffled, axis=1)
-    assert across("ab").judge(found)[0] == "undecided"
+    assert trend("ab").judge(found)[0] == "undecided"
 
 
 def test_of_many_problems_the_verdict_names_first_last_and_number():
     keys = "abcdef"
     levels = {key: 1.0 + i for i, key in enumerate(keys)}
-    assert across(keys).verdict(results(levels)).claim == "us on A, ..., F (6 problems): so it is"
+    assert trend(keys).verdict(results(levels)).claim == "us on A, ..., F (6 problems): so it is"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_of_many_problems_the_verdict_names_first_last_and_number():
 )
 def test_chains_that_are_none_are_refused(table, message):
     with pytest.raises(ValidationError, match=message):
-        across("abc", **table)
+        trend("abc", **table)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +116,13 @@ def test_chains_that_are_none_are_refused(table, message):
 )
 def test_means_within_the_tolerance_of_one_another_are_flat(levels, status):
     found = results(dict(zip("abc", levels, strict=True)))
-    assert flat("abc", 0.1).judge(found)[0] == status
+    assert equivalence("abc", 0.1).judge(found)[0] == status
 
 
 def test_too_few_replications_are_no_evidence_of_flatness():
     few = results({"a": 1.0, "b": 1.0}, runs=4)
-    assert flat("ab", 0.02).judge(few)[0] == "undecided"
-    assert flat("ab", 0.02).judge(results({"a": 1.0, "b": 1.0}))[0] == "holds"
+    assert equivalence("ab", 0.02).judge(few)[0] == "undecided"
+    assert equivalence("ab", 0.02).judge(results({"a": 1.0, "b": 1.0}))[0] == "holds"
 
 
 @pytest.mark.parametrize(("errors", "status"), [(1.8, "holds"), (1.5, "undecided")])
@@ -130,12 +132,12 @@ def test_each_test_of_flatness_is_one_sided(errors, status):
     values = found["a"].curves.values("us", "aggregate_regret")
     found["b"].curves.values("us", "aggregate_regret")[:] = 1.0
     values += 0.1 - errors * found["a"].curves.std_error("us", "aggregate_regret")[:, None]
-    assert flat("ab", 0.1).judge(found)[0] == status
+    assert equivalence("ab", 0.1).judge(found)[0] == status
 
 
 def test_equal_constants_are_flat_and_negative_means_undecided():
     found = results({"a": 1.0, "b": 1.0})
     for one in found.values():
         one.curves.values("us", "aggregate_regret")[:] = 0.0
-    assert flat("ab", 0.1).judge(found)[0] == "holds"
-    assert flat("ab", 0.1).judge(results({"a": -1.0, "b": -1.0}))[0] == "undecided"
+    assert equivalence("ab", 0.1).judge(found)[0] == "holds"
+    assert equivalence("ab", 0.1).judge(results({"a": -1.0, "b": -1.0}))[0] == "undecided"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Contrast, OtherBest, Unbeaten
+from keyhole.papers.claims import Interaction, NotWorse, OtherBest
 from tests.papers.made_up import COMMON, RUNS, WORDS, judge, result
 
 PLACES = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}
@@ -22,14 +22,14 @@ def other_best(*policies):
     )
 
 
-def contrast(**more):
-    claim = {"kind": "contrast", "policy": "us", "others": ["x", "y"]}
-    return Contrast.model_validate(WORDS | PLACES | claim | more)
+def interaction(**more):
+    claim = {"kind": "interaction", "policy": "us", "others": ["x", "y"]}
+    return Interaction.model_validate(WORDS | PLACES | claim | more)
 
 
-def unbeaten(**more):
-    claim = {"kind": "unbeaten", "policy": "us", "others": ["x", "y"], "rounds": [10, 20]}
-    return Unbeaten.model_validate(COMMON | claim | {"runs": RUNS} | more)
+def not_worse(**more):
+    claim = {"kind": "not-worse", "policy": "us", "others": ["x", "y"], "rounds": [10, 20]}
+    return NotWorse.model_validate(COMMON | claim | {"runs": RUNS} | more)
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_another_best_is_not_shown_by_worse_ones_that_change_order(best, status)
 )
 def test_distances_are_compared_between_problems(here, share, status):
     there = {"us": 2.0, "x": 6.0, "y": 6.0}
-    found, detail, _ = contrast(at_least=share).judge(two(here, there))
+    found, detail, _ = interaction(at_least=share).judge(two(here, there))
     assert found == status
     assert "mean over that of us in A at T = 20 and in B at T = 20: x " in detail
 
 
 def test_the_interval_of_a_distance_is_that_of_the_delta_method():
     results = two({"us": 1.0, "x": 4.0}, {"us": 1.0, "x": 4.0})
-    values = contrast()._distance(results, contrast().here, "x")
+    values = interaction()._distance(results, interaction().here, "x")
     a, b = (results["a"].values(p, "aggregate_regret", 20) for p in ("x", "us"))
     assert values.mean() == pytest.approx(np.log(4))
     assert values.std() == pytest.approx((a / a.mean() - b / b.mean()).std())
@@ -84,7 +84,7 @@ def test_the_interval_of_a_distance_is_that_of_the_delta_method():
 def test_without_any_mistake_there_is_no_distance():
     results = two({"us": 1.0, "x": 4.0, "y": 1.0}, {"us": 1.0, "x": 4.0, "y": 1.0})
     results["b"].curves.values("us", "aggregate_regret")[1] = 0.0
-    assert contrast().judge(results)[0] == "undecided"
+    assert interaction().judge(results)[0] == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_without_any_mistake_there_is_no_distance():
     ],
 )
 def test_no_other_policy_is_better(x, runs, status):
-    found, detail, _ = judge(unbeaten(runs=runs), result({"us": [2, 2], "x": x, "y": [4, 4]}))
+    found, detail, _ = judge(not_worse(runs=runs), result({"us": [2, 2], "x": x, "y": [4, 4]}))
     assert found == status
     assert "significantly better than us in" in detail
 

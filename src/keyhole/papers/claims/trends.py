@@ -18,7 +18,7 @@ Cells = Annotated[list[Cell], Field(min_length=2)]
 _Factor = Annotated[float, Field(gt=0)]
 
 
-class Across(CellsClaim):
+class Trend(CellsClaim):
     """A metric rises significantly from each of some cells to the next.
 
     With a factor it must rise to more than so many times: factor x lower < higher. The claim
@@ -26,7 +26,7 @@ class Across(CellsClaim):
     other direction, or 0 in every replication. The steps are adjusted together (Holm).
     """
 
-    kind: Literal["across"]
+    kind: Literal["trend"]
     cells: Cells  # in rising order, at least two
     factors: _Factor | list[_Factor] = 1.0  # of every step, or of each; above 0
     round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
@@ -85,7 +85,7 @@ class Across(CellsClaim):
         )
 
 
-class Flat(CellsClaim):
+class Equivalence(CellsClaim):
     """A metric is equivalent in some cells, within a tolerance.
 
     The larger of any two means is at most (1 + tolerance) times the smaller. The claim holds if
@@ -95,7 +95,7 @@ class Flat(CellsClaim):
     not significant is no evidence of equality: few replications leave the claim undecided.
     """
 
-    kind: Literal["flat"]
+    kind: Literal["equivalence"]
     cells: Cells  # at least two
     tolerance: Annotated[float, Field(gt=0)]  # above 0
     round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem

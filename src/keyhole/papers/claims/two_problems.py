@@ -110,7 +110,7 @@ class OtherBest(TwoProblemClaim):
         return results[place.problem].best_of(self.policies, self.metric, place.round)
 
 
-class Contrast(TwoProblemClaim):
+class Interaction(TwoProblemClaim):
     r"""Other policies are further order_by_lead a policy `here` than `there`.
 
     The distance is :math:`\ln(\bar y_{other} / \bar y_{policy})`, with the opposite sign where
@@ -120,7 +120,7 @@ class Contrast(TwoProblemClaim):
     so many that the undecided ones cannot make up that share (all adjusted together, Holm).
     """
 
-    kind: Literal["contrast"]
+    kind: Literal["interaction"]
     policy: PolicyName
     others: Annotated[list[PolicyName], Field(min_length=1)]
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0

@@ -17,7 +17,7 @@ from keyhole.semibandit import allocation_equivalent
 from keyhole.semibandit.setting import is_sufficient
 
 
-class Equivalent(PolicyClaim):
+class AllocationEquivalence(PolicyClaim):
     """In a proportion of replications, the estimated thresholds lead to the best allocation.
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
@@ -25,7 +25,7 @@ class Equivalent(PolicyClaim):
     `EstimateClaim` of a proportion.
     """
 
-    kind: Literal["equivalent"]
+    kind: Literal["allocation-equivalence"]
     round: Checkpoint | None = None  # at which checkpoint; by default the last
     at_least: Annotated[float, Field(ge=0, le=1)]  # the share, from 0 to 1
 

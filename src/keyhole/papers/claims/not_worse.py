@@ -10,7 +10,7 @@ from keyhole.papers.entry_validation import PolicyName
 _SHOWN = 3
 
 
-class Unbeaten(ProblemClaim):
+class NotWorse(ProblemClaim):
     """None of some policies is significantly better than a policy, in a given number of runs.
 
     The claim does not hold if at some checkpoint one of the others is significantly better (all
@@ -18,7 +18,7 @@ class Unbeaten(ProblemClaim):
     the absence of a difference is no evidence.
     """
 
-    kind: Literal["unbeaten"]
+    kind: Literal["not-worse"]
     policy: PolicyName
     others: list[PolicyName]
     rounds: Rounds  # at which checkpoints

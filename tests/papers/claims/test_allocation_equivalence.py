@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import Curves
-from keyhole.papers.claims import Equivalent, Result
+from keyhole.papers.claims import AllocationEquivalence, Result
 from keyhole.play.plan import Plan
 from keyhole.semibandit import CTS, Problem
 from tests.papers.made_up import WORDS
@@ -10,7 +10,7 @@ from tests.papers.made_up import WORDS
 # The best set, arms 0 and 1, leaves 0.1 over.
 PROBLEM = Problem([0.9, 0.8, 0.3], [0.5, 0.4, 0.5], resource=1.0)
 TABLE = WORDS | {
-    "kind": "equivalent",
+    "kind": "allocation-equivalence",
     "problem": "made-up",
     "policy": "us",
     "metric": "estimates[0]",
@@ -23,7 +23,7 @@ def judged(rows, **more):
     table = np.array([row for row, times in rows for _ in range(times)])
     names = [f"estimates[{arm}]" for arm in range(3)]
     curves = Curves((10,), names, {"us": table.T[None]})
-    claim = Equivalent.model_validate(TABLE | more)
+    claim = AllocationEquivalence.model_validate(TABLE | more)
     return claim.judge({"made-up": Result("Made up", PROBLEM, curves)})
 
 
@@ -44,6 +44,6 @@ def test_estimates_that_are_too_high_or_too_low_do_not_lead_to_the_best_allocati
 
 def test_another_metric_is_refused():
     plan = Plan.make(PROBLEM, {"us": CTS()}, horizon=10, checkpoints=None, seed=0, details=True)
-    Equivalent.model_validate(TABLE).check(plan)
+    AllocationEquivalence.model_validate(TABLE).check(plan)
     with pytest.raises(ValueError, match=r"metric must be 'estimates\[0\]', .* got 'regret'"):
-        Equivalent.model_validate(TABLE | {"metric": "regret"}).check(plan)
+        AllocationEquivalence.model_validate(TABLE | {"metric": "regret"}).check(plan)
