@@ -1,8 +1,8 @@
-"""A small SAT solver, for machines that have none: Davis, Putnam, Logemann and Loveland (1962).
+"""A small SAT solver, for machines without one: Davis, Putnam, Logemann and Loveland (1962).
 
     python dpll.py frequent|random FILE.cnf [SEED]
 
-Ends with 10 if there is an answer, with 20 if there is none, as solvers do.
+Exits with 10 if satisfiable and with 20 if unsatisfiable, as solvers do.
 """
 
 import random
@@ -10,8 +10,8 @@ import sys
 from collections import Counter
 
 
-def simplified(clauses, literal):
-    """Return the clauses once a literal is true; None if one of them can no longer be."""
+def simplify(clauses, literal):
+    """Return the clauses given a true literal; None if one of them is then false."""
     found = []
     for clause in clauses:
         if literal not in clause:
@@ -23,18 +23,18 @@ def simplified(clauses, literal):
 
 
 def solve(clauses, choose):
-    """Return whether the clauses can all be true."""
+    """Return whether the clauses are satisfiable."""
     todo = [clauses]
     while todo:
         clauses = todo.pop()
         while clauses and (unit := next((c[0] for c in clauses if len(c) == 1), None)):
-            clauses = simplified(clauses, unit)
+            clauses = simplify(clauses, unit)
         if clauses is None:
             continue
         if not clauses:
             return True
         literal = choose(clauses)
-        todo += [one for one in (simplified(clauses, -literal), simplified(clauses, literal))
+        todo += [one for one in (simplify(clauses, -literal), simplify(clauses, literal))
                  if one is not None]  # fmt: skip
     return False
 

@@ -1,11 +1,11 @@
-"""Make SAT instances, and a spec with the solvers that are on this machine.
+"""Make SAT instances, and a spec with the installed solvers.
 
     python examples/tune-sat/make.py FOLDER [--small]
 
-Instances of five kinds, most of them where they are hard: random 3-SAT at its threshold, the same
-with a hidden answer, equations over two elements, Latin squares with holes, colourings of graphs,
-and pigeons without holes. Solvers are those of Debian (minisat, cadical, picosat, cryptominisat,
-clasp, z3), those of python-sat, and, where there is none, two of our own in Python.
+Instances are mostly at their phase transition: random 3-SAT, planted 3-SAT, parity equations,
+quasigroup completion (Latin squares with holes), graph colouring, and pigeonhole formulas. Solvers
+are those of Debian (minisat, cadical, picosat, cryptominisat, clasp, z3), those of python-sat, and,
+without any, two of our own in Python.
 """
 
 import argparse
@@ -38,7 +38,7 @@ OWN = ("frequent", "random")
 
 
 def random_3sat(rng: random.Random, n: int, ratio: float, hidden: bool = False) -> Clauses:
-    """Return random clauses of three; with a hidden answer that satisfies all, if wanted."""
+    """Return random 3-SAT clauses, optionally with a planted solution."""
     answer = [rng.random() < 0.5 for _ in range(n + 1)]
     found: list[list[int]] = []
     while len(found) < round(n * ratio):
@@ -49,7 +49,7 @@ def random_3sat(rng: random.Random, n: int, ratio: float, hidden: bool = False) 
 
 
 def parity(rng: random.Random, n: int) -> Clauses:
-    """Return n equations of three variables over two elements; every other has no answer."""
+    """Return n parity equations of three variables; half of the instances are unsatisfiable."""
     while True:
         slots = [v for v in range(1, n + 1) for _ in range(3)]
         rng.shuffle(slots)
@@ -69,7 +69,7 @@ def parity(rng: random.Random, n: int) -> Clauses:
 
 
 def latin(rng: random.Random, n: int, share: float) -> Clauses:
-    """Return a Latin square of which a share of the cells is to be filled in again."""
+    """Return the completion of a Latin square with a share of empty cells."""
     rows, columns, symbols = (rng.sample(range(n), n) for _ in range(3))
     square = [[symbols[(rows[i] + columns[j]) % n] for j in range(n)] for i in range(n)]
     cells = [(i, j) for i in range(n) for j in range(n)]

@@ -1,4 +1,4 @@
-"""A test suite that hangs now and then, the more often the more tests run side by side.
+"""A test suite that hangs now and then, more often with more parallel jobs.
 
 python suite.py SEED JOBS
 """
@@ -9,7 +9,7 @@ import threading
 import time
 
 TESTS, SECONDS = 8, 0.06
-HANGS = 0.1  # the chance of a deadlock, for each thread
+HANGS = 0.1  # probability of a deadlock per thread
 
 
 def run(rng: random.Random, tests: int) -> None:
@@ -22,7 +22,7 @@ def main(seed: str, jobs: int) -> None:
     """Run the suite."""
     rng = random.Random(seed)
     if rng.random() < HANGS * jobs:
-        threading.Semaphore(0).acquire()  # somebody waits for somebody who waits
+        threading.Semaphore(0).acquire()  # a deadlock
     threads = [
         threading.Thread(target=run, args=(random.Random(f"{seed} {job}"), TESTS // jobs))
         for job in range(jobs)

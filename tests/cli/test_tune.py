@@ -23,13 +23,13 @@ command = "true {instance}"
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    """Return the file of a spec, whose commands end at once or never."""
+    """Return a spec file whose commands exit at once or never."""
     path = tmp_path_factory.mktemp("tune") / "mine.toml"
     path.write_text(SPEC)
     return path
 
 
-def test_a_tune_from_the_first_command_to_the_last(keyhole, file):
+def test_all_commands_on_a_tune(keyhole, file):
     out = file.parent / "out"
     code, text, error = keyhole("tune", "--runs", 30, file, "--out", out)
     assert code == 0, error
@@ -49,7 +49,7 @@ def test_a_tune_from_the_first_command_to_the_last(keyhole, file):
     file.write_text(SPEC)
 
 
-def test_of_a_tune_without_any_success_that_is_said_first(keyhole, tmp_path):
+def test_a_tune_without_success_says_so_first(keyhole, tmp_path):
     spec = tmp_path / "none.toml"
     spec.write_text('limits = 0.01\n[[arm]]\nname = "slow"\ncommand = "sleep 9"\n')
     said = "no run has succeeded: there is no evidence for any command"
@@ -90,12 +90,12 @@ def test_a_bad_call_is_refused_on_one_line(keyhole, file, tmp_path, monkeypatch,
     assert not list(tmp_path.iterdir())
 
 
-def test_a_spec_that_is_not_there_and_a_folder_that_is_none_are_refused(keyhole, tmp_path):
+def test_a_missing_spec_and_a_folder_without_a_tune_are_refused(keyhole, tmp_path):
     assert keyhole("tune", tmp_path / "x.toml", "--dry-run")[2].endswith("x.toml does not exist\n")
     assert "must be a tune folder" in keyhole("tune", "show", tmp_path)[2]
 
 
-def test_budgets_are_said_in_days_hours_minutes_and_seconds():
+def test_budgets_are_parsed_as_days_hours_minutes_and_seconds():
     assert [_duration(text) for text in ("90", "90s", "1h30m", "0.5d")] == [90, 90, 5400, 43200]
 
 
@@ -109,19 +109,19 @@ def test_the_report_is_written_before_anything_is_printed(keyhole, file, tmp_pat
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_a_budget_in_which_nothing_was_run_is_no_error(keyhole, file, tmp_path):
+def test_a_budget_without_a_run_is_no_error(keyhole, file, tmp_path):
     code, text, error = keyhole("tune", file, "--out", tmp_path / "out", "--budget", "0.0000001")
     assert (code, text, error) == (0, "mine: 0 runs in 0:00:00\n", "")
 
 
-def test_a_dry_run_shows_what_a_terminal_would_obey(keyhole, tmp_path):
+def test_a_dry_run_escapes_control_characters(keyhole, tmp_path):
     (tmp_path / "rows.csv").write_text("instance,x\na,\x1b[2J\n")
     text = SPEC.replace('["0", "9"]', '{ csv = "rows.csv" }').replace("true {i", "true {x} {i")
     (tmp_path / "mine.toml").write_text(text)
     assert "true '\\x1b[2J' a" in keyhole("tune", tmp_path / "mine.toml", "--dry-run")[1]
 
 
-def test_a_warning_that_cannot_be_said_ends_nothing(monkeypatch):
+def test_a_warning_that_cannot_be_written_ends_no_tune(monkeypatch):
     class Full:
         def write(self, text):
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -130,7 +130,7 @@ def test_a_warning_that_cannot_be_said_ends_nothing(monkeypatch):
     _warned("busy")
 
 
-def test_an_interrupt_while_the_command_line_loads_is_one(monkeypatch, keyhole):
+def test_an_interrupt_during_imports_is_handled(monkeypatch, keyhole):
     class Interrupting:
         def find_spec(self, name, *_):
             if name == "keyhole.cli.app":
@@ -141,7 +141,7 @@ def test_an_interrupt_while_the_command_line_loads_is_one(monkeypatch, keyhole):
     assert keyhole("doctor")[0] == 130
 
 
-def test_the_folder_of_a_tune_is_none_for_a_scenario(keyhole, file, tmp_path):
+def test_a_scenario_is_not_written_to_a_tune_folder(keyhole, file, tmp_path):
     keyhole("tune", file, "--out", tmp_path / "out", "--runs", 1)
     code, _, error = keyhole("tune", "export", tmp_path / "out", "--aslib", tmp_path / "out")
     assert code == 2

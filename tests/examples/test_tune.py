@@ -1,4 +1,4 @@
-"""The examples of tuning run as their pages say, on small instances and few runs."""
+"""The examples of tunes run as in their READMEs, on small instances and with few runs."""
 
 import re
 import shutil
@@ -28,7 +28,7 @@ def test_a_sat_solver_is_found_on_any_machine(tmp_path):
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_a_suite_that_hangs_is_waited_for_no_longer_than_it_pays(tmp_path):
+def test_a_hanging_suite_is_tuned(tmp_path):
     shutil.copytree(EXAMPLES / "tune-tests", tmp_path / "here")
     spec = tmp_path / "here" / "tests.toml"
     spec.write_text(spec.read_text().replace("to = 10", "to = 0.5"))
@@ -40,7 +40,7 @@ def test_a_suite_that_hangs_is_waited_for_no_longer_than_it_pays(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tune-sat", "tune-tests"])
-def test_the_page_of_an_example_names_what_is_there(name):
+def test_files_named_in_the_readme_of_an_example_exist(name):
     text = (EXAMPLES / name / "README.md").read_text()
     for path in re.findall(rf"examples/{name}/([\w.]+\.(?:py|toml))", text):
         assert (EXAMPLES / name / path).exists(), path
