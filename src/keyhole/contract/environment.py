@@ -172,6 +172,7 @@ def true_values(problem: Problem, horizon: int | None) -> dict[str, Any]:
     TypeError
         If the environment declares the horizon, and it is not given.
     """
+    # Interactive play may have no horizon: then the environment must not declare it.
     truth = problem.truth()
     if declared_fields(problem.environment).keys().isdisjoint(PER_ROUND):
         return truth

@@ -129,6 +129,7 @@ def make_learner_method(
         own = {"scale": scale} if setting.rewards else {}
         return kind(self, facts, seed=seed, interpreted=interpreted, **own)
 
+    # One function for all settings; `inspect.signature`, help and editors see that of the setting.
     made = cast(Any, learner)
     made.__signature__, made.__doc__ = signature, learner_docstring(setting)
     made.__annotations__ = {

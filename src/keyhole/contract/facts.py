@@ -58,6 +58,7 @@ class Fact:
 
     def to_unit(self, name: str, value: Any, scale: Scale) -> Any:
         """Return the value in units of policies; errors speak in the user's units."""
+        # Checked in the user's units, so that the error names the range that the user knows.
         theirs = replace(self, allowed=scale.range(self.allowed, self.unit))
         return scale.to_unit(theirs.check(name, value), self.unit)
 

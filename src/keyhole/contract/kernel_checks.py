@@ -70,6 +70,7 @@ def find_accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, boo
     steps = [
         step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
     ]
+    # If a kernel assigns `s` itself, it may be anything: no error is better than a wrong one.
     if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
         return
     for before, step in pairwise(steps):
@@ -78,6 +79,7 @@ def find_accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, boo
             if loads and _operands(before)[-1] == variable:
                 line = step.positions.lineno if step.positions else None
                 yield step.argval, line or 0, step.opname in _SETS
+    # Functions inside the kernel see the variable as a free one.
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and variable in constant.co_freevars:
             yield from find_accesses(constant, variable)
@@ -161,6 +163,8 @@ def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Ker
 
 def _line_of_return(function: FunctionType) -> int:
     """Return the line of a function's first return of a value, else its own first line."""
+    # Python ends every function with `return None`, and a kernel that lacks a return is best named
+    # by its first line: returns of None do not count.
     lines = []
     before: Any = None
     for step in dis.get_instructions(function.__code__):

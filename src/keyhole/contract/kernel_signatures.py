@@ -196,6 +196,8 @@ def check_functions(
     cls: Any, signatures: Sequence[KernelSignature], root: type, *, abstract: bool
 ) -> None:
     """Refuse a class with a function that is never called, or without one that is called."""
+    # Of the bases only mixins: subclasses of `root` were checked when they were defined, and the
+    # public functions of `root` are methods.
     known = [*(signature.name for signature in signatures), *cls.helpers]
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
@@ -236,6 +238,7 @@ def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
     for name, value in vars(cls).items():
         plain = getattr(value, "py_func", value)
         if isinstance(plain, FunctionType) and not name.startswith("_"):
+            # Kernels have no `self`: that tells them from methods.
             code = plain.__code__
             if code.co_varnames[: code.co_argcount][:1] != ("self",):
                 yield name, plain

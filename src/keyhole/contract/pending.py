@@ -126,6 +126,8 @@ def infer_pending(cls: Any) -> None:
     A declaration holds for the kernels that its class has or inherits, not for those that a
     subclass writes anew.
     """
+    # `home` is the class that declares the modes; `cls` inherits them. They hold if all kernels
+    # that the declaration covers are those of `home` or of its bases.
     home, modes = _find_declaration(cls)
     if home is cls:
         return
@@ -231,6 +233,9 @@ def _find_reasons(cls: Any) -> list[_Reason]:
                 f"{version('numba')} differs from the one that keyhole knows"
             )
         ]
+    # In order of weight: an array that `update` reads makes learning wrong; one that `recommend`
+    # reads, a report; one that only a later `select` reads, the next decision. `named` has the
+    # arrays that an earlier reason names already.
     state, found, named = declared_state(cls), [], set[str]()
     selecting = find_access(cls, "select")
     for reader in _READERS if selecting.writes else ():

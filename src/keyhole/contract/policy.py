@@ -186,12 +186,14 @@ class Policy:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
+        # Fields are checked afterwards: `dataclass` itself would accept any default and type.
         dataclass(frozen=True, repr=False)(cls)
         cls.abstract = abstract
         for item in fields(cast(Any, cls)):
             _check_parameter(cls, item)
         if not hasattr(cls, "setting"):  # a base of no setting
             return
+        # Only in the base class of a setting: its policies inherit `learner` and `works_with`.
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:

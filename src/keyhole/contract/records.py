@@ -30,6 +30,7 @@ class RecordLayout:
     def expressions(self, value: str) -> dict[str, str]:
         """Return for each name the expression that a receiving kernel reads, given the group's."""
         names = list(self.layout.fields)
+        # A filled group is a named tuple of arrays; single values are the value, or a plain tuple.
         if self.is_filled:
             return {name: f"{value}.{name}" for name in names}
         if len(names) == 1:

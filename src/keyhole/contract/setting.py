@@ -98,6 +98,7 @@ class Setting:
                 raise TypeError(f"{name} ({facts[name].doc}) must be given")
         checked = {name: fact.check(name, values[name]) for name, fact in facts.items()}
         for name, fact in facts.items():
+            # Vectors refer to integers by name: their lengths are checked once all are converted.
             expected = fact.field.extent({k: v for k, v in checked.items() if isinstance(v, int)})
             if np.shape(checked[name]) != expected:
                 raise ValueError(

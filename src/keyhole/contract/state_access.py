@@ -265,6 +265,7 @@ class _Function:
         called = self.names.values.get(value.func.name)
         if called is slice:
             return SLICE
+        # A method of an array: the variable `func` was assigned from an attribute of a view.
         if value.func.name in self.names.methods and self.of(value.func):
             return self._follow_method(
                 self.of(value.func), self.names.methods[value.func.name][1], views
@@ -272,9 +273,11 @@ class _Function:
         if value.vararg is not None or value.varkwarg is not None:
             rest = (self.of(one) for one in variables_of(value))
             return self.tracer.give_up(rest)
+        # A base's kernel gets the base's part of the state, whatever its arguments are.
         if isinstance(called, _BaseKernel):
             self.tracer.follow_kernel(called.policy, called.name)
             return NOTHING
+        # A function that gets no part of the state cannot read or write it, whatever it does.
         if not views:
             return NOTHING
         if is_function(called):

@@ -166,10 +166,13 @@ def _make_subclass(cls: type[WrapperPolicy], kind: type[Policy]) -> type[Wrapper
         raise TypeError(
             f"{cls.__name__} and its base {kind.__name__} both have {', '.join(sorted(twice))}"
         )
+    # The subclass has the name and module of the class as written, so that messages, files and
+    # pickles name that one; `factory` leads back to it.
     content = {
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
+        # Both states side by side: the kernels of either find their arrays by name.
         "State": type("State", (cls.State, kind.State), {}),
         "base_class": kind,
         "needs": tuple(dict.fromkeys((*cls.needs, *kind.needs))),

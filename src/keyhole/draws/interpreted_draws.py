@@ -32,7 +32,7 @@ _EXPONENTIAL: Final = tuple(
 )
 
 
-def _mixed(word: int) -> int:
+def _mix(word: int) -> int:
     word = ((word ^ (word >> 30)) * _FIRST) & MASK
     word = ((word ^ (word >> 27)) * _SECOND) & MASK
     return word ^ (word >> 31)
@@ -40,14 +40,14 @@ def _mixed(word: int) -> int:
 
 def mix64(word: int) -> UInt64:
     """Hash 64 bits to 64."""
-    return UInt64(_mixed(int(word)))
+    return UInt64(_mix(int(word)))
 
 
 def stream_key(seed: int, replication: int, purpose: int) -> UInt64:
     """Return the word at which a stream begins."""
-    key = _mixed((int(seed) + _WALK) & MASK)
-    key = _mixed((key + int(replication) * _WALK) & MASK)
-    return UInt64(_mixed((key + int(purpose) * _JUMP) & MASK))
+    key = _mix((int(seed) + _WALK) & MASK)
+    key = _mix((key + int(replication) * _WALK) & MASK)
+    return UInt64(_mix((key + int(purpose) * _JUMP) & MASK))
 
 
 def _next(rng: Any) -> int:

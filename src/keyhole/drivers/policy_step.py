@@ -58,14 +58,14 @@ SIGNATURE: Final = signature(
 # atomic to all other threads, and the header needs no lock. To look which thread calls takes 0.003.
 
 
-def _ident() -> int:
+def _get_ident() -> int:
     return get_ident()
 
 
 def _make_current_thread() -> Kernel:
     """Return the function by which compiled code gets the identifier of the calling thread."""
     if has_internals():
-        return from_internals(_ident, lambda internals: internals.thread_ident)
+        return from_internals(_get_ident, lambda internals: internals.thread_ident)
     # Public Numba can call a function of C through a pointer alone. The identifier is the same.
     return ctypes.CFUNCTYPE(ctypes.c_ulong)(("PyThread_get_thread_ident", ctypes.pythonapi))
 

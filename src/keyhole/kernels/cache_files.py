@@ -20,8 +20,8 @@ _DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and environment
 # Only files of these names are ever removed. Drafts and locks exist while a process compiles.
 _OURS: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _DIGEST: Final = 32
-CODE: Final = ".code"
-NOTE: Final = ".sources"
+CODE_SUFFIX: Final = ".code"
+DIGEST_SUFFIX: Final = ".sources"
 """The suffix of files of some hundred bytes, which do not count towards the size limit."""
 
 
@@ -71,7 +71,7 @@ def has_code() -> bool:
     """Return whether there may be any compiled code."""
     try:
         with os.scandir(cache_folder()) as entries:
-            return any(entry.name.endswith(CODE) for entry in entries)
+            return any(entry.name.endswith(CODE_SUFFIX) for entry in entries)
     except OSError:
         return False
 
@@ -79,7 +79,7 @@ def has_code() -> bool:
 def clear_cache() -> int:
     """Remove all compiled code; return how many files were removed."""
     files = cached_files()
-    notes = cache_folder().glob(f"{'[0-9a-f]' * 64}{NOTE}")
+    notes = cache_folder().glob(f"{'[0-9a-f]' * 64}{DIGEST_SUFFIX}")
     for path in (*(path for path, _ in files), *notes):
         path.unlink(missing_ok=True)
     return len(files)

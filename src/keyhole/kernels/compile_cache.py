@@ -20,7 +20,7 @@ import numpy as np
 
 from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.cache_files import (
-    CODE,
+    CODE_SUFFIX,
     cache_folder,
     cache_limit,
     has_code,
@@ -84,7 +84,7 @@ def _path(digest: str) -> Path:
         sorted(changed_settings().items()),
         sorted(options().items()),
     )
-    return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{CODE}"
+    return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{CODE_SUFFIX}"
 
 
 def _load(path: Path) -> Kernel | None:
@@ -253,7 +253,7 @@ def _first_use(
     hold_gil: bool,
 ) -> FirstUse:
     """Return a function that Python runs at first; `again` returns its machine code."""
-    with account.charged():
+    with account.charge():
         run = interpret(owner, build())
     # Compiled later, but with the settings of now (`bounds_checked`): these are context variables.
     context = copy_context()

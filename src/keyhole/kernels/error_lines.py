@@ -22,7 +22,7 @@ _keys: Final[WeakKeyDictionary[FunctionType, str]] = WeakKeyDictionary()
 _raising: Final[dict[str, CodeType]] = {}
 
 
-def note_raising(function: FunctionType) -> None:
+def register_raising(function: FunctionType) -> None:
     """Register a function's code, if it raises errors."""
     words = code_words(function.__code__)
     if _RAISES in words:
@@ -32,7 +32,7 @@ def note_raising(function: FunctionType) -> None:
         _raising[key] = function.__code__
 
 
-def copy_note(function: FunctionType, copy: FunctionType) -> None:
+def register_copy(function: FunctionType, copy: FunctionType) -> None:
     """Register a copy of a function under the digest of the original."""
     if (key := _keys.get(function)) is not None:
         _keys[copy] = key

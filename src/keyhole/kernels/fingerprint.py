@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.code_digest import code_words
-from keyhole.kernels.error_lines import copy_note, note_raising
+from keyhole.kernels.error_lines import register_copy, register_raising
 from keyhole.kernels.jit import (
     is_bounds_checked,
     is_compiled,
@@ -32,7 +32,7 @@ from keyhole.kernels.jit import (
 from keyhole.kernels.source_digest import COMPILED_PACKAGES
 
 Kernel = Callable[..., Any]
-Linked = dict[FunctionType, Kernel]
+Copies = dict[FunctionType, Kernel]
 
 # Modules whose sources are in every cache key as a whole: their functions are not followed.
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
@@ -44,7 +44,7 @@ _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numb
 
 # Copies of Keyhole's own functions with checked indices. They cannot change within a process, so
 # one copy serves all.
-_checked_twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
+_bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 # Copies in use, by fingerprint and place, so that helpers which several policies share are typed
 # once. The place is part of the key because errors of the compiler name the line.
@@ -129,10 +129,10 @@ def is_own(function: Kernel) -> bool:
     """Return whether a function, and everything it uses, is Keyhole's own."""
     walk = _Fingerprint()
     walk.function(source_of(function))
-    return all(_home(found).startswith("keyhole.") for _, found in walk.seen.values())
+    return all(_module_of(found).startswith("keyhole.") for _, found in walk.seen.values())
 
 
-def _home(function: FunctionType) -> str:
+def _module_of(function: FunctionType) -> str:
     """Return the module whose globals a function uses, whatever its `__module__`."""
     return str(function.__globals__.get("__name__", ""))
 
@@ -146,7 +146,7 @@ def _is_fixed(value: Any) -> bool:
     return wrapped is None or _is_fixed(wrapped)
 
 
-def _delimited(words: Iterable[object]) -> bytes:
+def _encode_words(words: Iterable[object]) -> bytes:
     """Return words as bytes, each with its length in front."""
     data = [word if isinstance(word, bytes) else repr(word).encode() for word in words]
     return b"".join(len(part).to_bytes(8, "little") + part for part in data)
@@ -155,7 +155,7 @@ def _delimited(words: Iterable[object]) -> bytes:
 @lru_cache(maxsize=4096)
 def _code_bytes(code: CodeType) -> bytes:
     """Return the bytecode of a function as bytes; cached, since most graphs share functions."""
-    return _delimited(code_words(code))
+    return _encode_words(code_words(code))
 
 
 class _Fingerprint:
@@ -164,12 +164,13 @@ class _Fingerprint:
         self.seen: dict[int, tuple[int, FunctionType]] = {}
 
     def put(self, *words: object) -> None:
-        self.digest.update(_delimited(words))
+        self.digest.update(_encode_words(words))
 
     def function(self, function: FunctionType) -> None:
-        if _home(function).startswith(_COVERED):
+        if _module_of(function).startswith(_COVERED):
             self.put(function.__module__, function.__qualname__)
             return
+        # A second visit, also in a recursion: only the number of the first.
         if id(function) in self.seen:
             self.put("seen", self.seen[id(function)][0])
             return
@@ -177,7 +178,7 @@ class _Fingerprint:
         # since two functions may have one name.
         self.seen[id(function)] = (len(self.seen), function)
         self.digest.update(_code_bytes(function.__code__))
-        note_raising(function)
+        register_raising(function)
         for default in function.__defaults__ or ():
             self.value(f"{function.__qualname__} has a default", default, ())
         for name, value in free_variables(function):
@@ -249,30 +250,30 @@ def fresh_copy(function: Kernel) -> Kernel:
     Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole
     itself are used as they are, since they cannot change within a process.
     """
-    return _link(source_of(function), {})
+    return _copy_linked(source_of(function), {})
 
 
-def _link(plain: FunctionType, done: Linked) -> Kernel:
-    if plain in done:
+def _copy_linked(plain: FunctionType, done: Copies) -> Kernel:
+    if plain in done:  # visited in this graph already, perhaps not finished: recursion
         return done[plain]
-    if _home(plain).startswith(_COVERED):  # its fingerprint is its name only: never shared
-        return _copied(plain, done)
+    if _module_of(plain).startswith(_COVERED):  # its fingerprint is its name only: never shared
+        return _make_copy(plain, done)
     code = plain.__code__
     place = (code.co_filename, code.co_firstlineno, code.co_linetable)
     key = (fingerprint(plain), is_bounds_checked(), *place)
     found = _copies.get(key)
     if found is None:
-        found = _copies[key] = _copied(plain, done)
+        found = _copies[key] = _make_copy(plain, done)
     return found
 
 
-def _copied(plain: FunctionType, done: Linked) -> Kernel:
+def _make_copy(plain: FunctionType, done: Copies) -> Kernel:
     scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
     cells = tuple(type(cell)() for cell in plain.__closure__ or ())
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
-    copy_note(plain, copy)
+    register_copy(plain, copy)
     vars(copy).update(vars(plain))
     linked: Kernel = kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.
@@ -281,31 +282,31 @@ def _copied(plain: FunctionType, done: Linked) -> Kernel:
     used = references(plain.__code__)
     for name, chains in used.items():
         if name in plain.__globals__ and name not in inner:
-            scope[name] = _relinked(plain.__globals__[name], done, chains)
+            scope[name] = _relink(plain.__globals__[name], done, chains)
     for name, new, old in zip(inner, cells, plain.__closure__ or (), strict=True):
-        new.cell_contents = _relinked(old.cell_contents, done, used.get(name, ()))
+        new.cell_contents = _relink(old.cell_contents, done, used.get(name, ()))
     return linked
 
 
-def _checked_twin(plain: FunctionType) -> Kernel:
+def _bounds_checked_copy(plain: FunctionType) -> Kernel:
     """Return a function of Keyhole's own with checked indices, shared by all that use it."""
-    if plain not in _checked_twins:
-        _checked_twins[plain] = _link(plain, {})
-    return _checked_twins[plain]
+    if plain not in _bounds_checked_copies:
+        _bounds_checked_copies[plain] = _copy_linked(plain, {})
+    return _bounds_checked_copies[plain]
 
 
-def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
+def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
     if is_function(value):
         plain = source_of(value)
-        if is_compiled(value) and _home(plain).startswith("keyhole."):
+        if is_compiled(value) and _module_of(plain).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
-            return done.get(plain) or _checked_twin(plain)
-        return _link(plain, done)
+            return done.get(plain) or _bounds_checked_copy(plain)
+        return _copy_linked(plain, done)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return _stand_in(value, done, chains)
+        return _copy_module(value, done, chains)
     if isinstance(value, tuple):
-        items = [_relinked(item, done, ()) for item in value]
+        items = [_relink(item, done, ()) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
         # A snapshot; row-major, since Numba refers to arrays of other layouts by their address.
@@ -313,7 +314,7 @@ def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
     return value
 
 
-def _stand_in(module: ModuleType, done: Linked, chains: Iterable[Chain]) -> ModuleType:
+def _copy_module(module: ModuleType, done: Copies, chains: Iterable[Chain]) -> ModuleType:
     """Return a module with the attributes that a kernel uses of another one, relinked."""
     result = ModuleType(module.__name__)
     below: dict[str, list[Chain]] = {}
@@ -321,5 +322,5 @@ def _stand_in(module: ModuleType, done: Linked, chains: Iterable[Chain]) -> Modu
         below.setdefault(chain[0], []).append(chain[1:])
     for name, rest in below.items():
         if hasattr(module, name):
-            setattr(result, name, _relinked(getattr(module, name), done, rest))
+            setattr(result, name, _relink(getattr(module, name), done, rest))
     return result

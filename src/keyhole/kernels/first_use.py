@@ -54,7 +54,7 @@ class Account:
         return self.seconds > BUDGET
 
     @contextmanager
-    def charged(self) -> Iterator[None]:
+    def charge(self) -> Iterator[None]:
         """Add the processor time that is spent inside."""
         began = time.thread_time()
         try:
@@ -89,7 +89,7 @@ class FirstUse:
         hold_gil: bool,
     ) -> None:
         def charged(*args: Any) -> Any:
-            with account.charged():
+            with account.charge():
                 return run(*args)
 
         self._run: Kernel = AtomicCall(owner, charged) if hold_gil else charged

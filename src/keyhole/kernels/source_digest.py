@@ -13,7 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.kernels.cache_files import NOTE, cache_folder, is_usable, read_file, write_file
+from keyhole.kernels.cache_files import (
+    DIGEST_SUFFIX,
+    cache_folder,
+    is_usable,
+    read_file,
+    write_file,
+)
 
 # Three of these packages are above this one. They are named here, not registered when they are
 # imported: the key of an entry would then depend on which of them were imported first.
@@ -49,7 +55,7 @@ def code_digest() -> str:
     """
     known = hashlib.sha256(repr((sys.implementation.cache_tag, _sources)).encode()).hexdigest()
     folder = cache_folder()
-    path = folder / f"{known}{NOTE}" if is_usable(folder) else None
+    path = folder / f"{known}{DIGEST_SUFFIX}" if is_usable(folder) else None
     if path is not None and (found := read_file(path)) is not None:
         return found.decode()
     digest = hashlib.sha256()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.memory_views import Grid, UInt64View, is_array, shaped
+from keyhole.kernels.interpreter.memory_views import Grid, UInt64View, is_array, with_shape
 from keyhole.kernels.interpreter.wrapping_integers import UInt64, to_int64, wrap
 
 Kernel = Callable[..., Any]
@@ -46,7 +46,7 @@ def reshape(array: Any, *shape: Any) -> Any:
     cells = array.cells if isinstance(array, Grid | UInt64View) else array
     if math.prod(shape) != len(cells):
         raise IndexError("index out of bounds: a shape for another number of entries")
-    return shaped(cells, tuple(map(int, shape)))
+    return with_shape(cells, tuple(map(int, shape)))
 
 
 def _entries(array: Any) -> Any:

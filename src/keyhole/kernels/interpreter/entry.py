@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.kernels.interpreter.faults import NotInterpretedError, explain
 from keyhole.kernels.interpreter.functions import twin_of
-from keyhole.kernels.interpreter.memory_views import forget, remember, view_of
+from keyhole.kernels.interpreter.memory_views import start_caching, stop_caching, view_of
 from keyhole.kernels.interpreter.wrapping_integers import UInt64
 
 
@@ -31,8 +31,8 @@ class Entry:
 
     def __init__(self, owner: str, function: Callable[..., Any]) -> None:
         self._owner = owner
-        self._held: list[tuple[Any, Any]] = []
-        finalize(self, _forget_all, self._held).atexit = False
+        self._cached: list[tuple[Any, Any]] = []
+        finalize(self, _stop_caching_all, self._cached).atexit = False
         self._lock = RLock()  # several threads may run blocks of one simulation
         try:
             self._twin = twin_of(function)
@@ -45,9 +45,9 @@ class Entry:
             return self._run(args)
 
     def _run(self, args: tuple[Any, ...]) -> Any:
-        if len(self._held) != len(args):
-            self._held[:] = [(None, None)] * len(args)
-        given = [self._given(i, value) for i, value in enumerate(args)]
+        if len(self._cached) != len(args):
+            self._cached[:] = [(None, None)] * len(args)
+        given = [self._convert_argument(i, value) for i, value in enumerate(args)]
         try:
             return self._twin(*given)
         except Exception as error:
@@ -55,23 +55,23 @@ class Entry:
                 raise
             raise found from None
 
-    def _given(self, i: int, value: Any) -> Any:
+    def _convert_argument(self, i: int, value: Any) -> Any:
         """Return an argument as kernels see it."""
         if not isinstance(value, np.ndarray):
             if isinstance(value, np.generic):
                 return UInt64(int(value)) if isinstance(value, np.uint64) else value.item()
             return value
-        array, view = self._held[i]
+        array, view = self._cached[i]
         if array is not value:
-            forget(view)
+            stop_caching(view)
             # Two arguments may be one memory.
-            same = (v for a, v in self._held[:i] if a is value)
+            same = (v for a, v in self._cached[:i] if a is value)
             view = next(same, None) or view_of(value)
-            remember(view)
-            self._held[i] = (value, view)
+            start_caching(view)
+            self._cached[i] = (value, view)
         return view
 
 
-def _forget_all(held: list[tuple[Any, Any]]) -> None:
-    for _, view in held:
-        forget(view)
+def _stop_caching_all(cached: list[tuple[Any, Any]]) -> None:
+    for _, view in cached:
+        stop_caching(view)

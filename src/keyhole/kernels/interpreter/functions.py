@@ -17,7 +17,7 @@ from keyhole.kernels.interpreter import arithmetic
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
-from keyhole.kernels.interpreter.memory_views import is_array, remembering, to_numpy, view_of
+from keyhole.kernels.interpreter.memory_views import cache_views, is_array, to_numpy, view_of
 from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.twins import find_twin, returns_views
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
@@ -94,7 +94,7 @@ def _make_twin(plain: FunctionType) -> Kernel:
     closure = tuple(cells[name] for name in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, closure)
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
-    result: Kernel = remembering(copy) if returns_views(plain) else copy
+    result: Kernel = cache_views(copy) if returns_views(plain) else copy
     _twins[plain] = result  # before the functions that it uses, which may use it
     used = references(plain.__code__)
     for name, chains in used.items():

@@ -107,7 +107,7 @@ class Grid:
         if len(indices) == self.ndim:
             found = self.cells[start]
             return UInt64(found) if self.format == "Q" else found
-        return shaped(self.cells[start : start + size], self.shape[len(indices) :])
+        return with_shape(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _part(self, indices: tuple[Any, ...]) -> Any:
         leading = 0
@@ -121,7 +121,7 @@ class Grid:
             size = math.prod(self.shape[1:])
             if rows.step == 1:
                 cells = self.cells[rows.start * size : max(rows.stop, rows.start) * size]
-                return shaped(cells, (len(rows), *self.shape[1:]))
+                return with_shape(cells, (len(rows), *self.shape[1:]))
         if self.ndim == 2 and len(indices) == 2 and not isinstance(indices[1], slice):
             column, length = indices[1], self.shape[1]
             if not -length <= column < length:
@@ -147,7 +147,7 @@ class Grid:
         return list(to_numpy(self).tolist())
 
 
-def shaped(cells: Any, shape: tuple[int, ...]) -> Any:
+def with_shape(cells: Any, shape: tuple[int, ...]) -> Any:
     """Return an array over contiguous cells."""
     if len(shape) > 1:
         return Grid(cells, shape)
@@ -170,7 +170,7 @@ def view_of(array: np.ndarray[Any, Any]) -> Any:
         array.flags.writeable = False
     cells: Any = np.ascontiguousarray(array).reshape(-1)
     flat = memoryview(cells)
-    return shaped(flat.cast("B").cast(_FORMATS[kind]) if flat else flat, array.shape)
+    return with_shape(flat.cast("B").cast(_FORMATS[kind]) if flat else flat, array.shape)
 
 
 def is_array(value: Any) -> bool:
@@ -189,21 +189,22 @@ def to_numpy(value: Any) -> Any:
 _borrowed: Final[dict[int, dict[Any, Any]]] = {}
 
 
-def remember(view: Any) -> None:
-    """Cache the arrays borrowed from a buffer, until `forget`; the caller holds the buffer."""
+def start_caching(view: Any) -> None:
+    """Cache the arrays borrowed from a buffer until `stop_caching`; the caller holds the buffer."""
     _borrowed[id(view)] = {}
 
 
-def forget(view: Any) -> None:
+def stop_caching(view: Any) -> None:
     """Drop the cached arrays borrowed from a buffer, and those borrowed from these."""
     for piece in _borrowed.pop(id(view), {}).values():
         if id(piece) in _borrowed:
-            forget(piece)
+            stop_caching(piece)
 
 
 def _borrower(code: Any) -> Kernel:
     """Return the function (buffer, start, shape) -> array over the same memory."""
 
+    # Kernels borrow the same arrays in every round.
     def borrow(buffer: Any, start: int, shape: tuple[int, ...]) -> Any:
         known, key = _borrowed.get(id(buffer)), (code, start, shape)
         if known is not None and (found := known.get(key)) is not None:
@@ -215,11 +216,11 @@ def _borrower(code: Any) -> Kernel:
         piece = cells[start : start + size]
         if piece.format != code:
             piece = piece.cast("B").cast(code)
-        result = shaped(piece, shape)
+        result = with_shape(piece, shape)
         if known is not None:
             known[key] = result
             if size == len(cells):  # all cells of a learner, from which other arrays are borrowed
-                remember(result)
+                start_caching(result)
         return result
 
     return borrow
@@ -230,7 +231,7 @@ borrow_int: Final = _borrower("q")
 borrow_word: Final = _borrower("Q")
 
 
-def remembering(reader: Kernel) -> Kernel:
+def cache_views(reader: Kernel) -> Kernel:
     """Return a reader (buffer, start, dims) of views that caches its result for each place."""
 
     def read(buffer: Any, start: int, dims: Any) -> Any:

@@ -20,13 +20,13 @@ def set_twin(kernel: T, twin: Callable[..., Any] | str) -> T:
 
     It must do the same, to the bit.
     """
-    setattr(_home(kernel), _TWIN, twin)
+    setattr(_plain_function(kernel), _TWIN, twin)
     return kernel
 
 
 def find_twin(kernel: Any) -> Callable[..., Any] | None:
     """Return the registered twin of a kernel, if there is one."""
-    found = getattr(kernel, _TWIN, None) or getattr(_home(kernel), _TWIN, None)
+    found = getattr(kernel, _TWIN, None) or getattr(_plain_function(kernel), _TWIN, None)
     if isinstance(found, str):
         module, _, name = found.partition(":")
         found = getattr(import_module(module), name)
@@ -35,15 +35,15 @@ def find_twin(kernel: Any) -> Callable[..., Any] | None:
 
 def mark_views(kernel: T) -> T:
     """Mark a function of (buffer, start, dims) that returns only views, which can be cached."""
-    setattr(_home(kernel), _VIEWS, True)
+    setattr(_plain_function(kernel), _VIEWS, True)
     return kernel
 
 
 def returns_views(kernel: Any) -> bool:
     """Return whether a function was marked by `mark_views`."""
-    return bool(getattr(_home(kernel), _VIEWS, False))
+    return bool(getattr(_plain_function(kernel), _VIEWS, False))
 
 
-def _home(kernel: Any) -> Any:
+def _plain_function(kernel: Any) -> Any:
     """Return the Python function of a compiled one, else the object itself."""
     return getattr(kernel, "py_func", kernel)

@@ -62,7 +62,7 @@ class PartLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage == binding.Linkage.external:
                 function.linkage = "linkonce_odr"
 
-    def needed(self) -> list[Any]:
+    def linked_libraries(self) -> list[Any]:
         """Return all libraries that this one uses, each once."""
         found: dict[Any, None] = {}
         remaining = list(self._linking_libraries)
@@ -75,10 +75,10 @@ class PartLibrary(JITCodeLibrary):
                     remaining.extend(library._linking_libraries)
         return list(found)
 
-    def whole(self) -> Any:
+    def linked_module(self) -> Any:
         """Return a module of this code and all that it uses."""
         module = self._final_module.clone()
-        for library in self.needed():
+        for library in self.linked_libraries():
             # A part comes without the parts that it uses: these are in the list themselves.
             is_part = isinstance(library, PartLibrary)
             other = library._final_module if is_part else library._get_module_for_linking()
@@ -89,7 +89,7 @@ class PartLibrary(JITCodeLibrary):
         """Return the code with all it uses, for one of Numba's own libraries."""
         self._ensure_finalized()
         if self._shared_module is None:
-            self._shared_module = self.whole()
+            self._shared_module = self.linked_module()
         return self._shared_module
 
 
@@ -242,7 +242,7 @@ def compile_entry(
     result: Any = next(iter(dispatcher.overloads.values()))
     with global_compiler_lock:
         result.library._ensure_finalized()
-        module = result.library.whole()
+        module = result.library.linked_module()
         wrapper = result.fndesc.llvm_cpython_wrapper_name
         module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
         module.get_function("numba_unpickle").name = READ_ERROR
