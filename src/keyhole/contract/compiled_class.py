@@ -171,7 +171,7 @@ class Component:
     def _code_locations(self) -> int:
         """Return a value that changes when the kernels' lines move, where lines matter."""
         # Compiled code looks lines up when an error comes (`kernels.error_lines`); interpreted
-        # copies have them in their code objects, so that they must be made anew.
+        # copies have them in their code objects, so that they must be made again.
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()

@@ -35,7 +35,7 @@ class IndexPolicy(Policy, abstract=True):
         index = argmin_keys("arms")
 
     def init(p, s: State) -> None:
-        """Put every arm ahead of all that have been pulled."""
+        """Give every arm an infinite index, so that arms without pulls come first."""
         argmin_fill(s.index, p.arms, -math.inf)
 
     def select(p, s: State) -> int:

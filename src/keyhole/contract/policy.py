@@ -140,7 +140,7 @@ class Policy:
         Whether arms may be added and retired while it is at work: its state is per arm, and an
         arm that was never pulled comes first whenever it appears, or is treated like the others.
     abstract : bool
-        Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
+        Whether the class is only a base of others: ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
     off_policy : bool
@@ -273,7 +273,7 @@ class Policy:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
 
-    if not TYPE_CHECKING:  # what a class takes, type checkers see from its parameters
+    if not TYPE_CHECKING:  # type checkers take the arguments from the parameters
 
         def __new__(cls, *args, **values):
             """Return an instance, if it has the parameters."""

@@ -48,7 +48,7 @@ class WrapperPolicy(Policy, abstract=True):
     base_class: ClassVar[type[Policy]]
     _plain: ClassVar[type["WrapperPolicy"]]
 
-    if not TYPE_CHECKING:  # what a class takes, type checkers see from its parameters
+    if not TYPE_CHECKING:  # type checkers take the arguments from the parameters
 
         def __new__(cls, *args, **values):
             """Return an instance of the subclass for the class of the base."""

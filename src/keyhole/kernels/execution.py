@@ -82,6 +82,6 @@ def interpret(owner: str, function: Callable[..., Any]) -> Callable[..., Any]:
     TypeError
         If something that it uses cannot be interpreted; the text names it.
     """
-    from keyhole.kernels.interpreter.entry import Entry  # not for those who compile
+    from keyhole.kernels.interpreter.entry import Entry  # not needed to compile
 
     return Entry(owner, function)

@@ -209,7 +209,7 @@ def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
 
 
 def _is_numbas(value: Any) -> bool:
-    """Return whether a value is an object of Numba's; none is if Numba is not loaded."""
+    """Return whether a value is an object of Numba's, without importing Numba."""
     return any(kind.__module__.startswith("numba.") for kind in type(value).__mro__)
 
 

@@ -1,4 +1,4 @@
-"""Registration of twins: the Python functions that stand for objects which Python cannot interpret.
+"""Registration of twins: Python functions that replace objects which Python cannot interpret.
 
 A twin is registered for something that is not Python (vector instructions), or is faster when
 written by hand. It is an attribute of the object that kernels use: the function, or its place as

@@ -122,7 +122,7 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
     def four_betas(typing, begun, a, b, first, count, out, step, ends):
         """Fill up to four variates, and return in bits which are not the usual case.
 
-        Of `count` variates, from `first` on; `begun` is where the stream stands.
+        Of `count` variates, from `first` on; `begun` is the position of the stream.
         """
         integer = types.intp
         signature = types.uint64(types.uint64, a, b, integer, integer, out, step, ends)
