@@ -316,7 +316,7 @@ def test_a_policy_that_waits_says_so_on_one_line(keyhole, done, path, tmp_path):
 @pytest.mark.parametrize("operation", ["ask", "show", "history", "list"])
 def test_a_storage_that_is_not_there_is_not_made(keyhole, path, operation):
     name = [] if operation == "list" else ["labels"]
-    refused(*keyhole("study", operation, path, *name), "storage must be a file that is there")
+    refused(*keyhole("study", operation, path, *name), "storage must be an existing file")
     assert not path.exists()
 
 
@@ -410,7 +410,7 @@ def test_an_export_that_is_none_is_one_line(keyhole, path, tmp_path):
         (tmp_path, f"{tmp_path} must be an exported study, got a folder"),
         (
             tmp_path / "none.jsonl",
-            "or damaged: line 1 is no JSON: Expecting value",
+            "or damaged: line 1 is not JSON: Expecting value",
         ),
     ):
         refused(*keyhole("study", "restore", path, words), said)

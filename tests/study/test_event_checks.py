@@ -91,13 +91,13 @@ EVENTS = {
     "no round": (event(ASKED, NEW, asked(t=math.nan)), "round must be 3"),
     "a huge arm": (event(ASKED, NEW, asked(arm=2_000_000_000)), "malformed"),
     "one arm too many": (event(ASKED, NEW, asked(arm=3)), "malformed"),
-    "a negative arm": (event(ASKED, NEW, asked(arm=-1)), "none that is allowed"),
-    "a retired arm": (event(ASKED, NEW, asked(arm=2)), "none that is allowed"),
+    "a negative arm": (event(ASKED, NEW, asked(arm=-1)), "decision is not allowed"),
+    "a retired arm": (event(ASKED, NEW, asked(arm=2)), "decision is not allowed"),
     "a short decision": (event(ASKED, NEW, asked()[:-1]), "it must have 32 bytes, got 31"),
     "a long decision": (event(ASKED, NEW, asked() + b"x"), "it must have 32 bytes, got 33"),
     "a pending id": (event(ASKED, "pending", asked()), "decision must be a new id"),
     "no id": (event(ASKED, "x", asked()), "decision must be a new id"),
-    "no decision": (event(TOLD, None, REWARD), "decision must be as its kind has it"),
+    "no decision": (event(TOLD, None, REWARD), "decision must be given or absent"),
     "nobody's feedback": (event(TOLD, OTHER, REWARD), "decision must be a pending one"),
     "feedback twice": (event(TOLD, "settled", REWARD), "decision must be a pending one"),
     "a key of feedback": (event(TOLD, "pending", REWARD, key="k"), "has no key"),
@@ -106,7 +106,7 @@ EVENTS = {
     "a negative reward": (event(TOLD, "pending", struct.pack("<d", -1.0)), "reward must "),
     "no number": (event(TOLD, "pending", struct.pack("<d", math.nan)), "reward must "),
     "an infinite reward": (event(TOLD, "pending", struct.pack("<d", math.inf)), "reward must "),
-    "long feedback": (event(TOLD, "pending", REWARD * 2), "none that can be told"),
+    "long feedback": (event(TOLD, "pending", REWARD * 2), "its feedback is invalid"),
     "a body of what is given up": (event(EXPIRED, "pending", REWARD), "it must have no bytes"),
     "again what is not": (event(ASKED_AGAIN, "pending", b""), "to be handed out again"),
     "late, but pending": (event(TOLD_LATE, "pending", late()), "must be a settled one"),
@@ -118,7 +118,7 @@ EVENTS = {
     ),
     "late at no time": (event(TOLD_LATE, "settled", late(at=math.nan)), "its time must be"),
     "late reward": (event(TOLD_LATE, "settled", late(reward=2.0)), "reward must "),
-    "kept": (event(TOLD_TOO_LATE, "settled", late()), "not dealt with so"),
+    "kept": (event(TOLD_TOO_LATE, "settled", late()), "late feedback must be of the other kind"),
     "a sum": (event(SUM_TOLD, None, struct.pack("<dd", 1.0, 1.0)), "where feedback is anonymous"),
     "an arm twice": (event(ARM_ADDED, None, b"a"), "arm must be new, but 'a' is an arm"),
     "an arm of no letters": (event(ARM_ADDED, None, b"\xff\xfe"), "utf-8"),
@@ -142,11 +142,11 @@ def test_what_no_study_writes_is_refused(path, row, why):
     [
         (b"{}", "does not say its format"),
         (b"[]", "does not say its format"),
-        (b"\xff", "no JSON"),
-        (b'{"format": 9}', "in a form that keyhole"),
+        (b"\xff", "not JSON"),
+        (b'{"format": 9}', "in a format that keyhole"),
         (b'{"format": 1}', "is damaged: KeyError"),
         (b'{"format": 1, "policy": 3, "module": []}', "study"),
-        (b"[" * 10**6, "no JSON"),
+        (b"[" * 10**6, "not JSON"),
     ],
 )
 def test_a_change_of_policy_that_cannot_be_read_is_refused(path, body, why):
@@ -207,7 +207,7 @@ def test_late_feedback_is_of_a_decision_that_was_allowed(tmp_path):
         study.ask()
     late = struct.pack("<ddqd", 1.0, 1.0, 0, 7.0) + struct.pack("<ddq", 0.5, 0.5, 0)
     append(path, event(TOLD_LATE, first.id, late), name="x")
-    message = "its decision is none that was allowed"
+    message = "its decision was not allowed"
     with closing(Study.open(path, "x")) as study, pytest.raises(DamagedError, match=message):
         study.ask()
 

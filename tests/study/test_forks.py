@@ -140,7 +140,7 @@ def test_a_fork_of_a_fork_loses_nothing(tmp_path):
 
 
 def refusals(study, *addresses):
-    """Return how a fork in the midst of a call is refused, and what it can do elsewhere."""
+    """Return how a fork within a call is refused, and what it can do elsewhere."""
     said = []
     for call in (study.ask, study.recommend, *(lambda a=a: labels(a, "own") for a in addresses)):
         try:
@@ -154,7 +154,7 @@ def refusals(study, *addresses):
 def check_refused(said, is_file):
     ask, look, same_file, other_file = said.splitlines()
     assert ask == look == "the study was opened by another process: open it again in this one"
-    assert ("forked in the midst of a call" in same_file) == is_file
+    assert ("forked within a call" in same_file) == is_file
     assert other_file.startswith("Study(")
 
 

@@ -69,7 +69,7 @@ def test_another_study_with_the_same_number_is_never_written(path, elsewhere, na
         study.recommend()
         labels(elsewhere, name, arms=arms).close()
         put(elsewhere, path, study)
-        check_refused(study, "study 1 is no longer the 'labels' of before.*open the study again")
+        check_refused(study, "study 1 is no longer 'labels'.*open the study again")
     assert contents(path, name) == []
     with closing(open_store(path)) as store:
         assert store.snapshot(1) is None  # which closing would have written
@@ -80,7 +80,7 @@ def test_another_definition_with_name_and_time_of_the_first_is_refused(path, els
         study.ask()
         labels(elsewhere, clock=lambda: 5.0, seed=1).close()
         put(elsewhere, path, study)
-        check_refused(study, "study 1 is no longer the 'labels' of before")
+        check_refused(study, "study 1 is no longer 'labels'")
     assert contents(path, "labels") == []
 
 
@@ -107,7 +107,7 @@ def test_a_study_that_is_gone_from_a_server_is_refused(database):
         with psycopg.connect(database) as db:  # nor are the tables made anew
             assert db.execute("SELECT to_regnamespace('keyhole')").fetchone() == (None,)
         labels(database, "other", arms=("x", "y")).close()
-        check_refused(study, "study 1 is no longer the 'labels' of before")
+        check_refused(study, "study 1 is no longer 'labels'")
     assert contents(database, "other") == []
 
 
@@ -124,7 +124,7 @@ def test_another_study_on_a_server_is_refused_by_a_connection_that_stays(databas
             db.execute("ALTER TABLE keyhole.study ALTER id DROP IDENTITY")
             db.execute("UPDATE keyhole.study SET id = 1")
         for call in calls(study):
-            with pytest.raises(StoreError, match="study 1 is no longer the 'labels' of before"):
+            with pytest.raises(StoreError, match="study 1 is no longer 'labels'"):
                 call()
     assert contents(database, "other") == []
 
@@ -137,7 +137,7 @@ def test_an_older_copy_is_refused_until_it_is_opened(path, elsewhere):
         study.ask()
         study.recommend()
         put(elsewhere, path, study)
-        check_refused(study, "row 2 of study 1 was there and is not.*open the study again")
+        check_refused(study, "row 2 of study 1 had been read and is missing.*open the study again")
     with Study.open(path, "labels") as again:
         assert again.ask().arm == "b"
         check_rebuilt_states_agree(again)
@@ -154,7 +154,7 @@ def test_an_older_copy_that_went_another_way_is_refused(path, elsewhere):
             for _ in range(5):
                 other.ask()
         put(elsewhere, path, study)
-        check_refused(study, "row 2 of study 1 was there and is not")
+        check_refused(study, "row 2 of study 1 had been read and is missing")
     assert len(contents(path, "labels")) == 6
 
 
@@ -332,9 +332,9 @@ def test_a_copy_of_another_size_that_comes_while_the_log_is_written_into_the_fil
     fill(study)
     monkeypatch.setattr(open_file, "_COMMITS", 1)
     monkeypatch.setattr(sqlite_file, "checkpoint", copy_after)
-    with pytest.raises(StoreError, match="row 11 of study 1 was there and is not"):
+    with pytest.raises(StoreError, match="row 11 of study 1 had been read and is missing"):
         study.ask()
-    check_refused(study, "row 11 of study 1 was there and is not")
+    check_refused(study, "row 11 of study 1 had been read and is missing")
     study.close()
     assert contents(path, "labels") == []
 
@@ -436,7 +436,7 @@ def test_the_log_is_written_into_the_file_by_two_writers(path):
         (lambda path, _: path.write_bytes(b""), "the file was replaced"),
         (lambda path, _: path.write_bytes(b"name,reward\n" * 100), "the file was replaced"),
         (lambda path, _: path.unlink(), "unable to open database file"),
-        (shutil.copyfile, "study 1 is no longer the 'labels' of before"),
+        (shutil.copyfile, "study 1 is no longer 'labels'"),
     ],
     ids=["emptied", "another kind", "removed", "another database"],
 )

@@ -59,7 +59,7 @@ def study_of(path, policy, **given):
     [
         (ForgetsDecision, "TypeError.*takes 3 positional arguments but 4 were given"),
         (Misspells, r"KeyError\('rewards'\)"),
-        (FormatsAnother, "cannot be read back: its feedback is none that .* {'reward': 0.0}"),
+        (FormatsAnother, "cannot be read back: its feedback is invalid.* {'reward': 0.0}"),
         (ParsesText, "error.*required argument is not a float"),
     ],
 )
@@ -83,7 +83,7 @@ def test_feedback_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary, 
     ("vocabulary", "why"),
     [
         (FormatsNoDecision, "TypeError.*takes 2 positional arguments but 3 were given"),
-        (SwapsArms, "cannot be read back: its decision is none that is allowed, {'arm': 'a'}"),
+        (SwapsArms, "cannot be read back: its decision is not allowed, {'arm': 'a'}"),
     ],
 )
 def test_a_decision_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary, why):

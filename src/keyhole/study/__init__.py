@@ -1,4 +1,4 @@
-"""Studies: many decisions in flight, told in any order, kept in a database."""
+"""Studies: policies with many pending decisions, on an event log in a database."""
 
 from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events

@@ -51,7 +51,7 @@ class DecisionRows:
         self._cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
         self._places = [_CELL * cell for cell in self._cells]  # of arms, from the decision on
 
-    def of_event(self, asked: Row) -> bytes:
+    def row_of_event(self, asked: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
         body, begin = asked.body, ROUND.size
         end = begin + self.bytes - ROW_HEADER.size
@@ -77,21 +77,21 @@ class DecisionRows:
         numbers = (_NUMBER.unpack_from(row, self._decision + place)[0] for place in self._places)
         return all(self._arms.is_live(number) for number in numbers)
 
-    def placed(self, row: bytes) -> bytes | None:
+    def with_positions(self, row: bytes) -> bytes | None:
         """Return a row with positions for arm numbers; None if an arm is retired."""
         if not self._arms.have_moved:
             return row
         if not self.is_live(row):
             return None
-        return self._renumbered(row, self._decision, self._arms.positions)
+        return self._replace_arms(row, self._decision, self._arms.positions)
 
-    def numbered(self, decision: bytes) -> bytes:
+    def with_numbers(self, decision: bytes) -> bytes:
         """Return a decision of the policy with permanent numbers for its arms."""
         if not self._arms.have_moved:
             return decision
-        return self._renumbered(decision, 0, self._arms.live)
+        return self._replace_arms(decision, 0, self._arms.live)
 
-    def _renumbered(self, row: bytes, begin: int, other: IntArray) -> bytes:
+    def _replace_arms(self, row: bytes, begin: int, other: IntArray) -> bytes:
         """Return a row with other numbers for its arms; its decision begins at `begin`."""
         found = bytearray(row)
         for place in self._places:

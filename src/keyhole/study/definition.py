@@ -85,8 +85,8 @@ class Definition:
         _check_policy(policy)
         if policy.vocabulary_class is None:
             raise TypeError(
-                f"studies need words for the setting {policy.setting.name!r}: the base class of "
-                "its policies must name a keyhole.policy.StudyVocabulary as vocabulary_class"
+                f"studies need a vocabulary for the setting {policy.setting.name!r}: name a "
+                "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
             )
         names = _check_arm_names(arms)
         checked, scale = _facts(policy, facts, len(names))
@@ -101,7 +101,7 @@ class Definition:
     def __post_init__(self) -> None:
         """Check the fields, and that they fit together."""
         if len(_check_arm_names(self.arms)) != self.facts["arms"]:
-            raise ValueError(f"arms must be {self.facts['arms']}, got {len(self.arms)}")
+            raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
         pending_mode(self.policy, self.pending)
         check_seed(self.seed)
         check_number("time_unit", self.time_unit, Range(ge=0))
@@ -146,7 +146,7 @@ class Definition:
         fields = (*setting.context.values(), *setting.decision.values())
         fixed = any("arms" in field.shape for field in fields) or setting.by_round
         if fixed or not self.policy.arms_change:
-            raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
+            raise TypeError(f"{self.policy} does not support adding or retiring arms")
         if not (vocabulary := self.vocabulary(self.arms)).find_arm_fields():
             raise TypeError(
                 f"arms cannot be added or retired in the setting {setting.name!r}: "
@@ -224,7 +224,7 @@ class Definition:
         versions wrote no fields.
         """
         try:
-            return cls._read(convert_definition(_content_of(data)), policies, ordered)
+            return cls._read(convert_definition(_parse_json(data)), policies, ordered)
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"the definition of the study is damaged: {error!r}") from error
 
@@ -234,7 +234,7 @@ class Definition:
     ) -> Self:
         if content["format"] != _FORMAT:
             raise ValueError(
-                f"the study was made by keyhole {content.get('keyhole')}, in a form that keyhole "
+                f"the study was made by keyhole {content.get('keyhole')}, in a format that keyhole "
                 f"{version('keyhole')} does not know"
             )
         kind = find_policy(content["policy"], content["module"], policies)
@@ -254,12 +254,12 @@ class Definition:
         return found
 
 
-def _content_of(data: bytes) -> dict[str, Any]:
+def _parse_json(data: bytes) -> dict[str, Any]:
     """Return the JSON of a definition."""
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the definition of the study is no JSON: {error}") from error
+        raise ValueError(f"the definition of the study is not JSON: {error}") from error
     if not isinstance(content, dict) or "format" not in content:
         raise ValueError("the definition of the study is damaged: it does not say its format")
     return content

@@ -4,12 +4,15 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT
 from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.study_vocabulary import Values
+from keyhole.study.arms import Arms
 from keyhole.study.decision_ids import is_id
+from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ARM_ADDED,
@@ -27,13 +30,11 @@ from keyhole.study.events import (
     TOLD_LATE,
     TOLD_TOO_LATE,
 )
+from keyhole.study.row_codec import FeedbackCodec, RowCodec
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
 from keyhole.study.vocabulary_errors import convert_read_back_errors, convert_vocabulary_errors
 from keyhole.validate import check_line, short_repr
-
-if TYPE_CHECKING:
-    from keyhole.study.state import State
 
 _CACHED: Final = 4096  # entries of each cache
 
@@ -54,6 +55,30 @@ class EventError(ValueError):
         self.seq, self.why = seq, why
 
 
+class CheckedState(Protocol):
+    """The members of a study's state with which events are compared."""
+
+    definition: Definition
+    arms: Arms
+    decisions: DecisionRows
+    feedback: FeedbackCodec
+    sums: RowCodec
+    pending: dict[str, bytes]
+    to_ask_again: dict[str, None]
+    seq: int
+    since: int
+    rounds: int
+
+    def values(self, row: bytes) -> tuple[Values, Values]:
+        """Return context and decision of a row."""
+
+    def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
+        """Return whether the setting allows the decision of a row."""
+
+    def pack_sum(self, values: Values) -> bytes:
+        """Return the body of an event for anonymous feedback."""
+
+
 # Events are checked before they reach a kernel: whoever can write to a database can also compute
 # checksums, and must still not decide where machine code writes.
 class EventChecker:
@@ -63,7 +88,7 @@ class EventChecker:
     be the same.
     """
 
-    def __init__(self, state: "State") -> None:
+    def __init__(self, state: CheckedState) -> None:
         self._state = state
         # In unit scale: in other units a value may differ in its last bit when parsed again.
         self._vocabulary = replace(state.definition, scale=UNIT).vocabulary(state.arms.names)
@@ -96,7 +121,9 @@ class EventChecker:
             if (event.decision is None) != (
                 event.kind in (SUM_TOLD, ARM_ADDED, ARM_RETIRED, POLICY_CHANGED)
             ):
-                raise ValueError(f"decision must be as its kind has it, got {event.decision!r}")
+                raise ValueError(
+                    f"decision must be given or absent as the kind requires, got {event.decision!r}"
+                )
             check(self, event)
         except (*DAMAGE, struct.error) as error:
             why = str(error) if isinstance(error, ValueError) else f"it is malformed ({error!r})"
@@ -133,20 +160,20 @@ class EventChecker:
         """Refuse context and decision of a row that the setting does not allow."""
         self._check_words(cells)
         if not self._state.is_allowed(ROW_HEADER.pack(0.0, 0.0) + cells):
-            raise ValueError("its decision is none that is allowed")
+            raise ValueError("its decision is not allowed")
 
     def _parse_past_decision(self, cells: bytes) -> None:
         """Refuse context and decision of a row, whose arm may have been retired since."""
         self._check_words(cells)
         if not self._state.is_allowed(ROW_HEADER.pack(0.0, 0.0) + cells, retired=True):
-            raise ValueError("its decision is none that was allowed")
+            raise ValueError("its decision was not allowed")
 
     def _parse(self, cells: bytes) -> None:
         vocabulary, values = self._vocabulary, self._state.values(ROW_HEADER.pack(0.0, 0.0) + cells)
         with convert_vocabulary_errors(vocabulary):
             said = vocabulary.format_decision(*values)
             if vocabulary.parse_decision(said) != values:
-                raise ValueError(f"its decision is none that is allowed, {short_repr(said)}")
+                raise ValueError(f"its decision is not allowed, {short_repr(said)}")
 
     def check_words(self, row: bytes) -> None:
         """Refuse a row whose decision cannot be formatted, of an arm that never existed."""
@@ -169,7 +196,7 @@ class EventChecker:
         with convert_vocabulary_errors(vocabulary):
             said = vocabulary.format_feedback(*values)
             if form.pack(vocabulary.parse_feedback(*values[:2], **said)) != told:
-                raise ValueError(f"its feedback is none that can be told, {short_repr(said)}")
+                raise ValueError(f"its feedback is invalid, {short_repr(said)}")
 
     def _check_told(self, event: Row) -> None:
         self._check_feedback(self._find_pending(event)[ROW_HEADER.size :], event.body)
@@ -190,24 +217,24 @@ class EventChecker:
 
     def _check_asked_again(self, event: Row) -> None:
         if event.decision not in self._state.to_ask_again:
-            raise ValueError(f"decision must be to be handed out again, got {event.decision!r}")
+            raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
         _check_empty(event)
 
     def _check_told_late(self, event: Row) -> None:
         state = self._state
         if not is_id(event.decision) or event.decision in state.pending:
             raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
-        if (state.definition.rule.on_timeout == NO_REWARD) != (event.kind == TOLD_TOO_LATE):
-            raise ValueError(
-                f"late feedback is not dealt with so after {state.definition.rule.on_timeout!r}"
-            )
+        if ((rule := state.definition.rule.on_timeout) == NO_REWARD) != (
+            event.kind == TOLD_TOO_LATE
+        ):
+            raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
         end = state.decisions.bytes
         self.check_pending(event.body[:end])
         self._check_feedback(event.body[ROW_HEADER.size : end], event.body[end:])
 
     def _check_sum(self, event: Row) -> None:
         if not self._vocabulary.sum_fields:
-            raise ValueError("a sum is told where feedback is anonymous, and not here")
+            raise ValueError("a sum is for anonymous feedback, which this setting does not have")
         self._parse_sum(event.body)
 
     def _parse_sum(self, told: bytes) -> None:
@@ -217,7 +244,7 @@ class EventChecker:
         with convert_vocabulary_errors(vocabulary):
             said = vocabulary.format_sum(values)
             if state.pack_sum(vocabulary.parse_sum(**said)) != told:
-                raise ValueError(f"it is no sum that can be told, {short_repr(said)}")
+                raise ValueError(f"its sum is invalid, {short_repr(said)}")
 
     # What is to be written.
 

@@ -226,7 +226,7 @@ def save_whole_events(
     event : int
         The last event that is copied, at most the last one that is whole.
     out : str or Path
-        The other database, made where there is none; it must have no study of this name.
+        The other database, created if need be; it must have no study of this name.
     policies : iterable of Policy classes, optional
         Classes of your own among which to look for the policy.
 

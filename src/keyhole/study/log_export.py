@@ -74,11 +74,11 @@ class EventFormatter:
             check_time(row.at)
             found: Words = {"seq": row.seq, "at": row.at, "event": EVENT_NAMES[row.kind]}
             found |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
-            return found | self._body(row)
+            return found | self._format_body(row)
         except (*DAMAGE, struct.error) as error:
             raise EventError(row.seq, f"it is malformed ({error!r})") from error
 
-    def _body(self, row: Row) -> Words:
+    def _format_body(self, row: Row) -> Words:
         state, body = self._state, row.body
         if row.kind == ASKED:
             self._asked[str(row.decision)] = asked = state.row(row)
@@ -87,7 +87,7 @@ class EventFormatter:
             values = state.values(asked)
             with convert_vocabulary_errors(state.vocabulary):
                 words = state.vocabulary.format_decision(*values)
-            return {"round": _whole(ROUND.unpack_from(body)[0]), **words, "stream": stream}
+            return {"round": _check_count(ROUND.unpack_from(body)[0]), **words, "stream": stream}
         if row.kind in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
             asked = self._asked[str(row.decision)]
             told = body[len(asked) :] if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else body
@@ -102,7 +102,9 @@ class EventFormatter:
             return {"arm": body.decode()}
         if row.kind == SUM_TOLD:
             if not state.vocabulary.sum_fields:
-                raise ValueError("a sum is told where feedback is anonymous, and not here")
+                raise ValueError(
+                    "a sum is for anonymous feedback, which this setting does not have"
+                )
             total = state.sums.unpack(body)
             with convert_vocabulary_errors(state.vocabulary):
                 return state.vocabulary.format_sum(total)
@@ -116,9 +118,9 @@ class EventFormatter:
         kind = _KINDS[check_choice("event", words.get("event"), _KINDS)]
         decision, key = words.get("decision"), words.get("key")
         row = Row(words["seq"], kind, decision, key, float(words["at"]), b"")
-        return row._replace(body=self._packed(row, words))
+        return row._replace(body=self._pack_body(row, words))
 
-    def _packed(self, row: Row, words: Words) -> bytes:
+    def _pack_body(self, row: Row, words: Words) -> bytes:
         state = self._state
         if row.kind == ASKED:
             context, decision = state.vocabulary.parse_decision(words)
@@ -158,7 +160,7 @@ class EventFormatter:
         return json.dumps(words | {"setting": self._state.definition.setting_as_json()}).encode()
 
 
-def _whole(value: float) -> int:
+def _check_count(value: float) -> int:
     """Return a count that a row holds as a float."""
     if not 0 <= value <= 2.0**53 or value != int(value):
         raise ValueError(f"a count must be a whole number, got {value}")
@@ -179,7 +181,7 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
     for name, values in columns.items():
         if any(isinstance(value, dict) for value in values):  # by arm: each has its place
             columns[name] = [None if v is None else list(v.items()) for v in values]
-    kinds = {n: _kind_of(values) for n, values in columns.items()}
+    kinds = {n: _column_type(values) for n, values in columns.items()}
     first = {f.name: pa.array([e.get(f.name) for e in events], f.type) for f in _FIRST}
     try:
         return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
@@ -187,7 +189,7 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
         raise ValueError(f"the log has values that no study can have written: {error}") from error
 
 
-def _kind_of(values: list[Any]) -> pa.DataType | None:
+def _column_type(values: list[Any]) -> pa.DataType | None:
     if any(isinstance(value, list) and value and isinstance(value[0], tuple) for value in values):
         return pa.map_(pa.string(), pa.float64())
     return None
@@ -212,17 +214,17 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
     """Return name, definition and rows of an export, checked."""
     try:
         first, *rest = read_file(path, "an exported study").decode().splitlines() or [""]
-        with _at_line(1):
+        with _name_line(1):
             said = json.loads(first)
             if said.get("format") != _FORMAT or said.get("version") not in (1, _VERSION):
-                raise ValueError(f"it is no study of version {_VERSION}")
+                raise ValueError(f"it is not an export of version 1 or {_VERSION}")
             definition = Definition.from_bytes(
                 json.dumps(said["head"]).encode(), policies, ordered=False
             )
             name, events = check_line("name", said["name"]), said["events"]
         formatter, rows = EventFormatter(replace(definition, scale=UNIT), policies), []
         for number, text in enumerate(rest, 2):
-            with _at_line(number):
+            with _name_line(number):
                 event = json.loads(text)
                 if said["version"] == 1:
                     word = event.get("event")
@@ -238,12 +240,12 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
 
 
 @contextmanager
-def _at_line(number: int) -> Iterator[None]:
+def _name_line(number: int) -> Iterator[None]:
     """Name the line in errors."""
     try:
         yield
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {number} is no JSON: {error}") from error
+        raise ValueError(f"line {number} is not JSON: {error}") from error
     except (*DAMAGE, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
         raise ValueError(f"line {number}: {why}") from error

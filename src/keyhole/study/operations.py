@@ -32,10 +32,10 @@ from keyhole.study.writer import Transaction
 from keyhole.validate import short_repr, suggestion
 
 
-def ask(transaction: Transaction, key: str | None, given: Mapping[str, Any]) -> Decision:
+def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) -> Decision:
     """Return a new decision, the one of an idempotency key, or one that is to be asked again."""
     state = transaction.state
-    context = _call_vocabulary("ask", state.vocabulary.parse_context, (), given)
+    context = _call_vocabulary("ask", state.vocabulary.parse_context, (), fields)
     if (
         key is not None
         and (row := transaction.find_by_key(key)) is not None
@@ -50,9 +50,8 @@ def ask(transaction: Transaction, key: str | None, given: Mapping[str, Any]) -> 
         policy, why = state.definition.policy, state.definition.policy.explain_waiting()
         text = f"{policy} waits for the feedback of {next(iter(state.pending))}"
         raise PendingDecisionError(f"{text} ({why})" if why else text)
-    if state.definition.policy.setting.by_round and state.rounds == state.definition.facts.get(
-        "horizon"
-    ):
+    horizon = state.definition.facts.get("horizon")
+    if state.definition.policy.setting.by_round and state.rounds == horizon:
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
     id, decided = new_id(transaction.now), state.decide(context, transaction.now)
     state.checker.check_new_decision(decided)
@@ -67,7 +66,7 @@ def _find_handed_out(
     state, asked = transaction.state, _events_of(transaction, id)[0]
     row = state.pending.get(id) or state.row(asked)
     if (before := state.values(row)[0]) != context:
-        raise ValueError(f"key must be new for another question, got {key!r} for {before} before")
+        raise ValueError(f"key must be new for another context, got {key!r}, used with {before}")
     return make_decision(state, id, row)
 
 
@@ -76,11 +75,11 @@ def make_decision(state: State, id: str, row: bytes) -> Decision:
     t, at = ROW_HEADER.unpack_from(row)
     words = state.vocabulary.format_decision(*state.values(row))
     wait = state.definition.rule.timeout
-    until = None if wait is None else _time(at + wait)
-    return Decision(id, MappingProxyType(words), int(t), _time(at), until)
+    until = None if wait is None else _to_datetime(at + wait)
+    return Decision(id, MappingProxyType(words), int(t), _to_datetime(at), until)
 
 
-def _time(at: float) -> datetime:
+def _to_datetime(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
 
 
@@ -135,7 +134,7 @@ def _events_of(transaction: Transaction, id: str) -> list[Row]:
     if not rows:
         raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
-        transaction.damage_error(id, why)
+        transaction.raise_damaged(id, why)
     return rows
 
 
@@ -193,24 +192,24 @@ def _encode_feedback(
 
 
 def _call_vocabulary(
-    operation: str, method: Callable[..., Any], first: Sequence[Any], given: Any
+    operation: str, method: Callable[..., Any], first: Sequence[Any], fields: Any
 ) -> Any:
     """Call a method of the vocabulary; if the arguments do not fit, name those that do."""
     try:
-        found = method(*first, **given)
+        found = method(*first, **fields)
     except TypeError as error:
         takes = signature(method)
         known = [name for name in takes.parameters if name not in ("context", "decision")]
         says = f"{operation} takes {', '.join(known) or 'nothing'} in this study"
-        for name in given:
+        for name in fields:
             if name not in known:
                 raise TypeError(f"{says}; got {name!r}{suggestion(name, known)}") from None
         try:
-            takes.bind(*first, **given)
+            takes.bind(*first, **fields)
         except TypeError as reason:
             raise TypeError(f"{says}: {reason}") from None
         raise error
-    check_words(given)
+    check_words(fields)
     return found
 
 

@@ -52,7 +52,7 @@ def read_snapshot(
     if hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
     try:
-        definition, words, rows, policy_state = _parts(data[_CHECK:])
+        definition, words, rows, policy_state = _split_parts(data[_CHECK:])
         said: dict[str, Any] = json.loads(words)
         state = State(Definition.from_bytes(definition, policies), said["since"])
         if said["digest"] != state.policy_state.digest:
@@ -101,7 +101,7 @@ def _check(state: State, said: Mapping[str, Any]) -> None:
         check_integer("renewed", rounds, Range(ge=0, le=said["rounds"]))
 
 
-def _parts(content: bytes) -> list[bytes]:
+def _split_parts(content: bytes) -> list[bytes]:
     parts, at = [], 0
     while at < len(content):
         end = at + 8 + int.from_bytes(content[at : at + 8], "little")

@@ -111,7 +111,7 @@ class State:
 
     def row(self, asked: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
-        return self.decisions.of_event(asked)
+        return self.decisions.row_of_event(asked)
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
@@ -119,7 +119,7 @@ class State:
 
     def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
         """Return whether the setting allows a decision, or `retired` if its arm is retired."""
-        if (placed := self.decisions.placed(row)) is None:
+        if (placed := self.decisions.with_positions(row)) is None:
             return retired
         self._update_arms()
         begin = ROW_HEADER.size + self.decisions.context.bytes
@@ -138,7 +138,7 @@ class State:
         taken = self.policy_state.decide(self.rounds + 1, seen, rows, anew=anew)
         self._must_reimpute, self._not_imputed = False, []
         stream = STREAM.pack(*self.policy_state.stream[:2].tolist())
-        return ROUND.pack(self.rounds + 1) + seen + self.decisions.numbered(taken) + stream
+        return ROUND.pack(self.rounds + 1) + seen + self.decisions.with_numbers(taken) + stream
 
     def _rows_to_impute(self, now: float, anew: bool) -> FloatArray:
         """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
@@ -173,7 +173,7 @@ class State:
             return
         if self._round is not None:
             self._round.add_feedback(*self.values(row), self.feedback.unpack(told))
-        elif (placed := self.decisions.placed(row)) is not None:
+        elif (placed := self.decisions.with_positions(row)) is not None:
             self._backlog.add(placed + told[: self.feedback.bytes], event)
             if len(self._backlog) == AT_ONCE:
                 self._catch_up()

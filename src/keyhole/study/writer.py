@@ -55,7 +55,7 @@ class Transaction:
         mine = [row for row in self.rows if row.decision == decision]
         return self._store.events_of_decision(self._study, decision) + mine
 
-    def damage_error(self, decision: str, why: str) -> NoReturn:
+    def raise_damaged(self, decision: str, why: str) -> NoReturn:
         """Raise the error that says where a decision's events are damaged."""
         self._store.raise_damaged(self._study, decision, why)
 

@@ -71,10 +71,10 @@ def test_a_backup_is_taken_while_others_write(address, copy):
 def test_a_backup_takes_the_place_of_nothing(address, copy):
     labels(address).close()
     copy.write_text("mine")
-    with pytest.raises(ValueError, match=r"path must be new, got .* which is there already"):
+    with pytest.raises(ValueError, match=r"path must be new, got .* which exists"):
         backup(address, copy)
     assert copy.read_text() == "mine"
-    with pytest.raises(ValueError, match="path must lie in a folder that is there"):
+    with pytest.raises(ValueError, match="path must be in an existing folder"):
         backup(address, copy.parent / "nowhere" / "copy.db")
 
 
@@ -87,7 +87,7 @@ def test_a_file_that_comes_meanwhile_stays(tmp_path, copy, monkeypatch):
         copy.write_text("mine")
 
     monkeypatch.setattr(Sqlite, "_copy", make_slowly)
-    with pytest.raises(ValueError, match=r"path must be new, got .* which is there already"):
+    with pytest.raises(ValueError, match=r"path must be new, got .* which exists"):
         backup(tmp_path / "s.db", copy)
     assert copy.read_text() == "mine"
     assert [file.name for file in copy.parent.iterdir()] == ["copy.db"]
@@ -106,7 +106,7 @@ def test_the_name_of_a_backup_outlives_a_power_cut(tmp_path, copy, monkeypatch):
 
 
 def test_there_is_no_backup_of_nothing(tmp_path, copy):
-    with pytest.raises(ValueError, match="storage must be a file that is there"):
+    with pytest.raises(ValueError, match="storage must be an existing file"):
         backup(tmp_path / "s.db", copy)
     (tmp_path / "s.db").write_bytes(b"name,reward" * 100)
     with pytest.raises(ValueError, match="storage must be an SQLite database"):

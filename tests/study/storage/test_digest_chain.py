@@ -77,7 +77,9 @@ def test_who_catches_up_finds_it(store, study, what):
 def test_what_has_changed_since_it_was_read_is_found(store, study):
     store.events_after(study, 0)
     altered(store, DAMAGE["a checksum"][0])
-    with pytest.raises(DamagedError, match=r"event 4 .* it is not the one that was there"):
+    with pytest.raises(
+        DamagedError, match=r"event 4 .* it differs from the event that was read before"
+    ):
         store.events_after(study, 4)
 
 

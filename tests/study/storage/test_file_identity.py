@@ -28,7 +28,7 @@ def test_a_file_with_two_names_is_refused(path, tmp_path):
         study.recommend()
         os.link(path, tmp_path / "other.db")
         for call in (study.ask, study.recommend):
-            with pytest.raises(StoreError, match=r"has 2 \(hard links\).*remove the others"):
+            with pytest.raises(StoreError, match=r"has 2 \(hard links\).*remove the other names"):
                 call()
         for name in ("s.db", "other.db"):
             with pytest.raises(ValueError, match="storage must be a file with one name"):
@@ -45,7 +45,7 @@ def test_a_file_that_is_mounted_on_its_own_is_refused(path, tmp_path, monkeypatc
     folder = str(tmp_path)
     mounts.write_text(f"36 35 98:0 /s.db {folder}/two\\040words.db rw - ext4 /dev/sda rw\n")
     monkeypatch.setattr(file_identity, "_MOUNTS", mounts)
-    with pytest.raises(ValueError, match=r"must not be a file that is mounted on its own.*folder"):
+    with pytest.raises(ValueError, match=r"must not be a file that is mounted by itself.*folder"):
         Study.open(tmp_path / "two words.db", "labels")
     mounts.write_text(f"36 35 98:0 / {folder} rw - ext4 /dev/sda rw\n")
     Study.open(tmp_path / "two words.db", "labels").close()

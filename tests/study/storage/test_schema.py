@@ -111,7 +111,7 @@ def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, 
     if store.dialect["schema"]:
         newer = "UPDATE keyhole.version SET version = 9"
     store._connected().execute(newer)
-    with pytest.raises(StoreError, match=r"brought to version 9 .* go on with the newer one"):
+    with pytest.raises(StoreError, match=r"brought to version 9 .* use the newer one"):
         calls[call]()
     store._drop()  # so that it connects anew
     with pytest.raises(StoreError, match=r"version.* 9\b.* newer"):

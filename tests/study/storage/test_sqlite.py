@@ -53,7 +53,7 @@ def refusal(path):
 
 def test_a_file_that_is_no_database_is_refused(path):
     path.write_bytes(b"name,reward\n" * 100)
-    assert "which is none" in refusal(path)
+    assert "which is not one" in refusal(path)
 
 
 def test_a_database_of_another_application_is_refused(path):
@@ -85,7 +85,7 @@ def test_a_folder_is_refused(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path):
-    with pytest.raises(ValueError, match="storage must lie in a folder that is there"):
+    with pytest.raises(ValueError, match="storage must be in an existing folder"):
         open_store(tmp_path / "nowhere" / "studies.db")
 
 

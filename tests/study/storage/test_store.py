@@ -46,7 +46,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(store, study):
 
 
 def test_an_empty_store_says_that_it_is_empty(store):
-    with pytest.raises(ValueError, match="there is none yet"):
+    with pytest.raises(ValueError, match="it has no studies yet"):
         store.find("labels")
 
 
@@ -208,7 +208,7 @@ def test_a_commit_needs_the_lock(store, study):
 def test_a_key_is_used_once_and_nothing_is_half_written(store, study):
     add(store, study, row(1, key="k"))
     store.begin(study, 1)
-    with pytest.raises(StoreError, match="somebody else has used this number or key"):
+    with pytest.raises(StoreError, match="another process has used this number or key"):
         store.commit(study, [row(2), row(3, key="k")])
     assert list(store.read(study)) == [row(1, key="k")]
     store.begin(study, 1)
@@ -223,14 +223,14 @@ def test_a_number_is_used_once(store, study):
     add(store, study, row(1))
     store.begin(study, 1)
     store._next_seq = 1
-    with pytest.raises(StoreError, match="somebody else has used this number or key"):
+    with pytest.raises(StoreError, match="another process has used this number or key"):
         store.commit(study, [row(1, body=b"second")])
     assert list(store.read(study)) == [row(1)]
 
 
 def test_a_log_that_has_become_shorter_is_not_used_any_more(address, store, study):
     add(store, study, row(1))
-    with pytest.raises(StoreError, match="row 5 of study 1 was there and is not"):
+    with pytest.raises(StoreError, match="row 5 of study 1 had been read and is missing"):
         store.begin(study, 5)
     for call in (lambda: store.begin(study, 1), lambda: store.events_after(study, 0)):
         with pytest.raises(StoreError, match="open the study again"):

@@ -23,7 +23,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     storage : str or Path
         The database: a file, or ``postgresql://...``.
     path : str or Path
-        The new file, in a folder that is there.
+        The new file, in an existing folder.
 
     Returns
     -------
@@ -70,9 +70,9 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
 
 def _check_new(path: Path) -> None:
     if not path.parent.is_dir():
-        raise ValueError(f"path must lie in a folder that is there, got {path}")
+        raise ValueError(f"path must be in an existing folder, got {path}")
     if path.exists() or path.is_symlink():
-        raise ValueError(f"path must be new, got {path}, which is there already")
+        raise ValueError(f"path must be new, got {path}, which exists")
 
 
 def _remove_drafts(path: Path) -> None:

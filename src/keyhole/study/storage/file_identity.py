@@ -32,8 +32,8 @@ def explain_other_names(path: Path) -> str:
     if names <= 1:
         return ""
     return (
-        f"storage must be a file with one name, got {path}, which has {names} (hard links), and "
-        "who opens it by another would not see what is written: remove the others, or copy it"
+        f"storage must be a file with one name, got {path}, which has {names} (hard links): "
+        "commits would not be seen by another name; remove the other names, or copy the file"
     )
 
 
@@ -49,8 +49,8 @@ def check_location(path: Path) -> None:
         raise ValueError(why)
     if _is_mounted(path):
         raise ValueError(
-            f"storage must not be a file that is mounted on its own, got {path}: what lies beside "
-            "it must be the same for all who use it; mount its folder"
+            f"storage must not be a file that is mounted by itself, got {path}: all users must "
+            "share the files beside it; mount its folder"
         )
 
 

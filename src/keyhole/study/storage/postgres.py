@@ -59,10 +59,10 @@ _ADD: Final = (
 _COLUMNS: Final = len(Row._fields) + 1  # with the digest
 _BATCH: Final = 4096  # rows that the server sends together in a backup
 _ADVICE: Final = {
-    "23505": "somebody else has used this number or key: try again",  # unique violation
+    "23505": "another process has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
-    "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
-    None: "if something was being written, open the study again to see whether it is there",
+    "42501": "the user must be allowed to write to schema keyhole, or to create it",  # privilege
+    None: "if a write was under way, open the study again to see whether it is there",
 }
 # Advisory locks are numbers shared by all applications of a database: ours have this class.
 _LOCK_CLASS: Final = int.from_bytes(b"Keyh")
@@ -105,7 +105,7 @@ class Postgres(Store):
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
         self._address: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "UTF8"}
-        self.where = _shown_address(given)
+        self.where = _format_address(given)
         self._db: psycopg.Connection | None = None
         self._is_known = False  # the tables were there
         FORK_LOCK.add(self)
@@ -135,12 +135,12 @@ class Postgres(Store):
         # The server queues waiters of an advisory lock. It does not for row locks: whoever has just
         # released one gets it again before the waiting sessions have woken up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
-        return self._found(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
+        return self._select_events(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
 
     def _events_after(self, study: int, after: int) -> Found:
-        return self._found("", study, after)
+        return self._select_events("", study, after)
 
-    def _found(self, begin: str, study: int, after: int) -> Found:
+    def _select_events(self, begin: str, study: int, after: int) -> Found:
         """Return version, identity and rows of a study, in one round trip."""
         identity = f"EXECUTE keyhole_identity({study:d})"
         since = f"EXECUTE keyhole_since({study:d}, {after:d})"
@@ -239,7 +239,7 @@ class Postgres(Store):
         if (encoding := db.info.parameter_status("server_encoding")) != "UTF8":
             raise ValueError(
                 f"storage must be a database with the encoding UTF8, got {self.where}, which has "
-                f"{encoding}: make one by CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+                f"{encoding}: create one, CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
         if self._is_known:
             self._check_version(self._version(db))
@@ -288,7 +288,7 @@ class Postgres(Store):
         return version[0] if version else 0
 
 
-def _shown_address(given: Mapping[str, Any]) -> str:
+def _format_address(given: Mapping[str, Any]) -> str:
     """Return an address with user, hosts, ports and database, and nothing secret."""
     hosts = (given.get("host") or given.get("hostaddr") or "").split(",")
     ports = str(given.get("port", "")).split(",")

@@ -82,17 +82,17 @@ class Sqlite(SqliteFile):
 
     def _lock(self, study: int, after: int) -> Found:
         # `_begin_write` has just checked the version: do not read it again.
-        return self._found(self._begin_write(), study, after, len(schema.STEPS))
+        return self._select_events(self._begin_write(), study, after, len(schema.STEPS))
 
     def _events_after(self, study: int, after: int) -> Found:
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
-                return self._found(db, study, after, read_number(db, "user_version"))
+                return self._select_events(db, study, after, read_number(db, "user_version"))
             finally:
                 db.execute("COMMIT")
 
-    def _found(self, db: Connection, study: int, after: int, version: int) -> Found:
+    def _select_events(self, db: Connection, study: int, after: int, version: int) -> Found:
         identity = db.execute(self._sql[schema.DEFINITION_DIGEST], (study,)).fetchone()
         rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
         return Found(version, identity and identity[0], rows)

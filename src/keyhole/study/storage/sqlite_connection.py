@@ -61,7 +61,7 @@ def connect(path: Path, how: str) -> Connection:
             raise OSError(why)
         if file_identity(path) in _inherited_files:
             raise OSError(
-                "this process was forked in the midst of a call of a study in the same file, and "
+                "this process was forked within a call of a study in the same file, and "
                 "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
             )
         if how != READ_FILE_ALONE and _is_emptied(path):
@@ -155,7 +155,7 @@ def check_file(path: Path) -> None:
         If it is none.
     """
     if not path.parent.is_dir():
-        raise ValueError(f"storage must lie in a folder that is there, got {path}")
+        raise ValueError(f"storage must be in an existing folder, got {path}")
     if not path.exists():
         return
     if not path.is_file():
@@ -170,7 +170,7 @@ def check_file(path: Path) -> None:
             # Without a lock this may see half of a transaction: the real connection checks again.
             if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
                 raise ValueError(
-                    f"storage must be an SQLite database, got {path}, which is none"
+                    f"storage must be an SQLite database, got {path}, which is not one"
                 ) from None
     # The last transactions, and so the header, may be in the log alone.
     if Path(f"{path}-wal").exists():

@@ -10,12 +10,12 @@ _REPLACE: Final = "put a whole copy of the file in its place"
 _ADVICE: Final = {
     "FULL": "make room on the disk",
     "BUSY": f"another program held the file for {BUSY_TIMEOUT:.0f} seconds",
-    "CONSTRAINT": "somebody else has used this number or key: try again",
+    "CONSTRAINT": "another process has used this number or key: try again",
     "READONLY": _LET_WRITE,
     "CANTOPEN": _LET_WRITE,
     "CORRUPT": _REPLACE,
     "NOTADB": _REPLACE,
-    "IOERR": "look at the disk, then open the study again to see what is there",
+    "IOERR": "check the disk, then open the study again to see what was written",
 }
 # The tables exist and all texts are UTF-8, so these errors can only come from damage.
 _DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")

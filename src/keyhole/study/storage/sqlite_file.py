@@ -304,6 +304,8 @@ class SqliteFile(QueuedFile):
             db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-            raise OSError("a log cannot be kept beside it on this file system; use a local disk")
+            raise OSError(
+                "this file system does not support SQLite's write-ahead log; use a local disk"
+            )
         if self._queue is not None:
             self._file.accept(self._queue)

@@ -71,7 +71,7 @@ class Store(ABC):
         found = self._select(schema.FIND_STUDY, check_line("name", name))
         if not found:
             names = [known for known, _ in self.studies()]
-            there = suggestion(name, names) or ("" if names else "; there is none yet")
+            there = suggestion(name, names) or ("" if names else "; it has no studies yet")
             raise ValueError(f"name must be a study of {self.where}, got {short_repr(name)}{there}")
         return self._check_definition(found[0])
 
@@ -84,8 +84,8 @@ class Store(ABC):
             expected = b""
         if digest != expected:
             raise DamagedError(
-                f"the definition of study {short_repr(name)} in {self.where} is damaged; what it "
-                "was is not known: put a copy of the database in its place"
+                f"the definition of study {short_repr(name)} in {self.where} is damaged: "
+                "put a copy of the database in its place"
             )
         self._studies[study] = name, digest
         return study, definition
@@ -140,15 +140,15 @@ class Store(ABC):
         if version != len(schema.STEPS):
             raise FinalStoreError(
                 f"{self.where} has been brought to version {version} of its schema since it was "
-                f"opened, and this Keyhole knows {len(schema.STEPS)}: go on with the newer one"
+                f"opened, and this Keyhole knows {len(schema.STEPS)}: use the newer one"
             )
 
     def _refuse_replaced(self, study: int, row: int | None = None) -> NoReturn:
         """Refuse this study from now on: the database has been replaced."""
         self.rollback()
-        what = f"row {row} of study {study} was there and is not"
+        what = f"row {row} of study {study} had been read and is missing"
         if row is None:
-            what = f"study {study} is no longer the {short_repr(self._studies[study][0])} of before"
+            what = f"study {study} is no longer {short_repr(self._studies[study][0])}"
         advice = "if another database or an older copy was put in place, open the study again"
         lost = f"{self.where}: {what}; {advice}"
         if study in self._studies:
@@ -170,7 +170,7 @@ class Store(ABC):
             self._refuse_replaced(study, after)
         seen, known = self._last_rows.get(study, (0, b""))
         if seen == after > 0 and found[0][-1] != known:
-            self.raise_damaged(study, after, "it is not the one that was there")
+            self.raise_damaged(study, after, "it differs from the event that was read before")
         rows = list(self._verify_rows(study, after, found))
         digest = found[-1][-1] if found else self._name_and_digest(study)[1]
         self._last_rows[study] = after + len(rows), digest
@@ -261,7 +261,7 @@ class Store(ABC):
         """Return the number of the last row that was written, as the table `tail` has it."""
         found = self._select(schema.TAIL_SEQ, study)
         if not found or not isinstance(found[0][0], int):
-            raise DamagedError(f"{self.where}: how many events study {study} has is damaged")
+            raise DamagedError(f"{self.where}: the number of events of study {study} is damaged")
         return int(found[0][0])
 
     def last_seq(self, study: int) -> int:
