@@ -32,7 +32,7 @@ def calls(monkeypatch):
 
     for home, name in (
         (PolicyState, "with_arms"),
-        (DecisionRows, "placed"),
+        (DecisionRows, "with_positions"),
         (DecisionRows, "values"),
         (State, "has_expired"),
     ):
@@ -42,10 +42,10 @@ def calls(monkeypatch):
 
 def test_arms_have_numbers_for_good_and_positions_by_use():
     arms = Arms(["a", "b", "c"])
-    assert not arms.have_moved
+    assert not arms.has_retired_arms
     arms.retire("b")
     arms.add("d")
-    assert arms.have_moved
+    assert arms.has_retired_arms
     assert arms.names == ["a", "b", "c", "d"]
     assert arms.names_in_use == ("a", "c", "d")
     assert arms.live.tolist() == [0, 2, 3]
@@ -127,7 +127,7 @@ def test_an_ask_costs_no_work_for_each_decision_when_an_arm_was_retired(
         study.tell(pending[0], 1)
         calls.clear()
         study.ask()
-        assert calls["placed"] + calls["values"] <= 3
+        assert calls["with_positions"] + calls["values"] <= 3
         check_rebuilt_states_agree(study)
 
 

@@ -108,7 +108,7 @@ EVENTS = {
     "an infinite reward": (event(TOLD, "pending", struct.pack("<d", math.inf)), "reward must "),
     "long feedback": (event(TOLD, "pending", REWARD * 2), "its feedback is invalid"),
     "a body of what is given up": (event(EXPIRED, "pending", REWARD), "it must have no bytes"),
-    "again what is not": (event(ASKED_AGAIN, "pending", b""), "to be handed out again"),
+    "again what is not": (event(ASKED_AGAIN, "pending", b""), "one to ask again"),
     "late, but pending": (event(TOLD_LATE, "pending", late()), "must be a settled one"),
     "late of no arm": (event(TOLD_LATE, "settled", late(arm=7)), "malformed"),
     "late of no round": (event(TOLD_LATE, "settled", late(t=0.5)), "round must be from 1 to 2"),
@@ -119,7 +119,7 @@ EVENTS = {
     "late at no time": (event(TOLD_LATE, "settled", late(at=math.nan)), "its time must be"),
     "late reward": (event(TOLD_LATE, "settled", late(reward=2.0)), "reward must "),
     "kept": (event(TOLD_TOO_LATE, "settled", late()), "late feedback must be of the other kind"),
-    "a sum": (event(SUM_TOLD, None, struct.pack("<dd", 1.0, 1.0)), "where feedback is anonymous"),
+    "a sum": (event(SUM_TOLD, None, struct.pack("<dd", 1.0, 1.0)), "is for anonymous feedback"),
     "an arm twice": (event(ARM_ADDED, None, b"a"), "arm must be new, but 'a' is an arm"),
     "an arm of no letters": (event(ARM_ADDED, None, b"\xff\xfe"), "utf-8"),
     "an arm without a name": (event(ARM_ADDED, None, b""), "arm must"),
@@ -183,7 +183,7 @@ def test_a_change_of_policy_that_cannot_be_read_is_refused(path, body, why):
             RCUCB(),
             {"limits": [1.0], "cost": Power(slope=0.1), "penalty": Power(slope=0.1)},
             [event(ASKED, NEW, struct.pack("<dqd", 1.0, 1, math.inf) + b"\0" * 16)],
-            "is allowed",
+            "is not allowed",
         ),
     ],
 )
@@ -234,6 +234,6 @@ def test_a_decision_of_no_arm_is_not_shown(path, tmp_path, arm):
 @pytest.mark.parametrize("look", [Study.history, lambda study: study.export("none.jsonl")])
 def test_a_sum_where_there_are_none_is_damage_in_histories_too(path, look):
     append(path, event(SUM_TOLD, None, b""))
-    said = r"event 5 of study 'labels'.*a sum is told where"
+    said = r"event 5 of study 'labels'.*a sum is for anonymous"
     with Study.open(path, "labels") as study, pytest.raises(DamagedError, match=said):
         look(study)

@@ -76,7 +76,7 @@ class Arms:
         return number in self._in_use
 
     @property
-    def have_moved(self) -> bool:
+    def has_retired_arms(self) -> bool:
         """Whether positions differ from numbers, since an arm was retired."""
         return len(self._in_use) < len(self.names)
 

@@ -35,9 +35,7 @@ class Backlog:
         rows, events = self._rows, self._events
         # A batch is one call of compiled code, which does not say how far it came. To name the
         # event that fails, the batch is repeated row by row from a copy of the arrays.
-        before = (
-            policy_state.arrays_to_save() if len(rows) > 1 else b""
-        )  # to find the event at which it fails
+        before = policy_state.arrays_to_save() if len(rows) > 1 else b""
         try:
             policy_state.learn(b"".join(rows), len(rows))
         except Exception as error:

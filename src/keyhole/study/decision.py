@@ -80,8 +80,8 @@ class Decision:
     def as_json(self) -> dict[str, Any]:
         """Return the decision as JSON objects have it."""
         until = None if self.until is None else self.until.isoformat()
-        said = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
-        return said | {"until": until}
+        content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
+        return content | {"until": until}
 
 
 def decision_id(decision: str | Decision) -> str:

@@ -41,15 +41,13 @@ class DecisionRows:
     def __init__(
         self, setting: Setting, sizes: dict[str, int], arms: Arms, arm_fields: tuple[str, ...]
     ) -> None:
-        self.context, self.decision = (
-            RowCodec(setting.context, sizes),
-            RowCodec(setting.decision, sizes),
-        )
+        self.context = RowCodec(setting.context, sizes)
+        self.decision = RowCodec(setting.decision, sizes)
         self._arms = arms
         self._decision = ROW_HEADER.size + self.context.bytes  # where it begins
         self.bytes = self._decision + self.decision.bytes
         self._cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
-        self._places = [_CELL * cell for cell in self._cells]  # of arms, from the decision on
+        self._places = [_CELL * cell for cell in self._cells]  # offsets of arms in a decision
 
     def row_of_event(self, asked: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
@@ -72,14 +70,14 @@ class DecisionRows:
 
     def is_live(self, row: bytes) -> bool:
         """Return whether all arms of a decision are in use."""
-        if not self._arms.have_moved:
+        if not self._arms.has_retired_arms:
             return True
         numbers = (_NUMBER.unpack_from(row, self._decision + place)[0] for place in self._places)
         return all(self._arms.is_live(number) for number in numbers)
 
     def with_positions(self, row: bytes) -> bytes | None:
         """Return a row with positions for arm numbers; None if an arm is retired."""
-        if not self._arms.have_moved:
+        if not self._arms.has_retired_arms:
             return row
         if not self.is_live(row):
             return None
@@ -87,7 +85,7 @@ class DecisionRows:
 
     def with_numbers(self, decision: bytes) -> bytes:
         """Return a decision of the policy with permanent numbers for its arms."""
-        if not self._arms.have_moved:
+        if not self._arms.has_retired_arms:
             return decision
         return self._replace_arms(decision, 0, self._arms.live)
 
@@ -109,7 +107,7 @@ class DecisionRows:
         cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
         times = cells[:, 1].view(np.float64)
         times[:] = np.maximum(0.0, now - times) * second
-        if self._arms.have_moved:
+        if self._arms.has_retired_arms:
             columns = self._decision // _CELL + np.array(self._cells)
             positions = self._arms.positions[cells[:, columns]]
             are_live = (positions >= 0).all(axis=1)

@@ -116,9 +116,9 @@ class Definition:
                 "a fact", name, [name for name in self.policy.setting.facts if name != "arms"]
             )
         self.check_change(policy, facts)
-        told = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
+        checked = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
         chosen = self.pending if self.pending != pending_mode(self.policy, None) else None
-        return replace(self, policy=policy, facts=told, pending=pending_mode(policy, chosen))
+        return replace(self, policy=policy, facts=checked, pending=pending_mode(policy, chosen))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
         """Refuse a policy of another setting, and facts that differ from the present ones."""
@@ -297,14 +297,14 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
 def _check_default(vocabulary: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
     """Refuse default feedback that the vocabulary cannot parse."""
     with convert_vocabulary_errors(vocabulary):
-        told = vocabulary.default_feedback({}, decision)
+        feedback = vocabulary.default_feedback({}, decision)
     try:
-        parse({}, decision, **told)
+        parse({}, decision, **feedback)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"on_timeout must not be {NO_REWARD!r} in the setting {vocabulary.setting.name!r}: "
-            f"{type(vocabulary).__name__}.default_feedback is then {told}, which cannot be parsed "
-            f"({error})"
+            f"{type(vocabulary).__name__}.default_feedback is then {feedback}, which cannot be "
+            f"parsed ({error})"
         ) from error
 
 

@@ -171,9 +171,9 @@ class EventChecker:
     def _parse(self, cells: bytes) -> None:
         vocabulary, values = self._vocabulary, self._state.values(ROW_HEADER.pack(0.0, 0.0) + cells)
         with convert_vocabulary_errors(vocabulary):
-            said = vocabulary.format_decision(*values)
-            if vocabulary.parse_decision(said) != values:
-                raise ValueError(f"its decision is not allowed, {short_repr(said)}")
+            named = vocabulary.format_decision(*values)
+            if vocabulary.parse_decision(named) != values:
+                raise ValueError(f"its decision is not allowed, {short_repr(named)}")
 
     def check_words(self, row: bytes) -> None:
         """Refuse a row whose decision cannot be formatted, of an arm that never existed."""
@@ -189,14 +189,14 @@ class EventChecker:
 
     # Feedback.
 
-    def _parse_feedback(self, cells: bytes, told: bytes) -> None:
+    def _parse_feedback(self, cells: bytes, feedback: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""
         vocabulary, form = self._vocabulary, self._state.feedback
-        values = *self._state.values(ROW_HEADER.pack(0.0, 0.0) + cells), form.unpack(told)
+        values = *self._state.values(ROW_HEADER.pack(0.0, 0.0) + cells), form.unpack(feedback)
         with convert_vocabulary_errors(vocabulary):
-            said = vocabulary.format_feedback(*values)
-            if form.pack(vocabulary.parse_feedback(*values[:2], **said)) != told:
-                raise ValueError(f"its feedback is invalid, {short_repr(said)}")
+            named = vocabulary.format_feedback(*values)
+            if form.pack(vocabulary.parse_feedback(*values[:2], **named)) != feedback:
+                raise ValueError(f"its feedback is invalid, {short_repr(named)}")
 
     def _check_told(self, event: Row) -> None:
         self._check_feedback(self._find_pending(event)[ROW_HEADER.size :], event.body)
@@ -237,14 +237,14 @@ class EventChecker:
             raise ValueError("a sum is for anonymous feedback, which this setting does not have")
         self._parse_sum(event.body)
 
-    def _parse_sum(self, told: bytes) -> None:
+    def _parse_sum(self, body: bytes) -> None:
         """Refuse an anonymous sum that cannot have been told."""
         state, vocabulary = self._state, self._vocabulary
-        values = state.sums.unpack(told)
+        values = state.sums.unpack(body)
         with convert_vocabulary_errors(vocabulary):
-            said = vocabulary.format_sum(values)
-            if state.pack_sum(vocabulary.parse_sum(**said)) != told:
-                raise ValueError(f"its sum is invalid, {short_repr(said)}")
+            named = vocabulary.format_sum(values)
+            if state.pack_sum(vocabulary.parse_sum(**named)) != body:
+                raise ValueError(f"its sum is invalid, {short_repr(named)}")
 
     # What is to be written.
 
@@ -253,15 +253,15 @@ class EventChecker:
         with convert_read_back_errors(self._vocabulary):
             self._check_words(decided[ROUND.size : -STREAM.size])
 
-    def check_new_feedback(self, row: bytes, told: bytes) -> None:
+    def check_new_feedback(self, row: bytes, feedback: bytes) -> None:
         """Refuse to write feedback that could not be read again."""
         with convert_read_back_errors(self._vocabulary):
-            self._check_feedback(row[ROW_HEADER.size :], told)
+            self._check_feedback(row[ROW_HEADER.size :], feedback)
 
-    def check_new_sum(self, told: bytes) -> None:
+    def check_new_sum(self, body: bytes) -> None:
         """Refuse to write a sum that could not be read again."""
         with convert_read_back_errors(self._vocabulary):
-            self._parse_sum(told)
+            self._parse_sum(body)
 
     # What may change.
 

@@ -169,11 +169,11 @@ def rebuild_states(
     LearningError
         After all events, if the policy fails at one of them.
     """
-    state, taken, keys = State(definition), [], set()
+    state, applied, keys = State(definition), [], set()
     asked: dict[str | None, bytes] = {}
     failed: LearningError | None = None
     for row in rows:
-        taken.append(row)
+        applied.append(row)
         state.checker.check(row)
         if row.key is not None and row.key in keys:
             raise EventError(row.seq, f"key must be new, got {row.key!r}")
@@ -189,7 +189,7 @@ def rebuild_states(
         if row.kind == POLICY_CHANGED:
             state, new_rows = (
                 State(read_successor(definition, row.body, policies, row.seq), row.seq),
-                taken,
+                applied,
             )
         else:
             new_rows = [row]
@@ -198,7 +198,7 @@ def rebuild_states(
         except LearningError as error:  # go on checking: the policy may change later
             failed = error
             state = State(state.definition, state.since, learns=False)
-            state.apply_all(taken)
+            state.apply_all(applied)
         yield state
     if failed is not None and not state.learns:
         raise failed

@@ -90,12 +90,12 @@ class EventFormatter:
             return {"round": _check_count(ROUND.unpack_from(body)[0]), **words, "stream": stream}
         if row.kind in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
             asked = self._asked[str(row.decision)]
-            told = body[len(asked) :] if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else body
-            if not told:
+            data = body[len(asked) :] if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else body
+            if not data:
                 return {}
-            taken, heard = state.values(asked), state.feedback.unpack(told)
+            decision, feedback = state.values(asked), state.feedback.unpack(data)
             with convert_vocabulary_errors(state.vocabulary):
-                return state.vocabulary.format_feedback(*taken, heard)
+                return state.vocabulary.format_feedback(*decision, feedback)
         if row.kind in (ARM_ADDED, ARM_RETIRED):
             if row.kind == ARM_ADDED:
                 state.arms.add(body.decode())
@@ -135,20 +135,20 @@ class EventFormatter:
             return body
         if (kind := row.kind) in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
             asked = self._asked[str(row.decision)]
-            told = {n: v for n, v in words.items() if n not in _FIRST.names}
-            if not told and kind == EXPIRED:
+            fields = {n: v for n, v in words.items() if n not in _FIRST.names}
+            if not fields and kind == EXPIRED:
                 return b""
-            heard = state.feedback.pack(
-                state.vocabulary.parse_feedback(*state.values(asked), **told)
+            feedback = state.feedback.pack(
+                state.vocabulary.parse_feedback(*state.values(asked), **fields)
             )
-            return asked + heard if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else heard
+            return asked + feedback if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else feedback
         if row.kind in (ARM_ADDED, ARM_RETIRED):
             if row.kind == ARM_ADDED:
                 state.arms.add(words["arm"])
             return str(words["arm"]).encode()
         if row.kind == SUM_TOLD:
-            said = {n: v for n, v in words.items() if n not in _FIRST.names}
-            return state.sums.pack(state.vocabulary.parse_sum(**said))
+            fields = {n: v for n, v in words.items() if n not in _FIRST.names}
+            return state.sums.pack(state.vocabulary.parse_sum(**fields))
         return self._definition(words["head"]) if row.kind == POLICY_CHANGED else b""
 
     def _definition(self, words: Words) -> bytes:
@@ -215,18 +215,18 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
     try:
         first, *rest = read_file(path, "an exported study").decode().splitlines() or [""]
         with _name_line(1):
-            said = json.loads(first)
-            if said.get("format") != _FORMAT or said.get("version") not in (1, _VERSION):
+            header = json.loads(first)
+            if header.get("format") != _FORMAT or header.get("version") not in (1, _VERSION):
                 raise ValueError(f"it is not an export of version 1 or {_VERSION}")
             definition = Definition.from_bytes(
-                json.dumps(said["head"]).encode(), policies, ordered=False
+                json.dumps(header["head"]).encode(), policies, ordered=False
             )
-            name, events = check_line("name", said["name"]), said["events"]
+            name, events = check_line("name", header["name"]), header["events"]
         formatter, rows = EventFormatter(replace(definition, scale=UNIT), policies), []
         for number, text in enumerate(rest, 2):
             with _name_line(number):
                 event = json.loads(text)
-                if said["version"] == 1:
+                if header["version"] == 1:
                     word = event.get("event")
                     event["event"] = _EVENTS_OF_VERSION_1.get(word, word)
                 rows.append(formatter.row(event))

@@ -172,10 +172,10 @@ def tell(
             if before == body:
                 return
             context, decision = state.values(row)
-            said = state.vocabulary.format_feedback(
+            known = state.vocabulary.format_feedback(
                 context, decision, state.feedback.unpack(before)
             )
-            raise ConflictError(f"{id} was told {said} before, and cannot be told otherwise")
+            raise ConflictError(f"{id} was told {known} before, and cannot be told otherwise")
     kind = TOLD_TOO_LATE if state.definition.rule.on_timeout == NO_REWARD else TOLD_LATE
     transaction.write(kind, id, row + body)
 
@@ -184,11 +184,11 @@ def _encode_feedback(
     state: State, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]
 ) -> bytes:
     values = state.values(row)
-    heard = _call_vocabulary("tell", state.vocabulary.parse_feedback, (*values, *unnamed), feedback)
+    found = _call_vocabulary("tell", state.vocabulary.parse_feedback, (*values, *unnamed), feedback)
     with convert_vocabulary_errors(state.vocabulary):
-        told = state.feedback.pack(drop_signs_of_zeros(heard))
-    state.checker.check_new_feedback(row, told)
-    return told
+        body = state.feedback.pack(drop_signs_of_zeros(found))
+    state.checker.check_new_feedback(row, body)
+    return body
 
 
 def _call_vocabulary(
@@ -221,9 +221,9 @@ def tell_sum(transaction: Transaction, unnamed: tuple[Any, ...], words: Mapping[
     values = _call_vocabulary("tell_sum", state.vocabulary.parse_sum, unnamed, words)
     with convert_vocabulary_errors(state.vocabulary):
         values = drop_signs_of_zeros(values)
-    told = state.pack_sum(values)
-    state.checker.check_new_sum(told)
-    transaction.write(SUM_TOLD, None, told)
+    body = state.pack_sum(values)
+    state.checker.check_new_sum(body)
+    transaction.write(SUM_TOLD, None, body)
 
 
 def add_arms(transaction: Transaction, names: Sequence[str]) -> None:
@@ -248,7 +248,7 @@ def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, 
     definition = state.definition.with_policy(policy, facts)
     if not (policy == state.definition.policy and not state.since):
         check_off_policy(policy, state.rounds)
-    if len(state.arms.names) > len(state.definition.arms) or state.arms.have_moved:
+    if len(state.arms.names) > len(state.definition.arms) or state.arms.has_retired_arms:
         definition.check_arms_change()
     transaction.change(definition.to_bytes())
 

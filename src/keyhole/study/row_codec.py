@@ -25,6 +25,7 @@ class RowCodec:
     """Packs named values into consecutive numbers of 8 bytes, and unpacks them."""
 
     def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
+        # Little-endian without padding: the layout of kernels' arrays, the same on every machine.
         codes, self._cuts, at = "<", [], 0
         for name, field in fields.items():
             cells = field.cells(sizes)

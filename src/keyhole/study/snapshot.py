@@ -21,7 +21,7 @@ def make_snapshot(state: State) -> bytes:
     """Return a state as bytes, after their checksum."""
     policy_state = state.arrays_to_save()
     # The keys belong to the format of snapshots: they stay when attributes are renamed.
-    said = {
+    fields = {
         "since": state.since,
         "rounds": state.rounds,
         "told": state.feedback_count,
@@ -34,8 +34,8 @@ def make_snapshot(state: State) -> bytes:
         "returned": list(state.to_ask_again),
         "renewed": state.asked_again_after,
     }
-    words = json.dumps(said, allow_nan=False).encode()
-    parts = (state.definition.to_bytes(), words, b"".join(state.pending.values()), policy_state)
+    header = json.dumps(fields, allow_nan=False).encode()
+    parts = (state.definition.to_bytes(), header, b"".join(state.pending.values()), policy_state)
     content = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     return hashlib.sha256(content).digest() + content
 
@@ -52,13 +52,13 @@ def read_snapshot(
     if hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
     try:
-        definition, words, rows, policy_state = _split_parts(data[_CHECK:])
-        said: dict[str, Any] = json.loads(words)
-        state = State(Definition.from_bytes(definition, policies), said["since"])
-        if said["digest"] != state.policy_state.digest:
+        definition, header, rows, policy_state = _split_parts(data[_CHECK:])
+        fields: dict[str, Any] = json.loads(header)
+        state = State(Definition.from_bytes(definition, policies), fields["since"])
+        if fields["digest"] != state.policy_state.digest:
             return None
-        _check(state, said)
-        _resume(state, said, last, rows, policy_state)
+        _check(state, fields)
+        _resume(state, fields, last, rows, policy_state)
     # A checksum proves no origin: whoever can write to the database can compute it. So every
     # value is checked, and the log is replayed if one is wrong.
     except (*DAMAGE, struct.error):
@@ -67,38 +67,41 @@ def read_snapshot(
 
 
 def _resume(
-    state: State, said: Mapping[str, Any], last: Row, rows: bytes, policy_state: bytes
+    state: State, fields: Mapping[str, Any], last: Row, rows: bytes, policy_state: bytes
 ) -> None:
     """Fill a new state from a snapshot taken after event `last`."""
     state.seq, state.last = last.seq, last
-    state.rounds, state.feedback_count = said["rounds"], said["told"]
-    state.arms.restore(said["arms"], said["live"])
-    state.policy_state = PolicyState(state.definition, state.definition.facts | said["facts"])
+    state.rounds, state.feedback_count = fields["rounds"], fields["told"]
+    state.arms.restore(fields["arms"], fields["live"])
+    state.policy_state = PolicyState(state.definition, state.definition.facts | fields["facts"])
     state.policy_state.restore(policy_state)
     width = state.decisions.bytes
     cut = [rows[at : at + width] for at in range(0, len(rows), width)]
     for row in cut:
         state.checker.check_pending(row)
-    state.pending = dict(zip(said["open"], cut, strict=True))
-    state.to_ask_again, state.asked_again_after = dict.fromkeys(said["returned"]), said["renewed"]
+    state.pending = dict(zip(fields["open"], cut, strict=True))
+    state.to_ask_again, state.asked_again_after = (
+        dict.fromkeys(fields["returned"]),
+        fields["renewed"],
+    )
     state.awaiting_feedback = {id: None for id in state.pending if id not in state.to_ask_again}
-    state.restore_round(said["round"])
+    state.restore_round(fields["round"])
 
 
-def _check(state: State, said: Mapping[str, Any]) -> None:
+def _check(state: State, fields: Mapping[str, Any]) -> None:
     """Refuse sizes and counts that no study can have: arrays are allocated from them."""
     for name in ("rounds", "told"):
-        check_integer(name, said[name], Range(ge=0, le=2**53))
-    sizes, own = said["facts"], state.policy_state.sizes | {"arms": len(said["live"])}
-    for name, most in state.longest_arrays(said["told"]).items():
+        check_integer(name, fields[name], Range(ge=0, le=2**53))
+    sizes, own = fields["facts"], state.policy_state.sizes | {"arms": len(fields["live"])}
+    for name, most in state.longest_arrays(fields["told"]).items():
         own[name] = check_integer(name, sizes[name], Range(ge=own[name], le=most))
     if sizes != own:
         raise ValueError(f"sizes must be {own}, got {sizes}")
     for name in ("returned", "renewed"):
-        if missing := set(said[name]) - set(said["open"]):
+        if missing := set(fields[name]) - set(fields["open"]):
             raise ValueError(f"{name} must be pending, got {short_repr(min(missing))}")
-    for rounds in said["renewed"].values():
-        check_integer("renewed", rounds, Range(ge=0, le=said["rounds"]))
+    for rounds in fields["renewed"].values():
+        check_integer("renewed", rounds, Range(ge=0, le=fields["rounds"]))
 
 
 def _split_parts(content: bytes) -> list[bytes]:

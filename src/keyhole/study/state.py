@@ -167,14 +167,14 @@ class State:
             self._backlog.learn(self.policy_state)
             self._must_reimpute = True
 
-    def _learn(self, row: bytes, told: bytes, event: int) -> None:
+    def _learn(self, row: bytes, feedback: bytes, event: int) -> None:
         self.feedback_count += 1
         if not self.learns:
             return
         if self._round is not None:
-            self._round.add_feedback(*self.values(row), self.feedback.unpack(told))
+            self._round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
         elif (placed := self.decisions.with_positions(row)) is not None:
-            self._backlog.add(placed + told[: self.feedback.bytes], event)
+            self._backlog.add(placed + feedback[: self.feedback.bytes], event)
             if len(self._backlog) == AT_ONCE:
                 self._catch_up()
         # The copy still holds imputed feedback of this decision: make it again.
@@ -362,9 +362,9 @@ class State:
         if self._round is not None:
             self._round.restore(content)
 
-    def longest_arrays(self, told: int) -> dict[str, int]:
+    def longest_arrays(self, feedback_count: int) -> dict[str, int]:
         """Return bounds on the lengths of growing arrays after so many tellings."""
-        return {} if self._round is None else self._round.longest_arrays(told)
+        return {} if self._round is None else self._round.longest_arrays(feedback_count)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, by names."""

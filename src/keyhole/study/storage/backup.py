@@ -51,6 +51,8 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     path = Path(os.path.abspath(path))
     _check_new(path)
     _remove_drafts(path)
+    # A complete draft is renamed, so a backup that is killed leaves no file that looks like one.
+    # Its folder is locked while it is at work: the next backup removes unlocked drafts.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     folder.mkdir()
     try:

@@ -48,6 +48,8 @@ def _digest(
 ) -> bytes:
     id = b"" if decision is None else decision.encode()
     words = b"" if key is None else key.encode()
+    # The lengths come before the texts: otherwise "ab" and "c" would have the digest of "a" and
+    # "bc".
     fixed = _FIXED.pack(
         seq,
         kind,

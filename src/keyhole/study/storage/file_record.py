@@ -51,6 +51,7 @@ class FileRecord(NamedTuple):
         except OSError:
             return None
         try:
+            # The `-queue` is no database: opening and closing it drops none of SQLite's locks.
             found = os.pread(queue, _FORMAT.size, 0)
         finally:
             os.close(queue)

@@ -59,7 +59,7 @@ class _Fork(NamedTuple):
     instruction: int
     is_exclusive: bool = False  # it no longer waits for other threads
 
-    def has_expired(self, thread: int) -> bool:
+    def is_over(self, thread: int) -> bool:
         if self.caller is None:
             return False
         return self.caller.f_lasti != self.instruction or _has_ended(thread, self.caller)
@@ -122,7 +122,7 @@ class ForkLock:
     def _threads_forking(self) -> list[int]:
         """Return the threads that fork just now."""
         for thread, fork in list(self._forks.items()):
-            if fork.has_expired(thread):
+            if fork.is_over(thread):
                 self._forks.pop(thread, None)
         return list(self._forks)
 

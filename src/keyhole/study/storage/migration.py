@@ -26,6 +26,7 @@ def add_digests(execute: Execute) -> None:
     for study, name, at, definition in studies:
         digest = digest_of_definition(name, at, definition)
         execute("UPDATE {schema}study SET digest = {value} WHERE id = {value}", (digest, study))
+        # In batches: a log may be larger than memory.
         last = 0
         while rows := execute(_READ, (study, last, _BATCH)).fetchall():
             try:
