@@ -99,10 +99,10 @@ def test_the_best_pair_is_printed_as_json(tune):
 def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
     runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
-    against = format_recommendation(Tune(tmp_path, spec, runs))[3]
+    comparison = format_recommendation(Tune(tmp_path, spec, runs))[3]
     assert re.match(
         r"gain over the best command at the full cut-off, 1 s: .* quick, .* \(from 40 runs\)",
-        against,
+        comparison,
     )
 
 

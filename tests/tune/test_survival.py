@@ -16,11 +16,11 @@ def test_without_censoring_it_is_the_share_of_runs():
 
 def test_it_agrees_with_the_textbook():
     # Cox and Oakes (1984): weeks in remission of 21 patients given 6-MP, after Freireich et al.
-    # (1963); a + is one that was watched so long. The shares are those of Kaplan and Meier.
+    # (1963); a + is a censored time. The shares are those of Kaplan and Meier.
     ended = [6, 6, 6, 7, 10, 13, 16, 22, 23]
-    watched = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
+    censored = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
     runs = [record("ok", float(week), 40.0) for week in ended]
-    runs += [record("out of time", float(week), float(week)) for week in watched]
+    runs += [record("out of time", float(week), float(week)) for week in censored]
     curve = Survival.from_runs(runs)
     assert curve.seconds.tolist() == [6, 7, 10, 13, 16, 22, 23]
     assert curve.share.round(4).tolist() == [0.8571, 0.8067, 0.7529, 0.6902, 0.6275, 0.5378, 0.4482]
@@ -37,7 +37,7 @@ def test_a_run_that_failed_never_succeeds():
 
 def test_with_censored_runs_only_the_survival_is_1():
     curve = Survival.from_runs([record("out of time", 1.0, 1.0), record("out of time", 4.0, 4.0)])
-    assert (len(curve.seconds), curve.watched) == (0, 4.0)
+    assert (len(curve.seconds), curve.last_limit) == (0, 4.0)
 
 
 def test_a_curve_of_many_runs_is_drawn_with_few_steps():

@@ -33,9 +33,11 @@ def draw_shares(
     """
     known, prior = of > 0.0, up + down + np.zeros(of.shape[1])
     shares = np.where(known, count / np.maximum(of, _TINY), 0.0)
+    # Log marginal likelihood of a share that is unrelated to the others, with a uniform prior.
     unrelated = betaln(count + 1.0, of - count + 1.0) + np.log(max(own, _TINY))
     log_posterior, means, sizes = (np.empty((len(_GRID), of.shape[1])) for _ in range(3))
     for g, runs in enumerate(_GRID):
+        # The weight of an arm in the mean m: precision of its share, with s = `runs` between arms.
         weight = np.where(known, 1.0 / (1.0 / np.maximum(of, _TINY) + 1.0 / runs), 0.0)
         # The marginal likelihood of s is approximated at the weighted mean m of the arms; the term
         # with `sizes` below is the width of the posterior of m (Laplace).
@@ -46,12 +48,14 @@ def draw_shares(
     at = _draw_grid_points(rng, log_posterior - 0.5 * np.log(sizes), draws)
     places = np.arange(of.shape[1])
     mean, size = means[at, places], sizes[at, places]
+    # Clipped: betaln and beta have no value at 0, where underflow would put a small share.
     mean = rng.beta(mean * size, (1.0 - mean) * size).clip(_TINY, 1.0 - _TINY)
     good, bad = ((_GRID[at] * part)[:, None] for part in (mean, 1.0 - mean))
     if own > 0.0:
         odds = np.clip(
             _log_likelihood(count, of, good, bad, own) - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT
         )
+        # With log odds of related against unrelated, P(unrelated) = 1 / (1 + exp(odds)).
         is_unrelated = rng.random(odds.shape) * (1.0 + np.exp(odds)) < 1.0
         good, bad = np.where(is_unrelated, 1.0, good), np.where(is_unrelated, 1.0, bad)
     return rng.beta(np.maximum(count + good, _TINY), np.maximum(of - count + bad, _TINY))
@@ -79,6 +83,7 @@ def draw_means(
     known = count > 0.0
     own = np.where(known, sums[0] / np.maximum(count, 1.0), 0.0)
     within = np.maximum(sums[1] - count * own * own, 0.0).sum(axis=0)
+    # The variance within arms, pooled over arms, with one number from the prior.
     freedom = np.maximum(count.sum(axis=0) - known.sum(axis=0), 0.0) + 1.0
     anywhere = np.square(width) / 12.0
     variance = np.maximum((within + anywhere) / freedom, _TINY**2)
@@ -106,6 +111,7 @@ def _draw_grid_points(
     rng: np.random.Generator, log_posterior: FloatArray, draws: int
 ) -> NDArray[np.intp]:
     """Draw an index of the grid for each interval, from its posterior."""
+    # Less the maximum: the exponentials of log posteriors of many runs underflow.
     chances = np.exp(log_posterior - log_posterior.max(axis=0))
     below = np.cumsum(chances / chances.sum(axis=0), axis=0)
     found = (rng.random((draws, 1, log_posterior.shape[1])) > below).sum(axis=1)

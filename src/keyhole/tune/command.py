@@ -202,14 +202,15 @@ def _field_names(path: str, word: str) -> list[str]:
 
 
 def _fill(word: str, fields: Mapping[str, Any]) -> str:
-    made = []
+    parts = []
     for text, name, spec, _ in string.Formatter().parse(word):
-        made.append(text)
+        parts.append(text)
         if name is not None and name in fields:
             value = fields[name]
             written = format(value, spec or "")
-            whole = isinstance(value, float) and not spec
-            made.append(written.removesuffix(".0") if whole else written)
+            # A limit of 2.0 is written as 2: many programs do not parse a fraction.
+            is_plain_float = isinstance(value, float) and not spec
+            parts.append(written.removesuffix(".0") if is_plain_float else written)
         elif name is not None:
-            made.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
-    return "".join(made)
+            parts.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
+    return "".join(parts)

@@ -113,7 +113,7 @@ def _line_without_markers(number: int) -> dict[str, Any]:
 
 def _step_arrays(curve: Survival) -> Sequence[FloatArray]:
     """Return times, shares and interval ends, extended to time 0 and to the largest limit."""
-    times = np.concatenate([[0.0], curve.seconds, [max(curve.watched, *curve.seconds, 0.0)]])
+    times = np.concatenate([[0.0], curve.seconds, [max(curve.last_limit, *curve.seconds, 0.0)]])
     ends = []
     for values in (curve.share, curve.low, curve.high):
         whole = np.concatenate([[1.0], values])

@@ -84,6 +84,7 @@ def read_spec(folder: Path) -> Spec:
 def open_study(folder: Path, spec: Spec) -> Study:
     """Open the study of a tune, or create it."""
     path = folder / STUDY
+    # A kill between the creation of the database and that of the study leaves an empty database.
     store = open_store(path)
     try:
         exists = any(name == NAME for name, _ in store.studies())

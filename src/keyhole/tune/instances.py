@@ -72,6 +72,8 @@ class InstanceOrder:
     def take(self, arm: str) -> Instance:
         """Return the next instance of an arm."""
         runs = self._runs[arm]
+        # The first of the permutation that had fewest runs: after `put_back`, or in a resumed tune,
+        # that may be any instance.
         least = min(runs.values())
         name = next(name for name in self._order(arm, least) if runs[name] == least)
         runs[name] += 1
@@ -86,6 +88,7 @@ class InstanceOrder:
         if (arm, time) not in self._orders:
             names = list(self._instances)
             random.Random(f"{self._seed} {time} {arm}").shuffle(names)
+            # Only the current permutation of each arm is kept: there may be 10,000 arms.
             self._orders = {key: kept for key, kept in self._orders.items() if key[0] != arm}
             self._orders[arm, time] = names
         return self._orders[arm, time]

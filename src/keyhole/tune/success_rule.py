@@ -110,7 +110,9 @@ class SuccessRule:
 def _drop_cut_lines(output: bytes) -> bytes:
     """Return an output without its gap marker and the two lines that the gap has cut."""
     for gap in _GAP.finditer(output):
-        if gap.start() == len(output) - gap.end():  # as much is kept before as after it
+        # The marker of the runner has equally many bytes before and after it; the same line printed
+        # by the command itself has not.
+        if gap.start() == len(output) - gap.end():
             first, last = output[: gap.start()], output[gap.end() :]
             return first[: first.rfind(b"\n") + 1] + last.partition(b"\n")[2]
     return output

@@ -50,18 +50,18 @@ def format_recommendation(tune: Tune) -> list[str]:
     """
     best = tune.best()
     full = best.full
-    against = (
+    comparison = (
         f"gain over the best command at the full cut-off, {full.limit:g} s: {best.gain_over_full} "
         f"a run; that command is probably {full.arm}, gain {full.gain} "
-        f"(from {_count_runs(full.runs)})"
+        f"(from {_format_run_count(full.runs)})"
     )
     if best.gain_over_full.value < 0.0:
-        against += "; below 0, since another command may be better there"
+        comparison += "; below 0, since another command may be better there"
     if best.limit == full.limit:
-        against = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
+        comparison = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
         if best.gain_over_full.low < 0.0:
             most = format_estimate(-best.gain_over_full.low, -best.gain_over_full.low)
-            against += f"; another command is better there by at most {most} a run (95 %)"
+            comparison += f"; another command is better there by at most {most} a run (95 %)"
     count = len(best.runs_of_arms)
     first = f"best: {best.arm} with {best.limit:g} s"
     if best.untried:
@@ -70,11 +70,11 @@ def format_recommendation(tune: Tune) -> list[str]:
         *([] if best.successes else [_NO_SUCCESS]),
         first,
         f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
-        f"{format_seconds(best.seconds)} a run (from {_count_runs(best.runs)})",
+        f"{format_seconds(best.seconds)} a run (from {_format_run_count(best.runs)})",
         "probability that no other pair is better by more than 1 % of a success: "
         f"{best.probability:.0%}; the best pair is better by at most "
         f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
-        against,
+        comparison,
         f"runs per arm: {_format_range(list(best.runs_of_arms.values()))}",
     ]
 
@@ -84,7 +84,7 @@ def _format_range(runs: list[int]) -> str:
     return f"{min(runs):,} to {max(runs):,}, {len(runs):,} arms"
 
 
-def _count_runs(runs: int) -> str:
+def _format_run_count(runs: int) -> str:
     return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
 
 

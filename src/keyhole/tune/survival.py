@@ -28,7 +28,7 @@ class Survival:
         The times at which some run succeeded, rising.
     share, low, high : ndarray of float64
         The share without success right after each time, with the ends of its 95 % interval.
-    watched : float
+    last_limit : float
         The largest limit of any run: the estimate ends there.
     """
 
@@ -36,7 +36,7 @@ class Survival:
     share: FloatArray
     low: FloatArray
     high: FloatArray
-    watched: float
+    last_limit: float
 
     @classmethod
     def from_runs(cls, runs: Sequence[TrialRecord]) -> "Survival":

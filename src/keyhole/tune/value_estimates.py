@@ -147,12 +147,13 @@ class ValueEstimates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Draw gains, success rates and seconds, each run with this weight."""
         arms, limits = len(self._spec.arms), len(self._spec.limits)
+        # Arm by arm, so that temporary arrays stay small beside the three results.
         draws = min(max(_CELLS // (arms * limits), _LEAST_DRAWS), _DRAWS)
-        gains, done, taken = (np.empty((draws, arms, limits)) for _ in range(3))
+        gains, done, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
         for arm in range(arms):
             drawn = self._gains(*self._posterior.draw_arm(rng, arm, draws, weight))
-            gains[:, arm], done[:, arm], taken[:, arm] = drawn
-        return gains, done, taken
+            gains[:, arm], done[:, arm], seconds[:, arm] = drawn
+        return gains, done, seconds
 
     def _gains(
         self, hazards: FloatArray, succeed: FloatArray, seconds: FloatArray, rewards: FloatArray
@@ -160,16 +161,17 @@ class ValueEstimates:
         """Return gains, success rates and seconds of draws, whose last axis is that of limits."""
         spec, limits, least = self._spec, np.array(self._spec.limits), self._spec.success.least
         given_up = np.asarray(spec.objective.penalty(least)(limits))
-        went_on = np.cumprod(1.0 - hazards, axis=-1)
+        survival = np.cumprod(1.0 - hazards, axis=-1)
+        # P(exit in interval k) = hazard of k times P(no exit before k).
         ended = hazards.copy()
-        ended[..., 1:] *= went_on[..., :-1]
+        ended[..., 1:] *= survival[..., :-1]
         value = (
             succeed * rewards + (1.0 - succeed) * least - spec.objective.cost_per_second * seconds
         )
         return (
-            np.cumsum(ended * value, axis=-1) - given_up * went_on,
+            np.cumsum(ended * value, axis=-1) - given_up * survival,
             np.cumsum(ended * succeed, axis=-1),
-            np.cumsum(ended * seconds, axis=-1) + limits * went_on,
+            np.cumsum(ended * seconds, axis=-1) + limits * survival,
         )
 
 
