@@ -55,7 +55,7 @@ class Model:
         if self.after == "no_reward":
             self.learn(self.asked[id], 0)
 
-    def lapse_all(self, now):
+    def expire_all(self, now):
         for id, (at, since) in list(self.open.items()):
             if id in self.returned:
                 continue
@@ -85,7 +85,7 @@ class Model:
 
     def ask(self, now):
         """Return the arm, and the id if it is one that was handed out before."""
-        self.lapse_all(now)
+        self.expire_all(now)
         if self.returned:
             id = self.returned.pop(0)
             del self.open[id]

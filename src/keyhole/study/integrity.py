@@ -80,8 +80,8 @@ def check_database(
 ) -> DatabaseCheck:
     """Check all that a database holds: pages, definitions, events and snapshots.
 
-    Each event is compared with its checksum and taken into account, as if the study were opened
-    without a snapshot; a snapshot is compared with the state after its event.
+    Each event is compared with its digest and applied, as if the study were opened without a
+    snapshot; a snapshot is compared with the state after its event.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def check_database(
     Returns
     -------
     DatabaseCheck
-        What is whole, and what is damaged.
+        The intact events, and the damage.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def save_whole_events(
 ) -> StudyCheck:
     """Copy the first events of a damaged study to another database, where it goes on.
 
-    The damaged one is left as it is.
+    The damaged study is left as it is.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def save_whole_events(
     name : str
         The study.
     event : int
-        The last event that is copied, at most the last one that is whole.
+        The last event to copy, at most the last intact one.
     out : str or Path
         The other database, created if need be; it must have no study of this name.
     policies : iterable of Policy classes, optional
@@ -233,7 +233,7 @@ def save_whole_events(
     Returns
     -------
     StudyCheck
-        What the damaged study was found to be.
+        The result of checking the damaged study.
     """
     policies = tuple(policies)
     with closing(open_store(storage, make=False)) as store:

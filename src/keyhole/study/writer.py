@@ -117,8 +117,9 @@ class GroupCommit(CachedState):
         clock: Clock,
         policies: Iterable[type[Policy]] = (),
     ) -> None:
-        # The lock order is: the queue of requests here, then the `-queue` file or the advisory lock
-        # (`Store.begin`), then FORK_LOCK. Nothing waits for the database while it holds FORK_LOCK.
+        # Locks are taken in this order: the queue of requests here, the `-queue` file or the
+        # advisory lock (`Store.begin`), FORK_LOCK. Within FORK_LOCK nothing may be waited for that
+        # a thread may hold which waits for FORK_LOCK.
         super().__init__(study, definition, policies)
         self.store, self.clock = store, clock
         # A deque: `append` and `popleft` are single instructions, so no lock is needed, and

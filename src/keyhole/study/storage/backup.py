@@ -13,7 +13,7 @@ from keyhole.study.storage.store_factory import open_store
 
 
 def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> list[str]:
-    """Copy all studies of a database into a new file, while others go on writing.
+    """Write a consistent copy of all studies into a new file, while others go on writing.
 
     The file is an SQLite database, whatever the database is; to use it, open it, or put it in the
     place of a file that no process has open. It is complete or absent.
@@ -33,7 +33,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     Raises
     ------
     ValueError
-        If there is no such database, or the path is taken or lies in no folder.
+        If there is no such database, or the path exists or is in no folder.
     StoreError
         If the database cannot be read, or the file not be written.
 
