@@ -196,7 +196,7 @@ def test_a_cluster_elsewhere_has_workers_of_its_own():
     check_address("dask", 2)
     check_address("dask=tcp://host:8786", None)
     for on in ("dask=tcp://host:8786", "ray=auto"):
-        with pytest.raises(ValueError, match=f"workers must be left out here: {on} has workers"):
+        with pytest.raises(ValueError, match=f"workers must be left out: {on} has workers"):
             check_address(on, 2, name="workers")
 
 

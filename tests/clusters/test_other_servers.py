@@ -67,14 +67,14 @@ def listener(answer=None):
 
 def test_dask_waits_no_longer_for_who_says_nothing(monkeypatch):
     monkeypatch.setattr(dask, "_PATIENCE", 0.5)
-    words = "^there is no scheduler of Dask at .*: what listens there gave no answer in 0.5 s$"
+    words = "^there is no scheduler of Dask at .*: the program there gave no answer in 0.5 s$"
     with listener() as port, pytest.raises(ClusterLostError, match=words):
         connect(f"dask=tcp://127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_dask_is_told_from_other_protocols(answer):
-    words = "^there is no scheduler of Dask at .*: what listens there does not speak the protocol"
+    words = "^there is no scheduler of Dask at .*: the program there does not speak the protocol"
     with listener(answer) as port, pytest.raises(ClusterLostError, match=words):
         connect(f"dask=tcp://127.0.0.1:{port}")
 
@@ -85,7 +85,7 @@ def test_a_worker_of_dask_is_no_scheduler(tmp_path):
             time.sleep(0.02)
         address = next(iter(workers))
         with pytest.raises(
-            ClusterLostError, match=f"at {address}: what listens there is a Worker of D"
+            ClusterLostError, match=f"at {address}: the program there is a Worker of D"
         ):
             connect(f"dask={address}")
 
@@ -116,13 +116,13 @@ def test_ray_waits_no_longer_for_who_says_nothing(monkeypatch):
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_ray_is_told_from_other_protocols(answer):
     driver = pytest.importorskip("keyhole.clusters.ray_driver", exc_type=ImportError)
-    words = "^what listens there does not speak the protocol of Ray$"
+    words = "^the program there does not speak the protocol of Ray$"
     with listener(answer) as port, pytest.raises(ConnectionError, match=words):
         driver._check_server(f"ray://127.0.0.1:{port}")
 
 
 def test_another_server_is_no_head_of_ray():
     pytest.importorskip("ray")
-    words = "^Ray at 127.0.0.1:.* cannot be reached: what listens there does not speak the protocol"
+    words = "^Ray at 127.0.0.1:.* cannot be reached: the program there does not speak the protocol"
     with listener(ANSWERS["an HTTP server"]) as port, pytest.raises(ClusterLostError, match=words):
         connect(f"ray=127.0.0.1:{port}")

@@ -53,7 +53,7 @@ def test_what_was_cut_off_or_went_on_is_not_taken(block):
 
 def test_what_came_back_damaged_is_refused_with_its_place(block):
     it, data = block
-    with pytest.raises(ValueError, match="replications 8 to 12 of label did not come back as they"):
+    with pytest.raises(ValueError, match="replications 8 to 12 of label were damaged"):
         it.read(data[:-1])
 
 

@@ -90,7 +90,7 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
             return {"won": 1}
 
     for word, kind in (("at", TellsAt), ("round", Round)):
-        with pytest.raises(ValueError, match=f"a vocabulary must have a word other than '{word}'"):
+        with pytest.raises(ValueError, match=f"a vocabulary must not use the word '{word}'"):
             Study.create(
                 tmp_path / "s.db",
                 "s",
@@ -103,7 +103,7 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
         tmp_path / "s.db", "s", policy, ["x", "y"], durability="process_crash"
     ) as study:
         id = study.ask().id
-        with pytest.raises(ValueError, match="a vocabulary must have a word other than 'key'"):
+        with pytest.raises(ValueError, match="a vocabulary must not use the word 'key'"):
             study.tell(id, key="x")
         assert len(study.log()) == 1
 

@@ -163,7 +163,7 @@ def test_words_are_tried_on_decisions_that_are_allowed():
     for error, kind, message in (
         (AssertionError, NamesOneArm, "pairs: a decision must name arms by arm alone"),
         (AssertionError, NothingWins, "pairs: default_feedback has {'reward': 0.0} for a decision"),
-        (ValueError, TellsAt, "a vocabulary must have a word other than 'at': studies use at, "),
+        (ValueError, TellsAt, "a vocabulary must not use the word 'at': studies reserve at, "),
     ):
         with pytest.raises(error, match=message):
             check_setting(PAIRS, facts, decision=pair, vocabulary=kind)

@@ -1,4 +1,4 @@
-"""Clusters: other processes and machines that do work, under the scheduler of Dask or of Ray."""
+"""Clusters: worker processes on this and other machines, under a scheduler of Dask or Ray."""
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
 from keyhole.clusters.connection import connect

@@ -1,28 +1,28 @@
-"""What the schedulers have in common: work is handed out, and comes back in any order."""
+"""The interface of clusters: submit tasks, and collect their results in any order."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self, runtime_checkable
 
-_WAIT: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 
 
 class ClusterLostError(RuntimeError):
-    """The cluster does not answer any more: nothing is wrong with the work; try again later."""
+    """The scheduler does not answer any more; the same call may succeed later."""
 
     later = True
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """A task that ended: what it returned, or the error that it ended with."""
+    """The result of a task that has ended: its value or its error."""
 
     ticket: int
     value: Any = None
     error: BaseException | None = None
 
     def result(self) -> Any:
-        """Return what it returned, or raise its error."""
+        """Return the value, or raise the error."""
         if self.error is not None:
             raise self.error
         return self.value
@@ -30,48 +30,48 @@ class TaskResult:
 
 @runtime_checkable
 class Cluster(Protocol):
-    """Workers under somebody's scheduler.
+    """The interface of a cluster of workers under a scheduler.
 
-    A task that ends with its worker is begun again on another one, a few times; then it ends with
-    an error of its own, which says so (`keyhole.clusters.serialization.lost_workers_message`).
+    A task whose worker dies is retried on another one, a few times; then it ends with an error
+    (`keyhole.clusters.serialization.lost_workers_message`).
 
-    One thread may wait for tasks while others hand them out. Where the scheduler does not answer,
-    `as_completed` raises a `ClusterLostError`, and all else may. After `close`, which may be called
-    again, all else raises a RuntimeError. A client that is killed leaves nothing at work that was
-    started for it, and Ctrl-C is for the client alone.
+    One thread may wait for tasks while others submit them. If the scheduler does not answer,
+    `as_completed` raises a `ClusterLostError`, and other methods may. After `close`, which may be
+    called again, other methods raise a RuntimeError. Processes that were started for a client end
+    with it, also if it is killed. Ctrl-C reaches the client only.
     """
 
     @property
     def name(self) -> str:
-        """As one types it: ``dask``, ``ray=auto``."""
+        """The address as it is typed: ``dask``, ``ray=auto``."""
 
     def capacity(self) -> int:
-        """Return how many tasks can be at work at a time just now; 0 while there is no worker."""
+        """Return how many tasks can run at a time just now; 0 while there is no worker."""
 
     def broadcast(self, data: bytes) -> Any:
-        """Return what stands for these bytes among the arguments of `submit`, however often."""
+        """Send bytes to the cluster once; return a reference for the arguments of `submit`."""
 
     def release(self, shared: Any) -> None:
-        """Let go of what was shared, once no task needs it."""
+        """Release bytes that were broadcast, once no task needs them."""
 
     def submit(self, function: Callable[..., Any], *args: Any) -> int:
-        """Hand out a task, and return its ticket.
+        """Submit a task and return its ticket.
 
-        The function is one of a module that the workers can import. What it raises comes back as
-        an error of the same built-in type, with the same words.
+        Workers must be able to import the module of the function. Its exception comes back with the
+        same message, as the same built-in type.
         """
 
     def cancel(self, tickets: Iterable[int]) -> None:
-        """Take tasks back: they do not end any more, and what no worker has yet never begins.
+        """Cancel tasks: they have no results, and those that no worker has yet never begin.
 
-        What a worker already has at hand may begin before the worker hears of it.
+        A task that was already sent to a worker may still begin.
         """
 
     def as_completed(self, seconds: float) -> list[TaskResult]:
-        """Wait until a task has ended, at most so long; return all that have."""
+        """Wait at most so long until a task has ended; return the results of all that have."""
 
     def close(self) -> None:
-        """Call back what is still at work, and let go; what was started for it is ended."""
+        """Cancel all tasks and disconnect; end processes that were started for this client."""
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -81,11 +81,11 @@ class Cluster(Protocol):
 
 
 def results(cluster: Cluster, tickets: Iterable[int]) -> Iterator[Any]:
-    """Yield what tasks return, as they end; an error is raised, and the others are recalled."""
+    """Yield the values of tasks as they end; raise the first error and cancel the other tasks."""
     left = set(tickets)
     try:
         while left:
-            for one in cluster.as_completed(_WAIT):
+            for one in cluster.as_completed(_POLL_SECONDS):
                 left.remove(one.ticket)
                 yield one.result()
     finally:

@@ -1,4 +1,4 @@
-"""From what is typed, such as ``dask=tcp://10.0.0.1:8786``, to a cluster."""
+"""Connection to a cluster by its address, such as ``dask=tcp://10.0.0.1:8786``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +16,16 @@ _WORKERS: Final = Range(ge=1, le=1024)
 
 
 def check_address(on: str | Cluster, threads: int | None, *, name: str = "threads") -> None:
-    """Refuse what does not say where to play, or a number of `threads` that does not go with it."""
+    """Refuse an invalid address, and a number of `threads` for a cluster that is running."""
     address = on.name if isinstance(on, Cluster) else _parts(on)[1]
     if threads is not None:
         check_integer(name, threads, _WORKERS)
         if address:
-            raise ValueError(f"{name} must be left out here: {on} has workers of its own")
+            raise ValueError(f"{name} must be left out: {on} has workers of its own")
 
 
 def _parts(on: str) -> tuple[str, str | None]:
-    """Return the kind and, if one is given, the address of what is typed."""
+    """Return the kind of a cluster and its address, if one is given."""
     if not isinstance(on, str):
         raise TypeError(f"on must be a text, or what connect returns, got {short_repr(on)}")
     kind, sign, address = check_line("on", on).partition("=")
@@ -35,13 +35,13 @@ def _parts(on: str) -> tuple[str, str | None]:
 
 
 def connect(on: str, *, workers: int | None = None) -> Cluster:
-    """Return a cluster: one that is there, or one of this machine's processors.
+    """Connect to a running cluster, or start one on this machine.
 
     Parameters
     ----------
     on : str
-        ``dask=ADDRESS`` or ``ray=ADDRESS`` for one that is there; ``dask`` or ``ray`` to start one
-        on this machine, which ends when it is closed.
+        ``dask=ADDRESS`` or ``ray=ADDRESS`` for a running one; ``dask`` or ``ray`` to start one on
+        this machine, which ends when it is closed.
     workers : int, optional
         How many processes to start, at most 1,024; by default one for each processor.
 
@@ -49,8 +49,8 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     ------
     ImportError
         If the package is not installed: ``keyhole[dask]``, ``keyhole[ray]``.
-    GoneError
-        If there is no answer from the address.
+    ClusterLostError
+        If the address does not answer.
 
     Examples
     --------
@@ -70,9 +70,9 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
 
 @contextmanager
 def cluster_connection(on: str | Cluster, threads: int | None) -> Iterator[Cluster | None]:
-    """Give the cluster of an argument `on` beside one `threads`; None for threads of this process.
+    """Yield the cluster of the arguments `on` and `threads`; None for threads of this process.
 
-    One that was started for it is closed in the end.
+    A cluster that was connected here is closed in the end.
     """
     check_address(on, threads)
     if isinstance(on, Cluster):

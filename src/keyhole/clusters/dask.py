@@ -1,4 +1,4 @@
-"""A cluster under Dask's scheduler."""
+"""A cluster under a scheduler of Dask."""
 
 import asyncio
 import hashlib
@@ -36,29 +36,29 @@ from keyhole.validate import short_repr
 
 _PATIENCE: Final = 10.0
 """Seconds in which a scheduler must answer."""
-_TO_CLOSE: Final = 5.0
-_EVERY: Final = 0.5  # seconds between looks at the workers
+_CLOSE_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.5  # between requests for the number of workers
 _SOON: Final = 0.005
-_TALKERS: Final = ("distributed", "distributed.batched", "distributed.client")
+_LOGGERS: Final = ("distributed", "distributed.batched", "distributed.client")
 _LOST: Final = (CancelledError, CommClosedError, TimeoutError, OSError)
 
-# A terminal sends Ctrl-C to all processes; the one that was typed ends the others.
-_DEAF: Final = (
+# A terminal sends Ctrl-C to the whole process group. Workers ignore it: the client ends them.
+_IGNORE_INTERRUPTS: Final = (
     "import signal; signal.signal(signal.SIGINT, lambda *_: None); "
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])"
 )
 
 
 def start(on: str, address: str | None, workers: int | None) -> Cluster:
-    """Return the cluster at an address, or one of so many processes of this machine."""
-    for name in _TALKERS:  # what a user should know of it comes as an error
+    """Connect to the scheduler at an address, or start so many processes on this machine."""
+    for name in _LOGGERS:  # errors are raised, so that logging them would only repeat them
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
-        with _undisturbed():
-            local = _started(workers or os.cpu_count() or 1)
+        with _blocked_interrupts():
+            local = _start_local(workers or os.cpu_count() or 1)
             return Dask(on, Client(local, set_as_default=False), local)
     try:
-        _reach(address)
+        _check_address(address)
         _check_scheduler(address)
         return Dask(on, Client(address, timeout=_PATIENCE, set_as_default=False))
     except OSError as error:
@@ -66,9 +66,9 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let Ctrl-C wait until processes have been started, and spare them."""
-    resource_tracker.ensure_running()  # it would take signals again as it starts
+def _blocked_interrupts() -> Iterator[None]:
+    """Block Ctrl-C while processes start, and in those processes, which inherit the mask."""
+    resource_tracker.ensure_running()  # its start would unblock the signal
     with delayed_interrupts():
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -77,12 +77,12 @@ def _undisturbed() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _started(workers: int) -> LocalCluster:
-    """Start processes, which import the script that is run: it must not start more of them."""
+def _start_local(workers: int) -> LocalCluster:
+    """Start worker processes, which import the main script: it must not start more of them."""
     try:
         return LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL, preload=[_DEAF],
+            silence_logs=logging.CRITICAL, preload=[_IGNORE_INTERRUPTS],
         )  # fmt: skip
     except RuntimeError as error:
         raise RuntimeError(
@@ -91,8 +91,8 @@ def _started(workers: int) -> LocalCluster:
         ) from error
 
 
-def _reach(address: str) -> None:
-    """Refuse an address at which nobody listens: a client would go on trying as it is let go."""
+def _check_address(address: str) -> None:
+    """Refuse an address at which nothing listens: a closed client would go on trying."""
     try:
         scheme, _ = parse_address(address)
         get_backend(scheme)
@@ -108,10 +108,10 @@ def _reach(address: str) -> None:
 
 
 def _check_scheduler(address: str) -> None:
-    """Refuse an address at which something else listens: a `Client` would wait for it without end.
+    """Refuse an address where another program listens: a `Client` would wait for it without end.
 
-    Dask limits the time in which a connection opens, but not the one in which the other side says
-    who it is; and it takes the first bytes of another protocol for the size of a message.
+    Dask has a timeout for opening a connection, but none for the handshake; and it takes the first
+    bytes of another protocol for the size of a message.
     """
     found: Result[str] = Result()
 
@@ -121,22 +121,22 @@ def _check_scheduler(address: str) -> None:
         except BaseException as error:
             found.set_exception(error)
 
-    # A thread of its own: a notebook has an event loop in this one.
+    # In another thread, since a notebook already runs an event loop in this one.
     threading.Thread(target=identify, daemon=True).start()
     try:
         kind = found.result()
     except TimeoutError:
-        raise TimeoutError(f"what listens there gave no answer in {_PATIENCE:g} s") from None
+        raise TimeoutError(f"the program there gave no answer in {_PATIENCE:g} s") from None
     except Exception as error:
         if isinstance(error, OSError) and type(error) is not CommClosedError:
             raise
-        raise ConnectionError("what listens there does not speak the protocol of Dask") from error
+        raise ConnectionError("the program there does not speak the protocol of Dask") from error
     if kind != "Scheduler":
-        raise ConnectionError(f"what listens there is a {kind} of Dask")
+        raise ConnectionError(f"the program there is a {kind} of Dask")
 
 
 async def _identify(address: str) -> str:
-    """Ask a server of Dask what it is."""
+    """Return the type of a Dask server."""
     security = Security().get_connection_args("client")
     comm = await connect(address, timeout=_PATIENCE, **security)
     try:
@@ -147,18 +147,19 @@ async def _identify(address: str) -> str:
 
 
 def run_serialized_task(task: bytes, *shared: bytes) -> bytes:
-    """Return what a packed task returns, pickled."""
+    """Run a pickled task on a worker; return its pickled result."""
     from keyhole.clusters import serialization
 
     return serialization.run_serialized(task, *shared)
 
 
-# It travels as text: a worker that cannot import what a task names would be ended by Dask.
+# A function of __main__ is pickled by value. By name, a worker without Keyhole could not unpickle
+# it, and Dask would end that worker; so the task itself raises the ImportError.
 run_serialized_task.__module__ = "__main__"
 
 
 class Dask:
-    """The workers of a client of Dask; `local` is what was started for it."""
+    """The cluster of a Dask client; `local` is the cluster that was started for it, if any."""
 
     def __init__(self, name: str, client: Client, local: LocalCluster | None = None) -> None:
         self.name = name
@@ -168,26 +169,26 @@ class Dask:
         self._shared: dict[int, Future] = {}
         self._ready: SimpleQueue[int | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[int, bytes | Failure] | None] = SimpleQueue()
-        self._slots, self._lost = self._nthreads(), False
+        self._slots, self._lost = self._count_threads(), False
         self._closed = threading.Event()
-        for task in (self._look, self._bring):
+        for task in (self._poll_capacity, self._fetch_results):
             threading.Thread(target=task, daemon=True).start()
 
     def capacity(self) -> int:
-        """Return how many threads all workers have, as of some moments ago."""
+        """Return how many threads all workers had when they were last counted."""
         self._check()
         return self._slots
 
-    def _nthreads(self) -> int:
+    def _count_threads(self) -> int:
         workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_PATIENCE)
         return sum(workers.values())
 
-    def _look(self) -> None:
-        """Look at the workers now and then; a scheduler that does not answer is gone."""
-        while not self._closed.wait(_EVERY):
+    def _poll_capacity(self) -> None:
+        """Count the workers' threads regularly; a scheduler that does not answer is lost."""
+        while not self._closed.wait(_POLL_SECONDS):
             try:
-                self._slots = self._nthreads()
-            except Exception:  # however it is that there is no answer
+                self._slots = self._count_threads()
+            except Exception:  # any error means that there was no answer
                 self._lost = True
                 self._done.put(None)
                 return
@@ -202,7 +203,7 @@ class Dask:
         return self._lost or self._client.status != "running"
 
     def broadcast(self, data: bytes) -> Shared:
-        """Have the bytes as a result, since one that is lost is computed again."""
+        """Submit the bytes as a task: its result, if lost with a worker, is computed again."""
         self._check()
         shared = Shared(next(self._tickets))
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
@@ -216,7 +217,7 @@ class Dask:
         self._shared.pop(shared.ticket).release()
 
     def submit(self, function: Any, *args: Any) -> int:
-        """Hand out a task."""
+        """Submit a task."""
         self._check()
         ticket = next(self._tickets)
         task, shared = serialize_task(function, args)
@@ -232,12 +233,13 @@ class Dask:
         known = [self._under_way.pop(one) for one in list(tickets) if one in self._under_way]
         if known and not self._is_lost():  # else nobody would answer
             with suppress(*_LOST):
-                self._client.sync(self._cancel, known, callback_timeout=_TO_CLOSE)
+                self._client.sync(self._cancel, known, callback_timeout=_CLOSE_SECONDS)
 
     async def _cancel(self, futures: list[Future]) -> None:
         """Cancel tasks, and wait until the scheduler has forgotten them.
 
-        It takes tasks in beside other work, and a cancellation that overtakes one has no effect.
+        The scheduler registers tasks asynchronously, and ignores the cancellation of a task that it
+        does not know yet.
         """
         client, keys = self._client, [one.key for one in futures]
 
@@ -264,13 +266,13 @@ class Dask:
         self._check()
         return [unpack_result(*one) for one in came if one and self._under_way.pop(one[0], None)]
 
-    def _bring(self) -> None:
-        """Fetch what tasks returned, one after the other, however long a slow line takes.
+    def _fetch_results(self) -> None:
+        """Fetch results one after the other, over a network that may be slow.
 
         A result that is lost with its worker is computed again meanwhile.
         """
         while (ticket := self._ready.get()) is not None:
-            if (future := self._under_way.get(ticket)) is None:  # it was recalled
+            if (future := self._under_way.get(ticket)) is None:  # it was cancelled
                 continue
             try:
                 self._done.put((ticket, self._value(future)))
@@ -292,7 +294,7 @@ class Dask:
             return Failure("RuntimeError", f"a worker of {self.name} failed: {error}")
 
     def close(self) -> None:
-        """Recall what is at work."""
+        """Cancel all tasks and disconnect."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -301,10 +303,10 @@ class Dask:
         for part in (self._client, self._local):
             if part is not None:
                 with suppress(*_LOST):
-                    part.close(timeout=_TO_CLOSE)
+                    part.close(timeout=_CLOSE_SECONDS)
 
     def __repr__(self) -> str:
-        """Return its name, and how large it is."""
+        """Return its name and capacity."""
         return f"Dask({self.name}: {self._slots} slots)"
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
-"""A cluster under Ray's scheduler.
+"""A cluster under a scheduler of Ray.
 
-Where Ray is used it takes the signals of the process, prints on its terminal, and ends it when the
-head is gone. So it has a process of its own, `keyhole.clusters.ray_driver`, beside this one.
+A process that uses Ray loses its signal handlers, gets Ray's messages on its terminal, and is
+killed when the head node is gone. So Ray runs in a process of its own, `ray_driver`.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ import ray
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
 from keyhole.clusters.ray_driver import EVERY, START, remove
-from keyhole.clusters.serialization import AGAIN, Shared, serialize_task, unpack_result
+from keyhole.clusters.serialization import RETRIES, Shared, serialize_task, unpack_result
 
 _BOOT: Final = (
     "import sys; sys.argv[0], *sys.path[:] = sys.argv[1:]; "
@@ -33,17 +33,17 @@ _BOOT: Final = (
 )
 _TO_START: Final = 90.0
 _TO_END: Final = 20.0
-_PATIENCE: Final = 12  # signs of life that a driver may miss
-_LESS: Final = 5  # and when it is to end
+_MISSED_BEATS: Final = 12  # heartbeats that a driver may miss before it is killed
+_MISSED_BEATS_CLOSING: Final = 5
 _SHORT: Final = Path("/tmp")  # the path of a socket has at most 107 characters
 _FOLDERS: Final = "keyhole-ray-"
-_NEW: Final = 60.0  # seconds in which the owner of a folder has its lock
+_NEW: Final = 60.0  # seconds within which the owner of a new folder has locked it
 
 
 def start(on: str, address: str | None, workers: int | None) -> Cluster:
-    """Return the cluster at an address, or one of so many processes of this machine.
+    """Connect to the cluster at an address, or start so many processes on this machine.
 
-    Without an address it is the one that this process has initialised, as it is, if it has.
+    Without an address, a cluster that this process has already initialised is used.
     """
     if address is None and ray.is_initialized():
         address = ray.get_runtime_context().gcs_address
@@ -51,7 +51,7 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
 
 
 class Ray:
-    """The workers of Ray, by way of its driver's process.
+    """The cluster of a Ray driver process.
 
     A request to the driver is a tuple: a ticket, its data (bytes of a task or of a shared value,
     None to forget a shared value, a list of tickets to cancel), and for a task the tickets of the
@@ -63,17 +63,17 @@ class Ray:
         self._tickets, self._slots = count(START + 1), 0
         self._under_way = {START}
         self._cancellations: dict[int, Event] = {}
-        self._asking, self._came = Lock(), SimpleQueue[tuple[int, Any] | None]()
+        self._request_lock, self._came = Lock(), SimpleQueue[tuple[int, Any] | None]()
         self._beats, self._closing, self._over = 0, False, Event()
         self._folder = None if address else _Folder()
-        self._driver = _started(self._folder)
+        self._driver = _start_driver(self._folder)
         self._listener = Thread(target=self._listen, daemon=True)
         self._threads = [self._listener, Thread(target=self._watch, daemon=True)]
         for thread in self._threads:
             thread.start()
         self._ask(START, (address, workers, self._folder and self._folder.path))
         try:
-            [begun] = self.as_completed(_TO_START) or [TaskResult(START, error=self._gone())]
+            [begun] = self.as_completed(_TO_START) or [TaskResult(START, error=self._lost_error())]
             if begun.error is not None:
                 raise begun.error
         except BaseException as error:
@@ -83,7 +83,7 @@ class Ray:
             raise
 
     def capacity(self) -> int:
-        """Return how many processors all nodes have, as of some seconds ago."""
+        """Return how many processors all nodes had some seconds ago."""
         self._check()
         return self._slots
 
@@ -92,18 +92,18 @@ class Ray:
             raise RuntimeError(f"the cluster {self.name} has been closed")
 
     def broadcast(self, data: bytes) -> Shared:
-        """Put the bytes into Ray's store."""
+        """Put bytes into Ray's object store."""
         self._check()
         shared = Shared(next(self._tickets))
         self._ask(shared.ticket, data)
         return shared
 
     def release(self, shared: Shared) -> None:
-        """Take the bytes out of Ray's store."""
+        """Release bytes in Ray's object store."""
         self._ask(shared.ticket, None)
 
     def submit(self, function: Any, *args: Any) -> int:
-        """Hand out a task."""
+        """Submit a task."""
         self._check()
         ticket, task = next(self._tickets), serialize_task(function, args)
         self._under_way.add(ticket)
@@ -111,7 +111,7 @@ class Ray:
         return ticket
 
     def cancel(self, tickets: Iterable[int]) -> None:
-        """Cancel tasks, and wait until the driver has: others would still begin meanwhile."""
+        """Cancel tasks, and wait until the driver has done so: queued ones would still begin."""
         known = set(tickets) & self._under_way
         if not known:
             return
@@ -120,16 +120,16 @@ class Ray:
         done = self._cancellations[ticket] = Event()
         self._ask(ticket, sorted(known))
         while self._listener.is_alive() and not done.wait(EVERY):
-            pass  # a driver that gives no sign of life is killed, and the listener ends with it
+            pass  # a driver without heartbeat is killed, and the listener ends with it
 
     def _ask(self, *request: Any) -> None:
-        """Tell the driver, unless it has ended: who waits for an answer hears of that."""
-        with self._asking, suppress(OSError, ValueError):
+        """Send a request to the driver, unless it has ended: `_listen` reports that."""
+        with self._request_lock, suppress(OSError, ValueError):
             pickle.dump(request, self._to)
             self._to.flush()
 
     def _listen(self) -> None:
-        """Take in what the driver says, and None at last."""
+        """Receive the driver's answers, and queue None when it has ended."""
         with suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
                 ticket, value = pickle.load(self._from)
@@ -143,19 +143,20 @@ class Ray:
         self._came.put(None)
 
     def _watch(self) -> None:
-        """End a driver that gives no sign of life: all who wait for it then hear that it ended.
+        """Kill a driver whose heartbeat stops, so that calls which wait for it end.
 
-        What is counted are looks, since the time may be that in which this process was stopped.
+        Missed beats are counted, not seconds: this process may itself have been suspended.
         """
         missed = beats = 0
         while not self._over.wait(EVERY):
             missed = missed + 1 if beats == self._beats else 0
             beats = self._beats
-            if (beats and missed >= _PATIENCE) or (self._closing and missed >= _LESS):
+            is_lost = beats and missed >= _MISSED_BEATS
+            if is_lost or (self._closing and missed >= _MISSED_BEATS_CLOSING):
                 self._kill()
 
     def _kill(self) -> None:
-        """Kill the driver and what of Ray it has started: some of that would outlive it."""
+        """Kill the driver's process group: some of Ray's processes would outlive it."""
         with suppress(OSError):
             os.killpg(self._driver.pid, signal.SIGKILL)
 
@@ -166,20 +167,20 @@ class Ray:
         with suppress(Empty):
             came = self._came.get(timeout=seconds)
             while came is not None:
-                if came[0] in self._under_way:  # else it was recalled
+                if came[0] in self._under_way:  # else it was cancelled
                     self._under_way.remove(came[0])
                     found.append(unpack_result(*came))
                 came = self._came.get_nowait()
-            self._came.put(None)  # for who asks next
+            self._came.put(None)  # for the next call
             if not found:
-                raise self._gone()
+                raise self._lost_error()
         return found
 
-    def _gone(self) -> ClusterLostError:
+    def _lost_error(self) -> ClusterLostError:
         return ClusterLostError(f"the head of {self.name} does not answer any more")
 
     def close(self) -> None:
-        """End the driver, and with it what is at work."""
+        """End the driver and its tasks."""
         if self._over.is_set():
             return
         self._closing = True
@@ -214,17 +215,17 @@ class Ray:
 
 
 class _Folder:
-    """A folder for what Ray writes, locked for as long as its owner or its driver lives."""
+    """A folder for Ray's files, locked for as long as its owner or its driver lives."""
 
     def __init__(self) -> None:
         within = _SHORT if os.access(_SHORT, os.W_OK) else Path(tempfile.gettempdir())
         for one in within.glob(f"{_FOLDERS}*"):
-            with suppress(OSError):  # it is somebody else's, or at work
+            with suppress(OSError):  # it is another user's, or locked
                 if time() - one.stat().st_mtime > _NEW:
-                    os.close(_locked(one))
+                    os.close(_lock_folder(one))
                     remove(one)
         self.path = tempfile.mkdtemp(prefix=_FOLDERS, dir=within)
-        self.lock = _locked(self.path)
+        self.lock = _lock_folder(self.path)
 
     def close(self) -> None:
         """Remove it, if its driver has not."""
@@ -232,8 +233,8 @@ class _Folder:
         os.close(self.lock)
 
 
-def _locked(path: str | Path) -> int:
-    """Return the descriptor of a locked folder."""
+def _lock_folder(path: str | Path) -> int:
+    """Lock a folder; return its descriptor."""
     file = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -243,11 +244,12 @@ def _locked(path: str | Path) -> int:
     return file
 
 
-def _started(folder: _Folder | None) -> Popen[bytes]:
-    """Start a driver; it looks for modules where this process does, and Ctrl-C is not for it."""
+def _start_driver(folder: _Folder | None) -> Popen[bytes]:
+    """Start a driver with this process's `sys.path`, in a session that Ctrl-C does not reach."""
     words = [sys.executable, "-c", _BOOT, sys.argv[0], *sys.path]
-    settings = {"RAY_task_oom_retries": str(AGAIN)}  # else without end
-    if folder and "RAY_AUTH_MODE" not in os.environ:  # else a token is left in the home folder
+    settings = {"RAY_task_oom_retries": str(RETRIES)}  # by default without limit
+    # By default Ray would write a token into the home folder, and leave it there.
+    if folder and "RAY_AUTH_MODE" not in os.environ:
         settings |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token_hex()}
     return Popen(
         words,

@@ -1,7 +1,6 @@
-"""The process beside this one in which Ray is at home, and what its workers run.
+"""The driver process that holds the connection to Ray, and the function that Ray's workers run.
 
-It looks into nothing that passes through: functions, what they are given and what they return are
-pickled and unpickled by those at the ends.
+It never unpickles tasks or results: only the client and the workers do.
 """
 
 import os
@@ -27,7 +26,7 @@ from ray.exceptions import (
 )
 
 from keyhole.clusters.serialization import (
-    AGAIN,
+    RETRIES,
     Failure,
     lost_workers_message,
     missing_package_message,
@@ -35,13 +34,13 @@ from keyhole.clusters.serialization import (
 )
 
 START: Final = 0
-"""The ticket of the start, asked for with an address and the number of workers."""
+"""The ticket of the start request, which has an address and the number of workers."""
 EVERY: Final = 1.0
-"""Seconds between two signs of life of a driver, and between its looks at the head."""
-_PATIENCE: Final = 10.0  # seconds without an answer after which it is taken to be gone
+"""Seconds between two heartbeats of a driver, and between its checks of the head node."""
+_PATIENCE: Final = 10.0  # seconds without an answer after which the head is taken to be lost
 _TO_LEAVE: Final = 4.0
 _SOON: Final = 0.05
-# HTTP/2: how a client begins, an empty frame of settings, and the head of a frame.
+# HTTP/2: the connection preface of a client, an empty SETTINGS frame, and the frame header.
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _NO_SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _FRAME_HEAD: Final = 9
@@ -50,7 +49,7 @@ _SETTINGS: Final = 4
 
 
 def main() -> None:
-    """Do what is asked on standard input, answer on standard output; until that is closed."""
+    """Serve requests from standard input on standard output until standard input is closed."""
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -69,16 +68,16 @@ def main() -> None:
 
 
 def _end(folder: str | None, seconds: float = 0.0) -> None:
-    """End this process, after some time, and what it has started."""
+    """Kill the process group after some time: this process and Ray's processes."""
     sleep(seconds)
     if folder is not None:
         remove(folder)
-    # Ray without a head would wait for it: in this process, and in some that it has started.
+    # Without the head, Ray waits for it in this process and in some of those that it started.
     os.killpg(0, signal.SIGKILL)
 
 
 class Driver:
-    """Hands tasks to Ray, and what became of them to the client."""
+    """The connection to Ray: it submits tasks and sends their results to the client."""
 
     def __init__(self, answers: IO[bytes]) -> None:
         self._answers, self._answering = answers, Lock()
@@ -88,7 +87,7 @@ class Driver:
         self._tasks: dict[int, Any] = {}
 
     def begin(self, address: str | None, workers: int | None, folder: str | None) -> Failure | None:
-        """Connect to Ray, or start it; return why it could not be done."""
+        """Connect to Ray, or start it; return the failure if that is not possible."""
         if address == "auto":
             address = os.environ.get("RAY_ADDRESS", address)
         try:
@@ -101,10 +100,10 @@ class Driver:
                 ray.init(address)
             at = address if address and "://" in address else _head()
             self._head = _place(at)
-            self._task = ray.remote(num_cpus=1, max_retries=AGAIN)(run_serialized)
+            self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(run_serialized)
             self._slots = _slots()
             self._say_slots()
-        except Exception as error:  # nobody else would say what it is
+        except Exception as error:  # the client reports it
             if address is None:
                 return Failure("RuntimeError", f"Ray could not be started: {_words(error)}")
             if isinstance(error, OSError):
@@ -116,7 +115,7 @@ class Driver:
         return None
 
     def listen(self, asked: IO[bytes]) -> None:
-        """Take in what is asked for, until nobody asks any more."""
+        """Receive requests until standard input is closed."""
         with suppress(EOFError, OSError, pickle.UnpicklingError):
             while True:
                 ticket, data, *shared = pickle.load(asked)
@@ -132,17 +131,17 @@ class Driver:
         self._done.put(None)
 
     def _cancel(self, tickets: list[int]) -> None:
-        """Cancel tasks, the last one first: a worker that becomes free would begin the next."""
+        """Cancel tasks in reverse order: a worker that becomes free would begin the next one."""
         for ticket in reversed(tickets):
             if (task := self._tasks.pop(ticket, None)) is not None:
                 with suppress(Exception):  # it may just have ended
                     ray.cancel(task)
 
     def _share(self, ticket: int, data: bytes) -> None:
-        """Put bytes into Ray's store."""
+        """Put bytes into Ray's object store."""
         try:
             self._shared[ticket] = ray.put(data)
-        except Exception as error:  # each task that it is shared with ends so
+        except Exception as error:  # raised by each task that refers to them
             self._shared[ticket] = error
 
     def _submit(self, ticket: int, packed: bytes, shared: list[int]) -> None:
@@ -159,7 +158,7 @@ class Driver:
         future.add_done_callback(lambda one: self._done.put((ticket, one)))
 
     def serve(self) -> bool:
-        """Answer until nobody asks any more; return whether Ray is there until then."""
+        """Send results until requests end; return whether Ray was reachable until then."""
         self._heard = monotonic()
         looker = Thread(target=self._look, daemon=True)
         looker.start()
@@ -174,21 +173,21 @@ class Driver:
                 self._tasks.pop(ticket, None)
                 if isinstance(future.exception(), LocalRayletDiedError):
                     return False
-                self.answer(ticket, _came_of(future))
+                self.answer(ticket, _task_result(future))
         return False
 
     def _look(self) -> None:
-        """Look whether Ray answers, again and again; it may itself end this process for it."""
+        """Check regularly whether Ray answers; it may itself kill this process if not."""
         while not self._over.wait(EVERY):
-            with suppress(Exception):  # whatever it is, it is no answer
+            with suppress(Exception):  # any error means that there was no answer
                 socket.create_connection(self._head, EVERY).close()
                 self._slots = _slots()
                 with suppress(ObjectStoreFullError, OutOfDiskError):
-                    ray.put(None)  # that is for the node here, all else for the head
+                    ray.put(None)  # asks the local node, the lines above ask the head
                 self._heard = monotonic()
 
     def beat(self) -> None:
-        """Say again and again that this is alive."""
+        """Send a heartbeat with the capacity regularly."""
         while True:
             self._say_slots()
             sleep(EVERY)
@@ -198,7 +197,7 @@ class Driver:
             self._say(None, self._slots)
 
     def answer(self, ticket: int, value: Any) -> None:
-        """Say what became of a ticket."""
+        """Send the result of a ticket."""
         with self._answering:
             self._say(ticket, value)
 
@@ -209,7 +208,7 @@ class Driver:
 
 
 def remove(folder: str | Path) -> None:
-    """Remove the folder of a Ray that has ended, or whose last processes are just ending."""
+    """Remove the folder of a Ray that has ended or is just ending."""
     end = monotonic() + _TO_LEAVE
     while os.path.exists(folder) and monotonic() < end:
         shutil.rmtree(folder, ignore_errors=True)
@@ -233,25 +232,25 @@ def _place(address: str) -> tuple[str, int]:
 
 
 def _check_server(address: str) -> None:
-    """Refuse an address at which nothing speaks gRPC: Ray would wait for it for minutes.
+    """Refuse an address at which no program speaks gRPC: Ray would wait for it for minutes.
 
-    Whoever speaks HTTP/2, as gRPC does, begins with a frame of settings (RFC 9113, 3.4).
+    gRPC uses HTTP/2, where a server begins with a SETTINGS frame (RFC 9113, 3.4).
     """
     with socket.create_connection(_place(address), _PATIENCE) as connection:
         if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
-            return  # what is said there is for Ray's own keys
+            return  # only Ray has the keys
         connection.settimeout(_PATIENCE)
         try:
             connection.sendall(_PREFACE + _NO_SETTINGS)
             head = connection.recv(_FRAME_HEAD, socket.MSG_WAITALL)
         except TimeoutError:
-            raise TimeoutError(f"what listens there gave no answer in {_PATIENCE:g} s") from None
+            raise TimeoutError(f"the program there gave no answer in {_PATIENCE:g} s") from None
     if len(head) < _FRAME_HEAD or head[_FRAME_TYPE] != _SETTINGS:
-        raise ConnectionError("what listens there does not speak the protocol of Ray")
+        raise ConnectionError("the program there does not speak the protocol of Ray")
 
 
-def _came_of(future: "Future[bytes]") -> bytes | Failure:
-    """Return what a task returned, or in words why Ray could not have it done."""
+def _task_result(future: "Future[bytes]") -> bytes | Failure:
+    """Return the pickled result of a task, or the failure with which Ray ended it."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -260,7 +259,7 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
     if isinstance(error, OutOfMemoryError):
         return Failure(
             "MemoryError",
-            f"Ray ended {AGAIN + 1} workers at the same task: their machines ran out of memory",
+            f"Ray ended {RETRIES + 1} workers at the same task: their machines ran out of memory",
         )
     if "No module named 'keyhole" in _words(error):
         return missing_package_message("Ray")
@@ -268,7 +267,7 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
 
 
 def _words(error: BaseException) -> str:
-    """Return on one line what an error began with, without its way through Ray."""
+    """Return the message of the first cause of an error on one line, without Ray's traceback."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

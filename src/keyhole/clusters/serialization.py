@@ -1,6 +1,6 @@
-"""What travels between client and workers: tasks pickled, what they return, their errors in words.
+"""Serialisation of tasks, results and errors between client and workers.
 
-An exception of somebody's own class could not be read where that class is not known.
+Errors are sent as text, since the client may not have the class of a worker's exception.
 """
 
 import builtins
@@ -13,43 +13,44 @@ from typing import Any, Final
 from keyhole.clusters.cluster import TaskResult
 from keyhole.interrupts import delayed_interrupts
 
-AGAIN: Final = 3
-"""Times that a task is begun again whose worker has died."""
+RETRIES: Final = 3
+"""How often a task is retried whose worker has died."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Stands for bytes that were shared under a ticket."""
+    """A reference to bytes that were broadcast under a ticket."""
 
     ticket: int
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An error, in words."""
+    """The name and message of an exception."""
 
     kind: str
     text: str
 
     def error(self) -> Exception:
-        """Return it as an error of the same built-in type; of another one, as a RuntimeError."""
+        """Return an exception of the same built-in type, or a RuntimeError for any other."""
         kind = getattr(builtins, self.kind, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
-            with suppress(TypeError):  # some are made of more than a text
+            with suppress(TypeError):  # some constructors need several arguments
                 return kind(self.text)
         return RuntimeError(f"{self.kind}: {self.text}")
 
 
 def serialize_task(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[bytes, list[int]]:
-    """Return a task as it travels, and the tickets of what is shared among its arguments."""
+    """Return a pickled task, and the tickets of the broadcast bytes among its arguments."""
     tickets = [one.ticket for one in args if isinstance(one, Shared)]
     return pickle.dumps((function, args)), tickets
 
 
 def run_serialized(task: bytes, *shared: bytes) -> bytes:
-    """Return what a packed task returns, or a `Failure`, pickled; this is what a worker runs."""
+    """Run a pickled task on a worker; return its value or a `Failure`, pickled."""
     try:
-        with delayed_interrupts():  # Ray cancels a task so, and this may import
+        # Ray cancels a task by an interrupt, which must not stop an import half-way.
+        with delayed_interrupts():
             function, args = pickle.loads(task)
         left = iter(shared)
         found = function(*(next(left) if isinstance(one, Shared) else one for one in args))
@@ -59,7 +60,7 @@ def run_serialized(task: bytes, *shared: bytes) -> bytes:
 
 
 def unpack_result(ticket: int, value: bytes | Failure) -> TaskResult:
-    """Return how a task ended, by what `run_serialized` returned, or by why it was not carried."""
+    """Return the result of a task from the bytes of `run_serialized`, or from a `Failure`."""
     found = pickle.loads(value) if isinstance(value, bytes) else value
     if isinstance(found, Failure):
         return TaskResult(ticket, error=found.error())
@@ -67,14 +68,14 @@ def unpack_result(ticket: int, value: bytes | Failure) -> TaskResult:
 
 
 def missing_package_message(kind: str) -> Failure:
-    """Return what workers fail with that cannot import what a task runs."""
+    """Return the failure of workers that cannot import Keyhole."""
     return Failure(
         "ImportError", f"the workers of {kind} cannot import keyhole: it must be installed there"
     )
 
 
-def lost_workers_message(times: int = AGAIN + 1) -> Failure:
-    """Return what a task fails with that had no luck with so many workers."""
+def lost_workers_message(times: int = RETRIES + 1) -> Failure:
+    """Return the failure of a task whose workers died so many times."""
     return Failure(
         "RuntimeError",
         f"{times} workers died at the same task: each may have run out of memory; "

@@ -1,4 +1,4 @@
-"""What rooms share where a decision is an arm and its feedback a reward."""
+"""The learner of settings in which a decision is an arm and its feedback a reward."""
 
 from typing import Any, Never
 
@@ -11,15 +11,15 @@ from keyhole.validate import Range, short_repr
 
 
 class ArmLearner(Learner):
-    """Asks for arms and is told rewards: base of the learners of rooms that are about that."""
+    """The base class of learners that ask for an arm and are told its reward."""
 
-    # `_do` and what leads to it in one piece: a call of a method on the way takes a tenth of all
-    # (measured).
+    # `ask` and `tell` repeat the code of `_do` instead of calling it: a method call would take a
+    # tenth of their time (measured).
 
     def ask(self) -> int:
         """Return the arm to pull next, from 0; the same one if asked again before `tell`.
 
-        For the thread that tells its reward: see `keyhole.Learner`.
+        The same thread must tell its reward: see `keyhole.Learner`.
         """
         try:
             arm: int = self._step(self._words, ASK, 0.0)
@@ -28,9 +28,9 @@ class ArmLearner(Learner):
         return arm if arm >= 0 else self._handle_code(arm, ASK, 0.0)
 
     def tell(self, reward: float, *unnamed: Never) -> None:
-        """Report the reward of the arm last asked for: in [0, 1], True for 1, False for 0.
+        """Tell the reward of the arm last asked for: in [0, 1], True for 1, False for 0.
 
-        A learner with a `scale` of its own is told numbers in its units instead.
+        With a `scale`, rewards are numbers in its units instead.
         """
         if unnamed:
             raise TypeError(
@@ -47,29 +47,29 @@ class ArmLearner(Learner):
             self._handle_code(code, TELL_WITH_NUMBER, reward)
 
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
-        """Go through a log: as asking and telling round by round, and much faster.
+        """Replay a log: the same as asking and telling round by round, but much faster.
 
-        Where an arm of the log is not the one that the policy asks for, the policy learns of the
-        arm in the log. One that cannot refuses the log (see `Policy.off_policy`): of its
-        own decisions alone, any policy learns. A log with a row that is refused changes nothing.
+        If the policy asks for another arm than the log has, it learns from the arm in the log; a
+        policy that can learn only from its own decisions refuses such a log (see
+        `Policy.off_policy`). A log with an invalid row changes nothing.
 
         Parameters
         ----------
         arms : sequence of int
-            Which arm was pulled in each round.
+            The arm that was pulled in each round.
         rewards : sequence of float or bool, of the same length
-            The reward in each round, as `tell` is told it.
+            The reward in each round, as for `tell`.
 
         Returns
         -------
         int
-            In how many rounds the policy asked for the arm in the log.
+            The number of rounds in which the policy asked for the arm in the log.
         """
         pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
         return self._replay(arm=pulled, reward=self._check_rewards("rewards", rewards, pulled))
 
     def _unusual(self, reward: Any) -> float:
-        """Return a reward as a float in [0, 1]; refuse what is none."""
+        """Convert a reward that is no float in [0, 1], or refuse it."""
         if not self._pending:
             self._refuse(NOT_ASKED)
         return self._check_reward("reward", reward)

@@ -1,8 +1,8 @@
-"""Blocks: some replications of one policy, as a file and as what a worker sends back.
+"""Blocks: some replications of one policy, encoded for files and for results of cluster tasks.
 
-Both are a stream of Arrow: a column for each metric, a row for each replication at each checkpoint,
-and beside them what it is, of which plan, with a checksum. One that differs in a single bit from
-what it must be is as good as none.
+A block is an Arrow stream with a column for each metric and a row for each replication at each
+checkpoint. Its metadata have the digest of the plan and a checksum: a block that differs in a
+single bit is discarded.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ _FORMAT: Final = b"keyhole-block"
 
 
 def plan_digest(plan: Plan) -> str:
-    """Return a digest of all that decides what a plan's replications yield."""
+    """Return a digest of all that determines the values of a plan's replications."""
     return json_digest([plan.seed, plan.horizon, plan.details, plan.checked, plan_parts(plan)])
 
 
 @dataclass(frozen=True)
 class Block:
-    """A policy's replications from `first` on: of a plan, by its digest."""
+    """Some replications of a policy from `first` on; `plan` is the digest of its plan."""
 
     plan: str
     label: str
@@ -37,7 +37,7 @@ class Block:
 
     @property
     def stop(self) -> int:
-        """The first replication that is not in it."""
+        """The first replication after the block."""
         return self.first + self.replications
 
     @property
@@ -46,7 +46,7 @@ class Block:
         return self.checkpoints, len(self.metrics), self.replications
 
     def to_bytes(self, values: FloatArray) -> bytes:
-        """Return values of its shape, with what they are."""
+        """Encode values of the block's shape."""
         import pyarrow as pa
 
         columns = [np.ascontiguousarray(values[:, m]).ravel() for m in range(len(self.metrics))]
@@ -61,17 +61,17 @@ class Block:
         return data
 
     def read(self, data: bytes) -> FloatArray:
-        """Return the values of bytes that must be this block, whole."""
+        """Decode the values of this block; refuse damaged bytes."""
         values = self.from_bytes(data)
         if values is None:
             raise ValueError(
                 f"replications {self.first} to {self.stop - 1} of {self.label} "
-                "did not come back as they were sent"
+                "were damaged on their way from the worker"
             )
         return values
 
     def from_bytes(self, data: bytes) -> FloatArray | None:
-        """Return the values, or None if the bytes are not this block, whole."""
+        """Decode the values; return None if the bytes are damaged or of another block."""
         import pyarrow as pa
 
         try:

@@ -1,4 +1,4 @@
-"""The rounds after which metrics are taken."""
+"""Checkpoints: the rounds after which metrics are taken."""
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
@@ -21,11 +21,11 @@ def check_checkpoints(
     Parameters
     ----------
     checkpoints : iterable of int, mapping or None
-        Rounds that rise, or how many there are and how they are spaced: see `spaced_rounds`.
+        Increasing rounds, or their number and spacing: see `spaced_rounds`.
     horizon : int
         The last round.
     first : int, default 1
-        The first one that a spaced checkpoint can have; a listed one is checked elsewhere.
+        The least round of a spaced checkpoint; listed ones are not checked against it.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def check_checkpoints(
 
 
 def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[int, ...]:
-    """Return as many checkpoints as a table says, none before round `first`; the last is `horizon`.
+    """Return evenly spaced checkpoints from round `first` or later to `horizon`.
 
     Parameters
     ----------

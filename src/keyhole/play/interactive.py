@@ -1,4 +1,4 @@
-"""The referee: a problem's world, answering one decision at a time."""
+"""An environment that is played interactively, one decision at a time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,12 +20,11 @@ from keyhole.play.learner import Learner
 
 
 class InteractiveEnvironment:
-    """Plays the world of one replication, for whoever takes the decisions.
+    """The environment of one replication, for decisions that are taken outside of it.
 
-    The same kernels run here as in `keyhole.simulate`, on the same randomness: a learner with the
-    same seed and replication that asks and is told by a referee goes through exactly what the
-    simulation goes through. `horizon`, the rounds of the run, is needed where the problem depends
-    on it.
+    It runs the same kernels as `keyhole.simulate`, on the same random numbers: a learner with the
+    same seed and replication takes exactly the decisions of the simulation. `horizon` is needed if
+    the problem depends on the rounds of the run.
     """
 
     def __init__(
@@ -44,7 +43,8 @@ class InteractiveEnvironment:
         self._report, self._metrics = parts[5:]
         for name, view in inputs.items():
             view[...] = truth[name]
-        self._rng = np.array([seed, replication], np.uint64)  # until the first call: see `_build`
+        # The first call of the compiled step turns seed and replication into a stream.
+        self._rng = np.array([seed, replication], np.uint64)
         self._step = compiled_environment_step(side)
         self._run(INIT)
 
@@ -52,7 +52,7 @@ class InteractiveEnvironment:
         self._step(self._cells, self._plan, self._rng, self.rounds, what)
 
     def observe(self) -> dict[str, NDArray[Any]]:
-        """Begin a round and return its context (nothing, where the setting has none)."""
+        """Begin a round and return its context, which is empty if the setting has none."""
         self.rounds += 1
         self._run(OBSERVE)
         return self.context

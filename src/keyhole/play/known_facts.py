@@ -1,4 +1,4 @@
-"""What a learner was told beforehand, in words."""
+"""The known quantities of a learner as text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from keyhole.contract.scale import UNIT, Scale
 
 
 def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:
-    """Return the facts, each in a word or two, and the units of rewards if they are not [0, 1]."""
+    """Return each known quantity as a short text, and the units of rewards if not [0, 1]."""
     setting = policy.setting
     words = []
     for name, value in facts.items():
@@ -24,7 +24,7 @@ def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> li
 
 
 def describe_units(scale: Scale) -> list[str]:
-    """Return the units of rewards, where they are not those of the policy."""
+    """Return the units of rewards if they are not [0, 1]."""
     low, high = scale
     return [f"rewards from {low:g} to {high:g}"] if scale != UNIT else []
 

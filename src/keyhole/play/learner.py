@@ -1,4 +1,4 @@
-"""The learner: a policy that decides for real, one round at a time."""
+"""The learner: a policy at work in memory, one decision at a time."""
 
 from __future__ import annotations
 
@@ -51,44 +51,43 @@ _UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner:
-    """A policy, what it knows, and what it has learnt so far.
+    """A policy at work, with its known quantities and its state.
 
     The same kernels run here as in `keyhole.simulate`: a learner with seed s that is told the
     rewards of replication r = 0 takes the decisions of that replication. Each setting has its own
-    subclass with `ask`, `tell` and `recommend` in its own words.
+    subclass with `ask`, `tell` and `recommend`.
 
-    What is guaranteed: every `ask` is followed by one `tell`; a call that refuses what it is given
-    has changed nothing; `save` either leaves a complete file or the one that was there before. A
-    copy (`copy.copy`, `copy.deepcopy`, `pickle`) is a learner of its own that goes on as this one
-    would.
+    Every `ask` is followed by one `tell`. A call that raises an error has changed nothing. `save`
+    is atomic: it leaves the new file complete, or the former one. A copy (`copy.copy`,
+    `copy.deepcopy`, `pickle`) is independent, and takes the same decisions.
 
-    A learner is not shared between threads: it takes one decision at a time, and whoever asks for
-    it tells. Until then, while that thread lives, `ask`, `tell` and `save` are refused to all
-    others. In between, and for what only reads (`recommend`, printing), any thread will do.
+    A learner is not shared between threads: the thread that asks must tell. Until then, while that
+    thread lives, other threads are refused `ask`, `tell` and `save`. Between two decisions, and to
+    read (`recommend`, `repr`), any thread may use it.
 
     Parameters
     ----------
     policy : Policy
         The policy.
     facts : mapping of str to value
-        What it may know; None for what is not known.
+        The known quantities; None for one that is not known.
     seed : int, default 0
-        Of the policy's own randomness; from 0, below 2**63.
+        The seed of the policy's random numbers; from 0, below 2**63.
     replication : int, default 0
-        Which replication's randomness; from 0, below 2**63.
+        The replication whose random numbers it uses; from 0, below 2**63.
     scale : (float, float), default (0, 1)
-        The least and the largest reward, in the units in which facts and rewards are told.
+        The least and the largest reward, in the units of facts and rewards.
     interpreted : bool, optional
-        Whether Python runs the kernels: see `keyhole.interpreted`. Where nobody says so, and
-        Keyhole's own policy is not compiled yet, Python begins: see `keyhole.kernels.first_use`.
+        Whether Python runs the kernels: see `keyhole.interpreted`. By default, one of Keyhole's own
+        policies that is not compiled yet begins interpreted: see `keyhole.kernels.first_use`.
     """
 
     scale: Scale = UNIT
-    """The least and the largest reward there can be, in the units in which they are told."""
+    """The least and the largest reward, in the units in which rewards are told."""
     _loaded = False
     """Whether it comes from a file."""
     _interpreted: bool | None = None
-    """Whether Python runs its kernels; None if nobody has said."""
+    """Whether Python runs its kernels; None if that was not specified."""
 
     def __init__(
         self,
@@ -107,12 +106,12 @@ class Learner:
         if text := policy.caution(told, None):
             warnings.warn(text, stacklevel=3)
         self._prepare(policy, told)
-        # The first call of the compiled step turns this address into the stream it stands for.
+        # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address
         self._do(INIT)
 
     def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
-        """Make room for what the policy is told, remembers and says; all but the first is zero."""
+        """Allocate the memory of inputs, state and records; set the inputs, the rest is zero."""
         self.policy, self.facts = policy, told
         self._scaled = self.scale != UNIT
         side = policy_component(type(policy))
@@ -124,13 +123,13 @@ class Learner:
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
         for name, view in inputs.items():
             view[...] = known[name]
-        # Nothing that a file says can be believed, and some of it is where kernels write.
+        # Numbers in a file may be indices to which kernels write: then every index is checked.
         checked = self._loaded or is_bounds_checked()
         self._step = find_step(self, side, checked)
 
     @property
     def rounds(self) -> int:
-        """How many rounds have begun: in each it has been asked for a decision."""
+        """The number of rounds that have begun with an `ask`."""
         return self._head[ROUNDS]
 
     @property
@@ -139,7 +138,7 @@ class Learner:
         return self._head[PENDING] == 1
 
     def _do(self, what: int, number: float = 0.0) -> int:
-        """Run the compiled step, and return what it returns: a number from 0."""
+        """Run the compiled step; return its result from 0, raise the error of a negative code."""
         try:
             code: int = self._step(self._words, what, number)
         except IndexError as error:
@@ -147,17 +146,17 @@ class Learner:
         return code if code >= 0 else self._handle_code(code, what, number)
 
     def _handle_code(self, code: int, what: int, number: float) -> int:
-        """Go on where the thread that keeps others out has ended; else say why not."""
+        """Try again if the thread that owns the learner has ended; else raise the code's error."""
         if code == WRONG_THREAD and self._head[OWNER_THREAD] not in sys._current_frames():
             self._head[OWNER_THREAD] = 0
             return self._do(what, number)
         self._refuse(code)
 
     def raise_kernel_error(self, error: IndexError) -> NoReturn:
-        """Say of an index out of bounds whose it is."""
+        """Raise an error that names the policy, or the damaged file, for an index out of bounds."""
         if isinstance(error, OutOfBoundsError) and not self._loaded:
-            raise error  # in words of its own
-        if "out of bounds" not in str(error):  # a kernel's own
+            raise error  # it names the kernel and the line
+        if "out of bounds" not in str(error):  # an IndexError that the kernel itself raises
             raise error
         text = f"a kernel of {self.policy} reads or writes beyond an array"
         if isinstance(error, OutOfBoundsError):
@@ -168,7 +167,7 @@ class Learner:
         raise IndexError(text) from error
 
     def _refuse(self, code: int) -> NoReturn:
-        """Say why the compiled step has refused to do something."""
+        """Raise the error of a code of the compiled step."""
         if code == NOT_ASKED:
             raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
         if code == WRONG_THREAD:
@@ -182,35 +181,35 @@ class Learner:
     def _ask(self, context: float | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        A context that is one number is given here; another is written by whoever has called
-        `_claim`. What is returned is the decision if it is one number from 0, and else 0.
+        A context of one number is an argument; any other is written to `_context` after `_claim`.
+        Return the decision if it is one number from 0, else 0.
         """
         return self._do(ASK) if context is None else self._do(ASK_WITH_NUMBER, context)
 
     def _claim(self) -> None:
-        """Keep other threads out until the next decision has been told, or is refused."""
+        """Make this thread the owner until the next decision is told, or raise an error."""
         self._do(CLAIM)
 
     def _expect_feedback(self) -> None:
-        """Refuse feedback that no decision of this thread is waiting for."""
+        """Raise an error unless a decision of this thread is waiting for feedback."""
         if not self._pending:
             self._refuse(NOT_ASKED)
         self._claim()
 
     def _expect_no_decision(self) -> None:
-        """Refuse to go through a log while a decision waits."""
+        """Raise an error if a decision is waiting for feedback."""
         if self._pending:
             raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 
     def _tell(self, feedback: float | None = None) -> None:
-        """Have the policy learn from feedback: one number, or what has been written."""
+        """Have the policy learn from feedback: one number, or what was written to `_feedback`."""
         self._do(TELL) if feedback is None else self._do(TELL_WITH_NUMBER, feedback)
 
     def _replay(self, **columns: NDArray[Any]) -> int:
-        """Go through a log, in columns of its context, decision and feedback; see `ArmLearner`.
+        """Replay a log, given columns of its context, decision and feedback; see `ArmLearner`.
 
-        Their values have been checked. Of the feedback, what kernels do not look at may be left out
-        at the end.
+        Their values have been checked. The last values of the feedback may be left out if kernels
+        do not read them.
         """
         self._expect_no_decision()
         with self._alone():
@@ -226,25 +225,25 @@ class Learner:
         return {name: view.copy() for name, view in self._report.items()}
 
     def _known(self) -> list[str]:
-        """Return the facts, each in a word or two."""
+        """Return each known quantity as a short text."""
         return describe_facts(self.policy, self.facts, self.scale)
 
     def _check_reward(self, name: str, reward: Any) -> float:
-        """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
+        """Return a reward scaled to [0, 1]; refuse an invalid one."""
         return self.scale.check_reward(name, reward)
 
     def _check_rewards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
-        """Return a column of rewards as the policy has them; refuse what is none."""
+        """Return a column of rewards scaled to [0, 1]; refuse invalid ones."""
         found = float_column(name, rewards, self.scale.range(_UNIT), like)
         return self.scale.to_unit(found) if self._scaled else found
 
     @property
     def rounds_told(self) -> int:
-        """How many rounds it has been told the feedback of."""
+        """The number of rounds whose feedback has been told."""
         return self.rounds - self._pending
 
     def __repr__(self) -> str:
-        """Return the policy, what it knows, and what it has learnt."""
+        """Return the policy, its known quantities, and a summary of its state."""
         known = ", ".join(self._known())
         waiting = ", waiting for feedback" if self._pending else ""
         lines = self.policy.describe(self)
@@ -254,9 +253,9 @@ class Learner:
         return "\n  ".join([head, *lines])
 
     def save(self, path: str | Path) -> None:
-        """Write everything the learner knows and has learnt to a file.
+        """Save the learner to a file.
 
-        An existing file is replaced, in one step, once the new one is complete.
+        An existing file is replaced atomically once the new one is complete.
         """
         write_state(Path(path), self._saved())
 
@@ -279,7 +278,7 @@ class Learner:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads out for a while."""
+        """Make this thread the owner for the duration of a block."""
         before = self._head[OWNER_THREAD]
         self._claim()
         try:
@@ -288,25 +287,25 @@ class Learner:
             self._head[OWNER_THREAD] = before
 
     def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return all that a saved learner holds of the memory."""
+        """Return the views of the memory that are saved."""
         fields = policy_component(type(self.policy)).state.fields
         state = {name: view for name, view in self.state.items() if fields[name].kept}
         return {"state": state, "context": self._context, "decision": self._decision}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: the memory is one buffer, of which all arrays are views."""
-        return _revived, (
+        """Return how a copy is made: through a saved learner, since arrays share one buffer."""
+        return _restore_learner, (
             type(self), self.policy, self._saved(), self._loaded, self._interpreted
         )  # fmt: skip
 
     def _restore(self, policy: Policy, saved: SavedLearner, *, loaded: bool) -> Self:
-        """Become a learner that was saved; refuse what no learner can have been."""
+        """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
         told = policy.check_facts(saved.facts)
         side = policy_component(type(policy))
         sizes = side.sizes(policy.numbers() | told)
         saved = saved.keys_alone(side.state, sizes)
-        # Before there is memory for it: a file may speak of any number of arms.
+        # Shapes are checked before memory is allocated: a file may name any number of arms.
         saved.check_form("state", side.state, sizes)
         self._loaded = loaded
         self._prepare(policy, told)
@@ -320,7 +319,7 @@ class Learner:
         return self
 
     def _check_restored(self) -> None:
-        """Refuse a restored round or context that the room does not have."""
+        """Refuse a restored round or context that is impossible in the setting."""
 
     @classmethod
     def load(
@@ -332,18 +331,18 @@ class Learner:
     ) -> Any:
         """Restore a learner from a file that `save` wrote.
 
-        A file may have been altered, so that it decides where compiled code writes: its learner
-        runs with every index checked, which changes no decision. It goes on exactly as the saved
-        one would have. A file that is no saved learner, is cut short or altered, was written by a
-        newer version of Keyhole, or does not fit the policy as it is now, is refused.
+        It takes exactly the decisions of the saved learner. A file may have been altered so that
+        compiled code would write outside its arrays: the learner runs with every index checked. A
+        file that is no saved learner, is truncated or altered, was written by a later version of
+        Keyhole, or does not fit the policy as it is now, is refused.
 
         Parameters
         ----------
         path : str or Path
             The file.
         policies : iterable of Policy classes, optional
-            Classes of your own among which to look for the policy. Keyhole's own, and those of
-            modules already imported, are found without.
+            Your own classes among which to look for the policy. Keyhole's own, and those of
+            imported modules, are found without it.
         interpreted : bool, optional
             Whether Python runs the kernels: by default as `keyhole.interpreted` says.
 
@@ -363,23 +362,23 @@ class Learner:
         kind = find_policy(saved.policy, saved.module, policies)
         try:
             policy = kind.from_parameters(saved.parameters)
-            home = policy.learner_class or Learner
-            if not issubclass(home, cls):
+            learner_class = policy.learner_class or Learner
+            if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
             wanted = wanted_execution() if interpreted is None else interpreted
-            return _revived(home, policy, saved, True, wanted)
+            return _restore_learner(learner_class, policy, saved, True, wanted)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 
 
-def _revived(
+def _restore_learner(
     kind: type[Learner],
     policy: Policy,
     saved: SavedLearner,
     loaded: bool,
     interpreted: bool | None = None,
 ) -> Learner:
-    """Return a learner of some kind that goes on where one was saved."""
+    """Return a new learner of a class with the state of a saved one."""
     learner = kind.__new__(kind)
     learner._interpreted = interpreted
     return learner._restore(policy, saved, loaded=loaded)
@@ -388,6 +387,6 @@ def _revived(
 def learner_for(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = 0, replication: int = 0
 ) -> Any:
-    """Return a policy's learner, of the kind that its room asks for; Python begins none."""
-    kind, way = policy.learner_class or Learner, is_interpreted()
-    return kind(policy, facts, seed=seed, replication=replication, interpreted=way)
+    """Return a learner of the class that the policy's setting declares, compiled at once."""
+    kind = policy.learner_class or Learner
+    return kind(policy, facts, seed=seed, replication=replication, interpreted=is_interpreted())

@@ -1,4 +1,4 @@
-"""Columns of a log, checked as a whole: a row that is refused is named before anything is told."""
+"""Checks of the columns of a log, which name the first invalid row before any row is learnt."""
 
 from typing import Any
 
@@ -11,25 +11,25 @@ from keyhole.validate import Range, check_integer, check_number, short_repr
 def float_column(
     name: str, values: Any, allowed: Range, like: Any = None, wide: int = 0
 ) -> NDArray[np.float64]:
-    """Return a column of numbers, or of True and False, as floats; `like` is the one beside it.
+    """Return a column of numbers or booleans as floats, as long as the column `like`.
 
-    If `wide`, each row has so many numbers.
+    Each row has `wide` numbers if that is not 0.
     """
     found = _column(name, values, "bifu", "numbers", like, wide)
     with np.errstate(invalid="ignore"):
-        return _checked(name, found.astype(np.float64), allowed, check_number)
+        return _check_values(name, found.astype(np.float64), allowed, check_number)
 
 
 def int_column(name: str, values: Any, allowed: Range, like: Any = None) -> NDArray[np.int64]:
-    """Return a column of whole numbers; `like` is the one beside it."""
-    found = _checked(
+    """Return a column of integers, as long as the column `like`."""
+    found = _check_values(
         name, _column(name, values, "iu", "whole numbers", like), allowed, check_integer
     )
     return found.astype(np.int64)
 
 
 def bool_column(name: str, values: Any, like: Any = None) -> NDArray[np.bool_]:
-    """Return a column of True and False; `like` is the one beside it."""
+    """Return a column of booleans, as long as the column `like`."""
     return _column(name, values, "b", "True or False", like)
 
 
@@ -51,11 +51,11 @@ def _column(
     return found
 
 
-def _checked(name: str, found: NDArray[Any], allowed: Range, one: Any) -> NDArray[Any]:
+def _check_values(name: str, found: NDArray[Any], allowed: Range, check: Any) -> NDArray[Any]:
     low, high = allowed.ends
     wrong = ~((found >= low) & (found <= high))
     wrong |= (found == allowed.gt) | (found == allowed.lt)
     if wrong.any():
         at = np.argwhere(wrong)[0].tolist()
-        one(f"{name}[{', '.join(map(str, at))}]", found[tuple(at)], allowed)
+        check(f"{name}[{', '.join(map(str, at))}]", found[tuple(at)], allowed)
     return found

@@ -1,4 +1,4 @@
-"""A learner's way through a log whose columns have been checked."""
+"""Replay of a log, whose columns have been checked, by a learner."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from keyhole.validate import short_repr
 if TYPE_CHECKING:
     from keyhole.play.learner import Learner
 
-# Rows a call, between which other threads run.
+# Rows per call of the compiled loop. It holds the interpreter's lock, so that other threads run
+# only between calls.
 _BLOCK: Final = 2**15
 
 Columns = Mapping[str, NDArray[Any]]
 
 
 def replay_rows(learner: Learner, columns: Columns) -> int:
-    """Tell a learner a log; return how many decisions in it were the policy's own.
+    """Have a learner learn a log; return how many of its decisions the policy would have taken.
 
-    At a row that is refused the learner is left as it is there.
+    If a row is refused, the learner keeps what it has learnt from the rows before: the caller
+    restores its memory.
     """
     policy, begun, own = learner.policy, learner.rounds, 0
     checked = bounds_checked(learner._loaded or is_bounds_checked())
     with checked, interpreted(bool(learner._interpreted)):
         replay = compiled_replay(policy_component(type(policy)), policy.setting)
-    # As they lie in the memory.
+    # In the order in which they lie in the memory.
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])
     for first in range(0, rows, _BLOCK):
@@ -54,7 +56,7 @@ def replay_rows(learner: Learner, columns: Columns) -> int:
 
 
 def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
-    """Say why a row of a log cannot be gone through."""
+    """Raise the error of a row that the compiled loop refused."""
     policy, where = learner.policy, f"row {row} of the log"
     logged = ", ".join(f"{n} {short_repr(columns[n][row].tolist())}" for n in learner._decision)
     taken = ", ".join(f"{n} {short_repr(v.tolist())}" for n, v in learner._decision.items())

@@ -1,8 +1,8 @@
-"""How a plan travels to another process, with the files that its own classes are written in.
+"""Pickling of a plan together with the user modules that define its classes.
 
-What an installed package has, the other process takes from its own. A file of the user's (a script,
-what lies beside it, a policy named in a spec) travels as its text and is run there as it was run
-here; errors name it as if it were there.
+Classes of installed packages are pickled by name. A user module (a script, its siblings, a policy
+named in a spec) is sent as source, and executed by the other process under its original path, which
+errors show.
 """
 
 import hashlib
@@ -25,43 +25,43 @@ from keyhole.contract.policy import Policy
 from keyhole.play.plan import Plan
 from keyhole.play.user_modules import UserModule, collect_user_modules, module_of
 
-_loading: Final = Lock()
+_modules_lock: Final = Lock()
 
 
 def pickle_plan(plan: Plan) -> bytes:
-    """Return a plan as bytes, from which `unpickle_plan` makes it elsewhere.
+    """Pickle a plan with the user modules that it needs.
 
     Raises
     ------
     ImportError
         If cloudpickle is not installed.
     ValueError
-        If something of it stands in no file that could travel.
+        If a class or a function of it is defined in no file.
     """
     file = io.BytesIO()
     pickler = _pickler()(file)
     try:
         pickler.dump(plan)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(f"the plan cannot travel to other processes: {error}") from error
+        raise ValueError(f"the plan cannot be sent to other processes: {error}") from error
     found = collect_user_modules(pickler.modules)
-    _refuse_twins(found)
+    _check_names(found)
     return pickle.dumps((found, file.getvalue()))
 
 
 def unpickle_plan(data: bytes) -> Plan:
-    """Return the plan that `pickle_plan` made bytes of; its files are run."""
+    """Restore a plan that `pickle_plan` pickled; execute its user modules."""
     found, content = pickle.loads(data)
-    return cast(Plan, _Unpickler(io.BytesIO(content), _loaded(found)).load())
+    return cast(Plan, _Unpickler(io.BytesIO(content), _load_modules(found)).load())
 
 
 @cache
 def _pickler() -> Any:
-    """Return the class of what makes bytes of a plan; it is not there without a cluster."""
+    """Return the class of picklers; cloudpickle is only installed with an extra for clusters."""
     from cloudpickle import Pickler
 
     class _Pickler(Pickler):  # type: ignore[misc]
-        """Names what is written in a user's file by the file and its name in there."""
+        """A pickler that refers to objects of user modules by file and qualified name."""
 
         def __init__(self, file: io.BytesIO) -> None:
             super().__init__(file)
@@ -87,54 +87,54 @@ class _Unpickler(pickle.Unpickler):
         self._modules = modules
 
     def persistent_load(self, name: tuple[str, str]) -> Any:
-        """Return what stands in a user's file."""
-        path, within = name
-        return attrgetter(within)(self._modules[path])
+        """Return an object of a user module."""
+        path, qualified_name = name
+        return attrgetter(qualified_name)(self._modules[path])
 
 
 def check_in_file(thing: Any) -> None:
-    """Refuse a class of the user's that is in no file: a class is more than its text."""
+    """Refuse a user's policy, problem or environment that is defined in no file."""
     made_here = thing.__module__ == "__main__" or "<locals>" in thing.__qualname__
-    ours = isinstance(thing, type) and issubclass(thing, Policy | Problem | Environment)
-    if made_here and ours and not thing.__module__.startswith("keyhole."):
+    is_sent = isinstance(thing, type) and issubclass(thing, Policy | Problem | Environment)
+    if made_here and is_sent and not thing.__module__.startswith("keyhole."):
         raise ValueError(
-            f"{thing.__qualname__} must stand in a file, and there not in a function, so that it "
-            "can travel to other processes (in a notebook: %%writefile FILE.py, then import it)"
+            f"{thing.__qualname__} must be defined in a file, outside of functions, so that it can "
+            "be sent to other processes (in a notebook: %%writefile FILE.py, then import it)"
         )
 
 
-def _refuse_twins(found: Sequence[UserModule]) -> None:
-    """Refuse two files that are imported by the same name: one would be taken for the other."""
+def _check_names(found: Sequence[UserModule]) -> None:
+    """Refuse two files that are imported by the same name, of which one would replace the other."""
     by_name: dict[str, UserModule] = {}
     for script in found:
         if script.imported and by_name.setdefault(script.name, script) is not script:
             raise ValueError(
-                f"{by_name[script.name].path} and {script.path} cannot travel together: both are "
-                f"imported as {script.name}"
+                f"{by_name[script.name].path} and {script.path} cannot both be sent to other "
+                f"processes: both are imported as {script.name}; rename one"
             )
 
 
 class _Importer(MetaPathFinder, Loader):
-    """Finds users' files by the names under which they are imported."""
+    """An import hook that finds user modules by name."""
 
     def __init__(self, found: Sequence[UserModule]) -> None:
         self._scripts = {one.name: one for one in found if one.imported}
         parents = {name[:i] for name in self._scripts for i, sign in enumerate(name) if sign == "."}
-        for name in parents - self._scripts.keys():  # packages without a file
+        for name in parents - self._scripts.keys():  # namespace packages, which have no file
             self._scripts[name] = UserModule(name, "", b"", package=True)
 
     @property
     def names(self) -> list[str]:
-        """All that it can find."""
+        """The names of all modules that it can find."""
         return list(self._scripts)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return what the import of a name needs."""
+        """Return the spec of a module by name, or None."""
         script = self._scripts.get(name)
         return None if script is None else self.spec(script)
 
     def spec(self, script: UserModule) -> ModuleSpec:
-        """Return what the import of a file needs."""
+        """Return the spec of a user module."""
         spec = ModuleSpec(
             script.name, self, origin=script.path, loader_state=script, is_package=script.package
         )
@@ -142,19 +142,21 @@ class _Importer(MetaPathFinder, Loader):
         return spec
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run a file."""
+        """Execute a user module."""
         script: UserModule = cast(ModuleSpec, module.__spec__).loader_state
         exec(compile(script.source, script.path, "exec"), module.__dict__)
 
 
-def _loaded(found: Sequence[UserModule]) -> dict[str, ModuleType]:
-    """Run users' files, and return them by their paths; afterwards nobody else finds them."""
+def _load_modules(found: Sequence[UserModule]) -> dict[str, ModuleType]:
+    """Execute user modules in isolation and return them by path."""
     importer = _Importer(found)
-    with _loading:
+    # A worker serves several clients, whose scripts may have modules of the same name. So modules
+    # are removed from sys.modules after they are loaded; the plan holds references to its own.
+    with _modules_lock:
         before = {name: sys.modules.pop(name, None) for name in importer.names}
         sys.meta_path.insert(0, importer)
         try:
-            return {script.path: _module(script, importer) for script in found}
+            return {script.path: _load_module(script, importer) for script in found}
         finally:
             sys.meta_path.remove(importer)
             for name, module in before.items():
@@ -163,18 +165,18 @@ def _loaded(found: Sequence[UserModule]) -> dict[str, ModuleType]:
                     sys.modules[name] = module
 
 
-def _module(script: UserModule, importer: _Importer) -> ModuleType:
+def _load_module(script: UserModule, importer: _Importer) -> ModuleType:
     try:
         if script.imported:
             return import_module(script.name)
         module = module_from_spec(importer.spec(script))
         importer.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever a stranger's file may do
+    except (Exception, SystemExit) as error:  # a user's file may raise anything
         text = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ValueError(f"{script.path} cannot be imported on a worker: {text}") from error
     return module
 
 
 def sha256(data: bytes) -> str:
-    """Return a digest of bytes that travel."""
+    """Return the SHA-256 of bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()

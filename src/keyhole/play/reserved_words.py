@@ -1,4 +1,4 @@
-"""The words that no setting's vocabulary may use: studies have them for events and decisions."""
+"""Words that studies reserve for events and decisions, so that no vocabulary may use them."""
 
 from collections.abc import Callable, Iterable
 from inspect import Parameter, signature
@@ -11,27 +11,21 @@ RESERVED_WORDS: Final = frozenset(
     ["at", "decision", "event", "head", "id", "key", "policy", "round", "seq", "stream", "until",
      "words"]
 )  # fmt: skip
-"""Columns of the log, and attributes of decisions."""
+"""Names of columns of the log and of attributes of decisions."""
 
 
 def check_words(words: Iterable[str]) -> None:
-    """Refuse words of a vocabulary that are reserved.
-
-    Raises
-    ------
-    ValueError
-        If one is.
-    """
+    """Refuse reserved words in a vocabulary with a ValueError."""
     if not RESERVED_WORDS.isdisjoint(words):
         taken = sorted(RESERVED_WORDS.intersection(words))
         raise ValueError(
-            f"a vocabulary must have a word other than {taken[0]!r}: studies use "
+            f"a vocabulary must not use the word {taken[0]!r}: studies reserve "
             f"{', '.join(sorted(RESERVED_WORDS))} for events and decisions"
         )
 
 
 def declared_words(vocabulary: "StudyVocabulary") -> list[str]:
-    """Return the words that a vocabulary declares: the parameters of what parses them."""
+    """Return the words that a vocabulary declares: the parameters of its parsing methods."""
     words = _parameters(vocabulary.parse_context)
     words += _parameters(vocabulary.parse_feedback)[2:]  # after context and decision
     return words + _parameters(vocabulary.parse_sum)

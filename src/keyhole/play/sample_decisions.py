@@ -1,4 +1,4 @@
-"""Decisions with which to try the words of a setting."""
+"""Sample decisions of a setting, on which its vocabulary is tested."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ Values = dict[str, Any]
 def is_allowed(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any], decision: Values
 ) -> bool:
-    """Return whether the guard of a setting lets a decision pass."""
+    """Return whether the guard of a setting allows a decision."""
     guard = source_of(setting.allowed)
     names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
     arrays = {name: np.asarray(value) for name, value in decision.items()}
@@ -27,16 +27,16 @@ def is_allowed(
 def sample_decisions(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> list[Values]:
-    """Return decisions of zeros, with the first arm and with the last, of those that are allowed.
+    """Return the decision of zeros, and that with the last arm, as far as they are allowed.
 
     Parameters
     ----------
     setting : Setting
         The setting.
     facts : mapping of str to value
-        What every policy of it is told, as kernels read it.
+        The quantities that every policy knows, as kernels read them.
     context : mapping of str to value, optional
-        What the world shows, where it shows something.
+        The context of the round, if the setting has one.
     """
     sizes = {name: value for name, value in facts.items() if isinstance(value, int)}
     zeros: Values = {

@@ -2,11 +2,11 @@
 
 The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the format),
 ``keyhole`` (the version that wrote it), ``checksum`` (SHA-256 of the content, as JSON with sorted
-keys and no spaces), and ``content``: the policy's class, module and parameters, the facts it
-knows, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all arrays
-with dtype, shape and values. Floats are written so that they read back exactly. Version 2 is one
-that also has ``scale``, the least and the largest reward; who knows version 1 alone would take
-rewards in other units for what they are not.
+keys and no spaces), and ``content``: the policy's class, module and parameters, the known
+quantities, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all
+arrays with dtype, shape and values. Floats are written so that they read back exactly. Version 2
+also has ``scale``, the least and the largest reward: a program that reads version 1 alone would
+take rewards for numbers in [0, 1].
 """
 
 import importlib
@@ -41,16 +41,16 @@ from keyhole.validate import (
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
 _WITH_SCALE: Final = 2
-_ROUNDS: Final = Range(ge=0, le=2**53)  # until then a float counts exactly
-_ONCE_A_TREE_FROM: Final = 24
-_NO_NUMBERS: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
-_OF_A_ROOM: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
-_NOWHERE: Final = ModuleType("nowhere")
+_ROUNDS: Final = Range(ge=0, le=2**53)  # a float represents every integer up to there
+_FORMER_TREE_CANDIDATES: Final = 24  # from here on whole trees were saved once
+_NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
+_POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
+_EMPTY_MODULE: Final = ModuleType("empty")
 
 DAMAGE: Final = (
     ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 )  # fmt: skip
-"""What reading a damaged file can stumble over."""
+"""The errors that a damaged file can raise when it is read."""
 
 Arrays = Mapping[str, Mapping[str, NDArray[Any]]]
 
@@ -70,14 +70,14 @@ class SavedLearner:
     scale: Scale = UNIT
 
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
-        """Refuse arrays that are not of the form that a layout says."""
+        """Refuse arrays whose dtypes or shapes differ from those of a layout."""
         kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
         self._compare(group, kept)
 
     def keys_alone(self, layout: Layout, sizes: Mapping[str, int]) -> Self:
-        """Return it with key stores as they are saved now: the keys, without a tree above them.
+        """Return a copy in which argmin trees are reduced to their keys, as they are saved now.
 
-        Of 24 candidates and more the whole store was once saved, whose nodes had two children.
+        Of 24 candidates and more, the whole binary tree was saved once.
         """
         state = dict(self.arrays.get("state", {}))
         for name, field in layout.fields.items():
@@ -85,12 +85,12 @@ class SavedLearner:
             if field.tree and store is not None:
                 (candidates,) = field.extent(sizes)
                 leaves = 1 << (candidates - 1).bit_length()
-                if candidates >= _ONCE_A_TREE_FROM and store.shape == (2 * leaves,):
+                if candidates >= _FORMER_TREE_CANDIDATES and store.shape == (2 * leaves,):
                     state[name] = store[leaves : leaves + candidates]
         return replace(self, arrays={**self.arrays, "state": state})
 
     def fill(self, arrays: Arrays) -> None:
-        """Copy the saved arrays into those of a learner, which must have the same form."""
+        """Copy the saved arrays into those of a learner with equal dtypes and shapes."""
         for group, views in arrays.items():
             self._compare(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
             for name, view in views.items():
@@ -105,20 +105,20 @@ class SavedLearner:
 
 
 def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ()) -> type[Policy]:
-    """Return the class of a saved policy: a candidate, a room's policy, or of a module in use.
+    """Return the class of a saved policy: a candidate, Keyhole's own, or one already imported.
 
-    A file is nobody's word: of Keyhole only the modules that hold a room's policies are
-    imported, of others only those are looked at that the caller has imported already.
+    A file is not trusted: it can have imported only Keyhole's modules of policies; of others, only
+    those are searched that the caller has imported already.
     """
     for candidate in candidates:
         if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
             raise TypeError(f"policies must be classes of policies, got {short_repr(candidate)}")
         if candidate.__name__ == name:
             return candidate
-    if _OF_A_ROOM.fullmatch(module):
+    if _POLICY_MODULE.fullmatch(module):
         with suppress(ImportError):
             importlib.import_module(module)
-    found = vars(sys.modules.get(module, _NOWHERE)).get(name)
+    found = vars(sys.modules.get(module, _EMPTY_MODULE)).get(name)
     if isinstance(found, type) and issubclass(found, Policy):
         return found
     raise ValueError(
@@ -181,7 +181,7 @@ def read_state(path: Path) -> SavedLearner:
 
 
 def _from_content(content: Mapping[str, Any]) -> SavedLearner:
-    """Return the saved learner that a file's content describes; refuse what is none."""
+    """Return the saved learner of a file's content; refuse invalid content."""
     words = list(content["stream"])
     if len(words) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in words):
         raise ValueError(f"stream must be two whole numbers below 2**64, got {short_repr(words)}")
@@ -216,8 +216,8 @@ def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
         raise ValueError(f"an array of shape {short_repr(shape)} cannot have {len(values)} values")
     if check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
         return np.array([check_integer("a count", v) for v in values], np.int64).reshape(shape)
-    return np.array([_real(v) for v in values], np.float64).reshape(shape)
+    return np.array([_to_float(v) for v in values], np.float64).reshape(shape)
 
 
-def _real(value: Any) -> float:
-    return float(value) if value in _NO_NUMBERS else check_number("a value", value)
+def _to_float(value: Any) -> float:
+    return float(value) if value in _NOT_FINITE else check_number("a value", value)

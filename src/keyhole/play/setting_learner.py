@@ -1,4 +1,4 @@
-"""The learner of a setting, in the words of its vocabulary."""
+"""The learner of any setting, which uses the words of the setting's vocabulary."""
 
 from typing import Any
 
@@ -12,16 +12,16 @@ Values = dict[str, Any]
 
 
 class SettingLearner(Learner):
-    """A learner for any setting; named as `learner_class` in the base class of its policies.
+    """A learner for any setting: the `learner_class` in the base class of its policies.
 
     `ask`, `tell` and `recommend` take and return the words of the setting's `StudyVocabulary`, in
-    which an arm is called by its number, from 0. A setting that wants other words writes a
-    subclass: its `ask` calls `decide` with the values of the context, its `tell` calls `learn` with
-    those of the feedback. Both keep other threads out between a decision and its feedback.
+    which arms are numbers from 0. A setting with other words defines a subclass: its `ask` calls
+    `decide` with the values of the context, its `tell` calls `learn` with those of the feedback.
+    Both refuse other threads between a decision and its feedback.
 
     Examples
     --------
-    Settings in which feedback is a number of its own, rather than a reward::
+    A setting whose feedback is a duration::
 
         class Learner(SettingLearner):
             def ask(self):
@@ -32,7 +32,7 @@ class SettingLearner(Learner):
     """
 
     vocabulary: StudyVocabulary
-    """The words of the setting, for arms that are called by their numbers."""
+    """The vocabulary of the setting, in which arms are numbers."""
 
     def _prepare(self, policy: Policy, told: Values) -> None:
         super()._prepare(policy, told)
@@ -40,18 +40,18 @@ class SettingLearner(Learner):
         self.vocabulary = kind(policy.setting, told, range(told["arms"]), self.scale)
 
     def ask(self, **context: Any) -> Any:
-        """Return what to do: the arm, or what else the setting decides.
+        """Return the next decision.
 
         Parameters
         ----------
         **context
-            What the vocabulary's `parse_context` takes.
+            The keywords of the vocabulary's `parse_context`.
 
         Returns
         -------
         Any
-            What the vocabulary calls the decision; a dict where that is several words. The same
-            one if it is asked for again before `tell`.
+            The decision in words of the vocabulary; a dict if there are several. The same one if
+            asked again before `tell`.
         """
         seen = self.vocabulary.parse_context(**context)
         words = self.vocabulary.format_decision(seen, self.decide(**seen))
@@ -59,7 +59,7 @@ class SettingLearner(Learner):
         return own if len(own) > 1 else next(iter(own.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:
-        """Report what came of the last decision: what the vocabulary's `parse_feedback` takes."""
+        """Tell the feedback of the last decision: the arguments of `parse_feedback`."""
         self._expect_feedback()
         waiting = (_values(self._context), _values(self._decision))
         heard = self.vocabulary.parse_feedback(*waiting, *unnamed, **feedback)
@@ -70,7 +70,7 @@ class SettingLearner(Learner):
     def _of_round(
         self, kind: type[StudyRound], context: Values, decision: Values, heard: Values
     ) -> Values:
-        """Return the feedback of a round in which that of its own decision has arrived."""
+        """Return the feedback of a round in which only that of its own decision arrives."""
         found = kind(self.vocabulary, self.policy)
         found.begin(context, decision)
         found.add_feedback(context, decision, heard)
@@ -82,8 +82,8 @@ class SettingLearner(Learner):
         for name, value in ended.facts.items():
             if value != self.facts[name]:
                 raise RuntimeError(
-                    f"{self.policy} needs {name}={value} after this feedback, and a learner has "
-                    f"{self.facts[name]} for good: a study goes on"
+                    f"{self.policy} needs {name}={value} after this feedback, but a learner cannot "
+                    f"change {name}={self.facts[name]}; use a study"
                 )
         values = {name: np.zeros_like(view) for name, view in self._feedback.items()}
         for name, view in values.items():
@@ -94,7 +94,7 @@ class SettingLearner(Learner):
         return values
 
     def recommend(self) -> Any:
-        """Return what the policy recommends, in the words of the vocabulary."""
+        """Return the policy's recommendation, in words of the vocabulary."""
         return self.vocabulary.format_report(self._recommend(), self.vocabulary.arms)
 
     def decide(self, **context: Any) -> Values:
@@ -103,21 +103,20 @@ class SettingLearner(Learner):
         Parameters
         ----------
         **context
-            The context of the setting, all of it, as values: numbers, or sequences of them in the
-            declared shape.
+            All values of the setting's context: numbers, or sequences in the declared shape.
 
         Returns
         -------
         dict
-            The decision: ints and floats, or lists of them. The same one if it is asked for again
-            before `learn`.
+            The decision: ints and floats, or lists of them. The same one if asked again before
+            `learn`.
 
         Raises
         ------
         TypeError, ValueError
-            If a value is missing, is none of the setting's, or has another shape.
+            If a value is missing, unknown, or has another shape.
         RuntimeError
-            If the decision for another context is waiting for its feedback, or another thread's.
+            If a decision for another context, or of another thread, is waiting for its feedback.
         """
         found = self._checked("decide", context, self._context)
         self._claim()
@@ -140,14 +139,14 @@ class SettingLearner(Learner):
         Parameters
         ----------
         **feedback
-            The feedback of the setting, all of it, as values.
+            All values of the setting's feedback.
 
         Raises
         ------
         TypeError, ValueError
-            If a value is missing, is none of the setting's, or has another shape.
+            If a value is missing, unknown, or has another shape.
         RuntimeError
-            If no decision is waiting for feedback, or it is another thread's.
+            If no decision of this thread is waiting for feedback.
         """
         self._expect_feedback()
         found = self._checked("learn", feedback, self._feedback)
@@ -156,7 +155,7 @@ class SettingLearner(Learner):
         self._tell()
 
     def _checked(self, method: str, given: Values, views: Any) -> Values:
-        """Return values as arrays of the setting; refuse other names and shapes."""
+        """Return values as arrays; refuse other names, shapes and dtypes than the setting's."""
         if set(given) != set(views):
             wanted, got = ", ".join(views) or "nothing", ", ".join(given) or "nothing"
             raise TypeError(f"{method} takes {wanted} in this setting, got {got}")

@@ -1,4 +1,4 @@
-"""The words in which a study speaks of a setting's decisions and feedback."""
+"""The vocabulary of a setting: names and words for its decisions and feedback in studies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,16 +19,16 @@ Words = dict[str, Any]
 
 
 class StudyVocabulary:
-    """The words of a setting in a study: what `Study.ask` and `Study.tell` take and return.
+    """The conversion between the values of a setting and the words of `Study.ask` and `Study.tell`.
 
     A setting names its own as `vocabulary_class` in the base class of its policies. *Values* are
-    what kernels read, by the names of the setting; *words* are what users write and see: names of
-    arms instead of their numbers, rewards in the units of the study. As it stands, a decision is
-    an ``arm`` and its feedback a ``reward``; a setting overrides what is different.
+    read by kernels, under the names of the setting; *words* are written and read by users: names of
+    arms instead of their numbers, rewards in the units of the study. In this class a decision is an
+    ``arm`` and its feedback a ``reward``; a setting overrides what is different.
 
-    What is allowed is checked where words are parsed: by a TypeError or ValueError that names the
-    word, the value and what is allowed. Keywords of `parse_context` are those of `Study.ask`, and
-    parameters of `parse_feedback` after the decision those of `Study.tell`.
+    Words are checked when they are parsed: a TypeError or ValueError names the word, the value and
+    what is allowed. Keywords of `parse_context` are those of `Study.ask`, and parameters of
+    `parse_feedback` after the decision those of `Study.tell`.
 
     Parameters
     ----------
@@ -37,24 +37,24 @@ class StudyVocabulary:
     facts : mapping of str to value
         The known quantities of the study, as kernels read them.
     arms : sequence of str
-        The names of all arms that there ever were; values hold positions in it. In a
-        `SettingLearner` they are the numbers themselves, ``range(...)``.
+        The names of all present and former arms; values are indices into it. In a `SettingLearner`
+        they are the numbers themselves, ``range(...)``.
     scale : Scale
         The units of rewards.
 
     Attributes
     ----------
     fact_readers : mapping of str to callable
-        How files on the command line say those known quantities that are no plain values: called
+        Readers of known quantities that are no plain values in files on the command line: called
         with the name, the value in the file, and the folder of the file.
     arm_fields : tuple of str or None
-        The fields of a decision that hold the number of an arm, or several: they are renumbered as
-        arms come and go. None, as it stands, means ``arm`` where no other field of a decision holds
-        integers. Where none is known, arms can neither be added nor retired. Contexts are
-        never renumbered: a setting that shows arms in them declares ``()``.
+        The fields of a decision that hold one or several arm numbers, which are renumbered when
+        arms are added or retired. None, the default, means ``arm`` if no other field of a decision
+        holds integers. If there are none, arms can neither be added nor retired. Contexts are never
+        renumbered: a setting whose contexts hold arms declares ``()``.
     round_class : type of StudyRound or None
-        How feedback is gathered where it belongs to the round in which it arrives
-        (`Setting.by_round`); None where it belongs to its decision.
+        The class that collects feedback which belongs to the round in which it arrives
+        (`Setting.by_round`); None if feedback belongs to its decision.
 
     Examples
     --------
@@ -86,16 +86,16 @@ class StudyVocabulary:
         self._numbers: dict[str, int] = {}
 
     def check_study(self) -> None:
-        """Refuse known quantities or units that a new study cannot work with."""
+        """Refuse known quantities or units that are not possible in a study."""
 
     def find_arm_fields(self) -> tuple[str, ...]:
-        """Return the fields of a decision that hold arms; none where that is not known."""
+        """Return the fields of a decision that hold arms; none if that is not known."""
         if self.arm_fields is not None:
             return self.arm_fields
         return ("arm",) if _integers(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
-        """Return the number of an arm that is given by its name; `name` is the word it is for."""
+        """Return the number of an arm by its name; errors call it `name`."""
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         numbers = self._numbers
@@ -109,7 +109,7 @@ class StudyVocabulary:
     # Decisions.
 
     def parse_context(self) -> Values:
-        """Return the context that `Study.ask` was given, as values; by default there is none."""
+        """Return the context given to `Study.ask`, as values; by default there is none."""
         return {}
 
     def format_context(self, context: Values) -> Words:
@@ -117,7 +117,7 @@ class StudyVocabulary:
         return {}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
-        """Return context and decision in words; by default with the name of the arm."""
+        """Return context and decision in words; by default the name of the arm."""
         return self.format_context(context) | {"arm": self.arms[decision["arm"]]}
 
     def parse_decision(self, words: Words) -> tuple[Values, Values]:
@@ -134,9 +134,9 @@ class StudyVocabulary:
 
     @property
     def note_fields(self) -> Mapping[str, Field]:
-        """Further values that the log keeps and no policy learns; by default there are none.
+        """Further values that are logged but not learnt; by default there are none.
 
-        One that `parse_feedback` does not return is 0.
+        A value that `parse_feedback` does not return is 0.
         """
         return {}
 
@@ -144,42 +144,42 @@ class StudyVocabulary:
     def has_feedback(self) -> bool:
         """Whether a decision is pending until its feedback is told; by default it is.
 
-        It is not where feedback never says of which decision it is.
+        It is not in settings whose feedback is anonymous.
         """
         return True
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
-        """Return the feedback that `Study.tell` was given, as values; by default a reward."""
+        """Return the feedback given to `Study.tell`, as values; by default a reward."""
         return {"reward": self.scale.check_reward("reward", reward)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return feedback in words: keywords with which `parse_feedback` returns the same."""
+        """Return feedback in words: the keywords of `parse_feedback` that return it."""
         return {"reward": self.scale.from_unit(feedback["reward"])}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
-        """Return in words the feedback of a decision that nothing came of; by default no reward."""
+        """Return in words the feedback of an expired decision; by default no reward."""
         return {"reward": self.scale.low}
 
-    # Feedback that says of no decision.
+    # Anonymous feedback.
 
     @property
     def sum_fields(self) -> Mapping[str, Field]:
-        """The values of feedback that is summed over decisions; by default there is none."""
+        """The values of anonymous sums of feedback; by default there are none."""
         return {}
 
     def parse_sum(self, *unnamed: Any, **words: Any) -> Values:
-        """Return what `Study.tell_sum` was given, as values."""
+        """Return the sum given to `Study.tell_sum`, as values."""
         raise NotImplementedError
 
     def format_sum(self, values: Values) -> Words:
-        """Return a sum in words: keywords with which `parse_sum` returns the same."""
+        """Return a sum in words: the keywords of `parse_sum` that return it."""
         raise NotImplementedError
 
     # Recommendations.
 
     @classmethod
     def has_recommendation(cls) -> bool:
-        """Return whether there are words for what a policy recommends."""
+        """Return whether there are words for a policy's recommendation."""
         return cls.format_report is not StudyVocabulary.format_report
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> Any:
@@ -188,9 +188,9 @@ class StudyVocabulary:
         Parameters
         ----------
         report : mapping of str to array
-            What the kernel `recommend` wrote.
+            The values that the kernel `recommend` wrote.
         live : sequence of int
-            The arms in use, by their numbers; position i in `report` is the arm ``live[i]``.
+            The numbers of the arms in use; index i in `report` is the arm ``live[i]``.
         """
         raise TypeError(f"policies of {self.setting.name!r} recommend nothing")
 
@@ -202,14 +202,14 @@ def _integers(setting: Setting) -> list[str]:
 
 @dataclass(frozen=True)
 class RoundFeedback:
-    """The feedback of one round, as values that the kernel `update` learns.
+    """The feedback of one round, as values for the kernel `update`.
 
     Attributes
     ----------
     context, decision, feedback : dict
-        Values by name. A sequence that is shorter than its array fills the beginning of it.
+        Values by name. A sequence that is shorter than its array fills its beginning.
     facts : dict
-        Known quantities that change with it: the length of an array that has to grow.
+        Known quantities that change: the length of an array that has to grow.
     """
 
     context: Values
@@ -219,11 +219,11 @@ class RoundFeedback:
 
 
 class StudyRound:
-    """The current round of a study, where feedback belongs to the round in which it arrives.
+    """The current round of a study whose feedback belongs to the round in which it arrives.
 
-    Named by a vocabulary as its `round_class`. The study calls `begin` with each decision and hands
-    over what is told until the next one; then `end` returns what the policy learns of the round.
-    What a round holds is written into snapshots (`to_json`) and must follow from these calls alone.
+    It is the `round_class` of a vocabulary. The study calls `begin` with each decision, then adds
+    feedback until the next decision; `end` returns the feedback that the policy learns. The content
+    is written into snapshots (`to_json`) and must depend on these calls alone.
 
     Parameters
     ----------
@@ -245,40 +245,40 @@ class StudyRound:
         raise NotImplementedError
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Refuse a sum that cannot be, after so many rounds (those that have begun)."""
+        """Refuse a sum that is impossible after so many rounds (those that have begun)."""
 
     def add_sum(self, values: Values) -> None:
-        """Add feedback that says of no decision, where the vocabulary has `sum_fields`."""
+        """Add an anonymous sum, if the vocabulary has `sum_fields`."""
         raise NotImplementedError
 
     def end(
         self, facts: Mapping[str, Any], state: Mapping[str, Any], told: int
     ) -> RoundFeedback | None:
-        """End the round; return what is to be learnt of it, or None if no round had begun.
+        """End the round; return its feedback, or None if no round had begun.
 
         Parameters
         ----------
         facts : mapping of str to value
-            What the policy knows, with the lengths of arrays as they are now.
+            The known quantities, with the present lengths of arrays.
         state : mapping of str to array
             The state of the policy.
         told : int
-            Of how many decisions feedback has been told so far, this round's included.
+            The number of decisions whose feedback has been told, including this round's.
         """
         raise NotImplementedError
 
     def longest_arrays(self, told: int) -> dict[str, int]:
-        """Return how long arrays that `end` lets grow can have become, by the fact that says it.
+        """Return the greatest possible lengths of arrays that `end` lets grow, by their facts.
 
-        `told` is of how many decisions feedback has been told. A snapshot with longer ones is not
-        believed. By default none has grown.
+        `told` is the number of decisions whose feedback has been told. A snapshot with longer
+        arrays is discarded. By default no array grows.
         """
         return {}
 
     def to_json(self) -> Any:
-        """Return all that the round holds, as JSON has it."""
+        """Return the content of the round as JSON values."""
         raise NotImplementedError
 
     def restore(self, content: Any) -> None:
-        """Hold what `to_json` returned."""
+        """Restore the content that `to_json` returned."""
         raise NotImplementedError

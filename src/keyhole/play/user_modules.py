@@ -1,4 +1,4 @@
-"""Files of the user's: what nobody has installed, and so no other process has."""
+"""User modules: Python files that are not installed, so that other processes do not have them."""
 
 import ast
 import site
@@ -15,25 +15,25 @@ from types import FunctionType, ModuleType
 from typing import Final
 
 _MAIN: Final = "__main__"
-_AWAY: Final = "__mp_main__"
-"""What a script is called where it is not the main one, as `multiprocessing` has it."""
-_unnamed: Final[list[ModuleType]] = []
+_MAIN_ELSEWHERE: Final = "__mp_main__"
+"""The name of the main script in another process, as in `multiprocessing`."""
+_registered: Final[list[ModuleType]] = []
 
 
 @dataclass(frozen=True)
 class UserModule:
-    """A file of the user's.
+    """The source of a user module.
 
     Attributes
     ----------
     name, path : str
-        Of the module, and of its file.
+        The name of the module, and the path of its file.
     source : bytes
-        Its text.
+        The content of the file.
     package : bool
-        Whether it is the file of a package.
+        Whether it is the ``__init__`` of a package.
     imported : bool
-        Whether others may import it by its name.
+        Whether other modules may import it by its name.
     """
 
     name: str
@@ -44,15 +44,15 @@ class UserModule:
 
 
 def register_module(module: ModuleType) -> None:
-    """Take note of a module that was loaded from a file, but is not in `sys.modules`."""
-    _unnamed.append(module)
+    """Register a module that was loaded from a file and is not in `sys.modules`."""
+    _registered.append(module)
 
 
 @contextmanager
 def import_siblings(folder: Path) -> Iterator[None]:
-    """Let what is run meanwhile import from a folder; such modules are remembered, not shared.
+    """Put a folder on `sys.path`; afterwards move its modules from `sys.modules` to the register.
 
-    Another folder may have others of the same names.
+    So another folder may have modules of the same names.
     """
     known, place = set(sys.modules), folder.resolve()
     sys.path.insert(0, str(place))
@@ -67,9 +67,9 @@ def import_siblings(folder: Path) -> Iterator[None]:
 
 
 def module_of(thing: type | FunctionType) -> ModuleType | None:
-    """Return the user's module in which a class or a function is found by its name."""
+    """Return the user module in which a class or function is found by its name, or None."""
     own = sys.modules.get(thing.__module__ or "")
-    for module in (own, *(one for one in _unnamed if one.__name__ == thing.__module__)):
+    for module in (own, *(one for one in _registered if one.__name__ == thing.__module__)):
         if module is not None and is_user_module(module):
             try:
                 found = attrgetter(thing.__qualname__)(module)
@@ -81,7 +81,7 @@ def module_of(thing: type | FunctionType) -> ModuleType | None:
 
 
 def is_user_module(module: ModuleType) -> bool:
-    """Return whether a module stands in a file that nobody has installed."""
+    """Return whether the file of a module belongs to no installed package."""
     return _is_users(module.__name__, str(getattr(module, "__file__", None)))
 
 
@@ -95,7 +95,7 @@ def _is_users(name: str, file: str) -> bool:
 
 @cache
 def _installed() -> tuple[Path, ...]:
-    """Return the folders of installed packages, and of those that are installed where they lie."""
+    """Return the folders of installed packages, including editable installs."""
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     places = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}
     lists = [file for place in places for file in Path(place).glob("*.pth")]
@@ -104,7 +104,7 @@ def _installed() -> tuple[Path, ...]:
 
 
 def collect_user_modules(modules: Iterable[ModuleType]) -> list[UserModule]:
-    """Return the files of users' modules, with all that these import of users' files."""
+    """Return the sources of user modules and of all user modules that they import."""
     found: dict[int, tuple[ModuleType, bool]] = {}
 
     def visit(module: ModuleType, imported: bool) -> None:
@@ -116,11 +116,11 @@ def collect_user_modules(modules: Iterable[ModuleType]) -> list[UserModule]:
 
     for module in modules:
         visit(module, sys.modules.get(module.__name__) is module)
-    return [_script(module, imported) for module, imported in found.values()]
+    return [_read_module(module, imported) for module, imported in found.values()]
 
 
 def _imports(module: ModuleType) -> Iterator[ModuleType]:
-    """Yield the users' modules that a module imports, wherever in it, and their packages."""
+    """Yield the user modules that a module imports, also within functions, and their packages."""
     names: set[str] = {module.__name__.rpartition(".")[0]}
     for node in ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())):
         if isinstance(node, ast.Import):
@@ -132,21 +132,21 @@ def _imports(module: ModuleType) -> Iterator[ModuleType]:
     # a.b.c is preceded by a.b and a.
     names |= {name[:i] for name in names for i, sign in enumerate(name) if sign == "."}
     for name in sorted(names):
-        other = _named(name, module)
+        other = _find_module(name, module)
         if other is not None and other is not module and is_user_module(other):
             yield other
 
 
-def _named(name: str, importer: ModuleType) -> ModuleType | None:
-    """Return the module that a user's module has imported by a name: one beside it, or of all."""
+def _find_module(name: str, importer: ModuleType) -> ModuleType | None:
+    """Return the module that a user module imported by a name: a sibling, or any other."""
     folder = Path(str(importer.__file__)).resolve().parent
-    for module in reversed(_unnamed):
+    for module in reversed(_registered):
         if module.__name__ == name and Path(str(module.__file__)).resolve().is_relative_to(folder):
             return module
     return sys.modules.get(name)
 
 
-def _script(module: ModuleType, imported: bool) -> UserModule:
-    name = _AWAY if module.__name__ == _MAIN else module.__name__
+def _read_module(module: ModuleType, imported: bool) -> UserModule:
+    name = _MAIN_ELSEWHERE if module.__name__ == _MAIN else module.__name__
     path = str(module.__file__)
     return UserModule(name, path, Path(path).read_bytes(), hasattr(module, "__path__"), imported)
