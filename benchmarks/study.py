@@ -127,8 +127,8 @@ def logged(study, count):
         yield stored.Row(2 * i + 2, TOLD, id, None, at, told.body)
 
 
-def folding(address, size):
-    """Time the fold of a long log, and how it is opened without a snapshot and with one."""
+def time_replay(address, size):
+    """Time the replay of a long log, and its opening without and with a snapshot."""
     events = 2 * size.horizon * max(1, size.replications // 10)
     with study(address, durability="process_crash") as small:
         rows = list(logged(small, events))
@@ -152,7 +152,7 @@ def folding(address, size):
 
 
 def open_decisions(address, size):
-    """Count the bytes of decisions in flight."""
+    """Count the bytes of pending decisions."""
     with study(address, durability="process_crash") as here:
         pairs(here, 10)
         tracemalloc.start()
@@ -245,7 +245,7 @@ def rows(size):
             used, rate = cost(here, 2 * size.horizon, size.repeats)
         yield Row("SQLite, not flushed: ask + tell, processor", used, "us")
         yield Row("SQLite, not flushed: ask + tell", rate, "pairs/s")
-        yield from folding(address, size)
+        yield from time_replay(address, size)
         yield from open_decisions(address, size)
         yield from many_arms(folder, size)
     if os.environ.get(SERVER):

@@ -1,9 +1,8 @@
-"""Offers are shown every day; who buys, buys days or weeks later; who does not, is silent.
+"""A study of offers whose purchases arrive days or weeks later, and mostly never.
 
-The customers are real: when, if ever, each of 23,570 of a record shop came back, by how many
-records they had first bought. Each group stands for an offer. A study shows an offer to forty
-people a day, hears of a purchase on the day it happens, and takes who has not bought within thirty
-days for somebody who will not.
+The data are real: when, if ever, each of 23,570 customers of a record shop came back, grouped by
+how many records they had first bought. Each group stands for an offer. The study shows an offer to
+forty people a day, is told of a purchase on its day, and takes none within thirty days for no sale.
 
     python examples/studies/conversions.py [DAYS]
 """
@@ -21,7 +20,7 @@ from keyhole.stochastic import ThompsonSampling
 from keyhole.study import Study
 
 PEOPLE_A_DAY = 40
-PATIENCE = timedelta(days=30)
+TIMEOUT = timedelta(days=30)
 
 
 def main(days: int = 60) -> None:
@@ -36,7 +35,7 @@ def main(days: int = 60) -> None:
             "offers",
             ThompsonSampling(),
             shop.arms,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             on_timeout="no_reward",
             durability="process_crash",
             clock=lambda: today.timestamp(),
@@ -48,13 +47,13 @@ def main(days: int = 60) -> None:
                 decision = study.ask()
                 shown[decision.arm] += 1
                 delay = rng.choice(shop.delays[shop.arms.index(decision.arm)])
-                if delay < PATIENCE.days:
+                if delay < TIMEOUT.days:
                     heapq.heappush(purchases, (today + timedelta(days=float(delay)), decision.id))
             today += timedelta(days=1)
         best, waiting = study.recommend(), len(study.pending)
         study.close()
     for arm, people in shown.items():
-        bought = float((shop.delays[shop.arms.index(arm)] < PATIENCE.days).mean())
+        bought = float((shop.delays[shop.arms.index(arm)] < TIMEOUT.days).mean())
         print(f"offer {arm}: shown to {people} people; {bought:.1%} of its customers buy in time")
     print(f"best so far: offer {best}; {waiting} people may yet buy")
 
