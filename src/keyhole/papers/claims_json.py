@@ -63,24 +63,25 @@ class ClaimRecord(_Record):
     source: str = Field(description="where it is claimed")
     origin: Origin = Field(description="whose claim it is")
     setup: Setup = Field(
-        description="whose set-up it is judged on: the paper's; ours, of a statement about any; a "
-        "replica of the paper's; or ours"
+        description="whose set-up it is judged on: the paper's; any, of a statement about every "
+        "set-up; a replica of the paper's; or ours"
     )
     same_as: list[str] = Field(
         description="the ids of claims in which other entries judge the same statement; the one "
         "with most replications counts"
     )
     statement: str = Field(description="in the words of the source where it is quoted")
-    reading: str = Field(description="how the words were made into numbers")
-    about: str = Field(description="of which problems and policy")
-    kind: str = Field(description="how it is judged")
+    reading: str = Field(description="how the words were translated into numbers")
+    about: str = Field(description="the problems and the policy that it is about")
+    kind: str = Field(description='how it is judged, such as "ordering" or "estimate: ratio"')
     metric: str
     verdict: Status
-    found: str = Field(description="what was found, in words")
+    found: str = Field(description="the explanation of the verdict")
     numbers: list[NumberRecord]
     replications: int
     replications_needed: int | None = Field(
-        description="about how many would decide it; null where it is decided, or cannot be told"
+        description="estimate of how many would decide it; null where it is decided, "
+        "or cannot be estimated"
     )
     seed: int
 

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,6 +234,15 @@ def test_a_negative_control_is_held_to_the_same_range():
     assert judge(estimate("gain", **gain, high=1000), found)[0] == "undecided"
 
 
+def test_a_negative_control_is_held_to_the_bound_of_the_policy(monkeypatch):
+    bound = lambda problem, policy, t, horizon: policy * math.log(t)  # noqa: E731
+    monkeypatch.setitem(BOUNDS, "thresholding.own", bound)
+    found = result({"us": [500, 500 + LOG_RISE], "bad": [500, 500 + 10 * LOG_RISE]})
+    found = replace(found, policies={"us": 5.0, "bad": 500.0})
+    fields = US | LATER | {"bound": "thresholding.own", "negative_control": "bad"}
+    assert judge(estimate("slope", **fields, high=1.5), found)[0] == "holds"
+
+
 @pytest.mark.parametrize(
     ("count", "share", "status"),
     [
@@ -282,6 +292,9 @@ def test_the_error_of_a_level_counts_too():
     table = {"scale": "mean", "levels": [2 + 5 * error]}
     assert judge(level(**table), found)[0] == "does not hold"
     assert judge(level(**table, level_errors=error), found)[0] == "holds"
+    two = {"scale": "mean", "rounds": [10, 20], "levels": [1, 2 + 5 * error]}
+    assert judge(level(**two, level_errors=[0.0, error]), found)[0] == "holds"
+    assert judge(level(**two, level_errors=[error, 0.0]), found)[0] == "does not hold"
 
 
 def test_a_level_of_nothing_is_undecided():
@@ -334,6 +347,11 @@ LOW = US | {"low": 1.0}
         ("growth", LOW | {"late": 20}, "early must be given for of = 'growth'"),
         ("growth", LOW | {"early": 20, "late": 20}, "late must come after early, got 20 after 20"),
         ("growth", LOW | LATER | {"ratio_to": "us"}, "ratio_to must be another policy, got 'us'"),
+        (
+            "growth",
+            LOW | LATER | {"ratio_to": "x", "negative_control": "x"},
+            "ratio_to must be another policy, got 'x'",
+        ),
         ("growth", US | LATER | {"high": 0.0}, "high must be above 0, got 0"),
         ("slope", LOW | {"early": 20, "late": 10}, "late must come after early"),
         ("slope", US | LATER, "low or high must be given"),

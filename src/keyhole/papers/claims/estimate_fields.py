@@ -57,7 +57,7 @@ class EstimateFields(CellsClaim, ControlledClaim):
     of: Quantity
     problem: ProblemName | None = None
     policy: PolicyName | None = None
-    cell: Cell | None = None  # of what is made of two cells: the first
+    cell: Cell | None = None  # of quantities of two cells: the first
     over: Cell | None = None  # the cell that it is divided by, or that is subtracted
     rounds: Rounds | None = None  # by default the last checkpoint of each problem
     early: Checkpoint | None = None

@@ -24,7 +24,7 @@ class Identical(CellsClaim):
     kind: Literal["identical"]
     # at least two; their problems have the same checkpoints
     cells: Annotated[list[Cell], Field(min_length=2)]
-    # what is compared; by default the claim's metric
+    # the metrics to compare; by default the claim's
     metrics: Annotated[list[MetricName], Field(min_length=1)] | None = None
 
     @property

@@ -17,10 +17,9 @@ _PLACES: Final = 3
 class WorstPower(Power):
     """The worst mean of a metric over some problems grows as a power: see `Power`.
 
-    What is said of every problem says how the worst of them grows with x. That is another one for
-    every x: gaps that are hard for a short horizon are easy for a long one. Of the problems with
-    the same x the one with the largest mean counts, or with the smallest where higher is better,
-    taken as given.
+    The worst problem differs with x: gaps that are hard for a short horizon are easy for a long
+    one. It is the one with the largest mean among the problems with the same x, or with the
+    smallest where higher is better; its choice is not counted as a source of error.
     """
 
     kind: Literal["worst-power"]  # type: ignore[assignment]

@@ -92,7 +92,7 @@ class ClaimsSection(_Verdicts):
 class ClaimGroup:
     """Claims of one origin."""
 
-    words: str  # how many, and whose
+    words: str  # their number and origin
     verdicts: Sequence[Verdict]
 
     @property
