@@ -98,7 +98,7 @@ def test_a_file_that_is_there_is_kept(keyhole, tmp_path):
     (tmp_path / "test_mine.py").write_text("mine")
     code, _, err = keyhole("new", "policy", "Mine", "--out", tmp_path)
     assert code == 2
-    assert "test_mine.py is there already" in err
+    assert "test_mine.py exists already" in err
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 

@@ -171,7 +171,7 @@ def test_an_index_must_have_the_fixed_arguments(index):
         (HoeffdingUCB, "deviation", r"\(p, pulls, error\)"),
         (HoeffdingUCB, "width", r"\(p, pulls, deviation\)"),
         (ODAAF, "length", r"\(p, phase, tolerance\)"),
-        (ODAAF, "bridged", r"\(p\)"),
+        (ODAAF, "has_bridge", r"\(p\)"),
     ],
 )
 def test_other_helpers_of_subclasses_must_have_the_fixed_arguments(base, name, words):

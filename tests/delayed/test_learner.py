@@ -150,18 +150,18 @@ def test_nothing_is_asked_beyond_a_horizon_that_the_policy_needs():
 def test_without_a_horizon_a_learner_goes_on_for_ever(policy, copied):
     rounds = 3000
     learner = policy.learner(arms=2, feedback="named")
-    roomy = learner_for(policy, {"arms": 2, "named": 1, "memory": rounds})
+    larger = learner_for(policy, {"arms": 2, "named": 1, "memory": rounds})
     waiting = []
     for t in range(rounds):
         arm = learner.ask()
-        assert arm == roomy.ask()
+        assert arm == larger.ask()
         waiting.append((arm, float(t % 3 == 0)))
         arrived, waiting = (waiting, []) if t % 1200 == 1199 else ([], waiting)
         if t % 500 == 0:
             learner = copied(learner)
         learner.tell(arrived)
-        roomy.tell(arrived)
-    assert learner.state.keys() == roomy.state.keys()
+        larger.tell(arrived)
+    assert learner.state.keys() == larger.state.keys()
 
 
 def test_queues_use_their_memory_again():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.stochastic import KLUCB
-from keyhole.stochastic.policies.klucb import alone_above, between_the_largest, log_rest
+from keyhole.stochastic.policies.klucb import find_only_arm_above, log_complement, separate_largest
 from tests.reference.stochastic import divergence
 
 pytestmark = pytest.mark.interpreted
@@ -24,7 +24,7 @@ def entropy(mean):
     level=st.floats(0.5, 30),
 )
 def test_the_divergence_at_the_bound_is_what_is_allowed(pulls, mean, level):
-    x = log_rest(float(pulls), mean, entropy(mean), level)
+    x = log_complement(float(pulls), mean, entropy(mean), level)
     assert x <= math.log1p(-mean) + 1e-12
     # An error of 1e-13 in q, and rounding in the divergence itself.
     slope = abs(mean * (1 - math.exp(x)) ** -1 * math.exp(x) - (1 - mean)) / math.exp(x)
@@ -33,14 +33,14 @@ def test_the_divergence_at_the_bound_is_what_is_allowed(pulls, mean, level):
 
 
 def test_a_bound_beyond_the_last_number_below_1_is_still_ordered():
-    bounds = [log_rest(1.0, mean, entropy(mean), 3.0) for mean in (0.99, 0.999, 0.9999)]
+    bounds = [log_complement(1.0, mean, entropy(mean), 3.0) for mean in (0.99, 0.999, 0.9999)]
     assert all(-math.expm1(x) == 1.0 for x in bounds)
     assert bounds[0] > bounds[1] > bounds[2]
 
 
 def test_certain_arms_have_their_bound_in_closed_form():
-    assert log_rest(4.0, 0.0, 0.0, 2.0) == -0.5
-    assert log_rest(4.0, 1.0, 0.0, 2.0) == -math.inf
+    assert log_complement(4.0, 0.0, 0.0, 2.0) == -0.5
+    assert log_complement(4.0, 1.0, 0.0, 2.0) == -math.inf
 
 
 def test_arms_that_never_fail_tie_for_the_lowest():
@@ -61,15 +61,15 @@ def test_whoever_is_alone_above_a_number_has_the_largest_bound(arms, level, x):
     pulls, mean = np.array(arms, float).T
     entropies = np.array([entropy(m) if 0 < m < 1 else 0.0 for m in mean])
     state = SimpleNamespace(pulls=pulls, mean=mean, entropy=entropies)
-    bounds = [log_rest(*arm, level) for arm in zip(pulls, mean, entropies, strict=True)]
+    bounds = [log_complement(*arm, level) for arm in zip(pulls, mean, entropies, strict=True)]
     for _ in range(4):
-        if (found := alone_above(state, x, level)) >= 0:
+        if (found := find_only_arm_above(state, x, level)) >= 0:
             first = bounds.index(min(bounds))
             assert found == first or arms[found] == arms[first]
             assert found == arms.index(arms[found])  # the lowest of equals
         if 1.0 in mean:  # no bound lies above
             break
-        x = min(max(between_the_largest(state, x, level), -7.0), -0.001)
+        x = min(max(separate_largest(state, x, level), -7.0), -0.001)
 
 
 def test_a_number_between_the_two_largest_bounds_is_soon_found():
@@ -77,8 +77,8 @@ def test_a_number_between_the_two_largest_bounds_is_soon_found():
     state = SimpleNamespace(pulls=pulls, mean=mean, entropy=np.array([*map(entropy, mean)]))
     x = -0.5
     for _ in range(3):
-        x = between_the_largest(state, x, 3.0)
-    assert alone_above(state, x, 3.0) == 1
+        x = separate_largest(state, x, 3.0)
+    assert find_only_arm_above(state, x, 3.0) == 1
 
 
 def test_a_learner_goes_on_without_its_scratch():

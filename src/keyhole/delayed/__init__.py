@@ -1,7 +1,7 @@
-"""Delayed feedback: rewards arrive late, summed up, with no name on them.
+"""Delayed feedback: rewards arrive rounds after the pull, and may be aggregated and anonymous.
 
-Adverts whose conversions come days later: at the end of a round only the total of what happened to
-arrive is seen (anonymous feedback). Where it is known who earned what, feedback is named.
+An example are adverts whose conversions come days later. With anonymous feedback only the sum of
+the rewards that arrive in a round is seen; with named feedback each reward and its arm.
 """
 
 from keyhole.delayed.delays import (

@@ -1,14 +1,14 @@
-"""How regret grows by Pike-Burke et al. (2018), and what can be said with constants.
+"""Bounds on the regret of Pike-Burke et al. (2018): orders of growth, and bounds with constants.
 
 The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
-and stand here as they are recalled: those functions whose names end in ``_order`` return the sum
-inside the O(...), with factors of 1, and are good for comparing problems and horizons, not for
-comparing with a regret. The others have constants: those of the phase lengths, and `regret_bound`
-also those of the proof. All logarithms are natural. The lower bound is that of the classical
-bandit: see `keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1];
-`horizon` is T, rounds in all, at least 1; `expected_delay`, at least 0, and `bound`, d, the longest
+and are reproduced from memory: the functions whose names end in ``_order`` return the sum inside
+the O(...), with factors of 1. They can compare problems and horizons, but are not comparable with a
+regret. The others have constants: those of the phase lengths, and `regret_bound` also those of the
+proof. All logarithms are natural. The lower bound is that of the stochastic bandit: see
+`keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1]; `horizon` is
+T, the number of rounds, at least 1; `expected_delay`, at least 0, and `bound`, d, the longest
 delay, at least the expected one, are in rounds, and `variance` is that of the delays; `policy` is
-an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases` that is told the truth about the delays. Sections,
+an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases` with the true parameters of the delays. Sections,
 equations, theorems and lemmas are those of Pike-Burke, Agrawal, Szepesvari and Gruenewaelder
 (2018).
 """
@@ -29,7 +29,7 @@ _MOMENT: Final = Range(ge=0)
 
 
 def odaaf_order(means: ArrayLike, horizon: int, expected_delay: float) -> float:
-    r"""Return the order of ODAAF's regret, the expected delay known (section 4.1, equation (5)).
+    r"""Return the order of ODAAF's regret: known expected delay (section 4.1, equation (5)).
 
     .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j}
         + \ln(1 / \Delta_j) \, \mathbb{E}[\tau]
@@ -66,7 +66,7 @@ def odaafb_order(means: ArrayLike, horizon: int, expected_delay: float, bound: f
 
 
 def odaafv_order(means: ArrayLike, horizon: int, expected_delay: float, variance: float) -> float:
-    r"""Return the order of ODAAF-V's regret: the variance of the delays known (section 4.3).
+    r"""Return the order of ODAAF-V's regret: known variance of the delays (section 4.3).
 
     .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j} + \mathbb{E}[\tau]
         + \mathbb{V}(\tau)
@@ -84,7 +84,7 @@ def odaafv_order(means: ArrayLike, horizon: int, expected_delay: float, variance
 def worst_case_order(
     arms: int, horizon: int, expected_delay: float, *, variance: float = 0.0, factor: float = 1.0
 ) -> float:
-    r"""Return the order of the regret on the worst problem of so many arms (section 4).
+    r"""Return the order of the worst-case regret over problems with K arms (section 4).
 
     .. math:: \sqrt{K T \ln K} + K \, c \, ( \mathbb{E}[\tau] + \mathbb{V}(\tau) )
 
@@ -122,14 +122,14 @@ def worst_case_order(
 
 
 def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray:
-    r"""Return how often each arm is pulled at most outside bridges, if no estimate fails.
+    r"""Return the most pulls of each arm outside bridges if no estimate fails.
 
     An arm with the gap :math:`\Delta_j` is given up by the end of phase :math:`m_j = \min\{ m :
     2^{-m} < \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls; the phase lengths have their constants.
     An estimate fails if it is off by more than half the tolerance; the lemmas bound the chance of
     that by a constant over :math:`T 4^{-m}` in phase m. The result, of shape (arms,), is at most
-    the horizon, which it is for the best arms. From section 4, Lemmas 4.1 and 4.2, and the sketch
-    of proof of Theorem 4.1; phase lengths from appendices B to E.
+    the horizon, and equal to it for the best arms. From section 4, Lemmas 4.1 and 4.2, and the
+    sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
 
     Examples
     --------
@@ -147,11 +147,11 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
 
 
 def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
-    r"""Return the regret at most, outside bridges, if no estimate fails: see `pulls_bound`.
+    r"""Return a bound on the regret outside bridges if no estimate fails: see `pulls_bound`.
 
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, n_{m_j}
 
-    For ODAAF and NaivePhases, which have no bridges, that is all of the regret.
+    For ODAAF and NaivePhases, which have no bridges, it is the whole regret.
 
     Examples
     --------
@@ -164,13 +164,13 @@ def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
 
 
 def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
-    r"""Return how often at most an arm's estimate of a phase is off by over half the tolerance.
+    r"""Return a bound on the chance that an estimate of a phase is off by over half the tolerance.
 
     .. math:: \min\Big\{ 1, \, \frac{c}{T \tilde\Delta_m^2} \Big\}, \qquad
         \tilde\Delta_m = 2^{-m}
 
     In phase m, from 1, with c = 3 for ODAAF, 12 for ODAAF-B, 2 for NaivePhases; and 12 for ODAAF-V,
-    whose lemma could not be read. From Lemmas 4.1 and 4.2, as they are recalled; for NaivePhases
+    whose lemma could not be read. From Lemmas 4.1 and 4.2, from memory; for NaivePhases
     from Hoeffding's inequality (Appendix B, Lemma 4).
 
     Examples
@@ -185,18 +185,17 @@ def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
 
 
 def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
-    r"""Return a bound of the expected regret, with constants.
+    r"""Return a bound on the expected regret, with constants.
 
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, (n_{m_j} + b \, n_{m_j - 1})
         + \frac{96 \, c}{\Delta_j}
 
-    The first part is `stretch_bound` and, with b = 1 for the policies that have them, bridges. The
-    second is for estimates that fail, which they do as often as `failure_bound` says, with its c:
-    an arm is kept since its estimate or the best arm's fails in phase :math:`m_j`, which costs
-    :math:`2 c \Delta_j / \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`; or the best arm is given
-    up for it in one of the phases until then, after which a round costs
-    :math:`4 \tilde\Delta_m` at most: together
-    :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
+    The first part is `stretch_bound` and, with b = 1 for the policies that have them, the bridges.
+    The second is for estimates that fail, with the c of `failure_bound`: either an arm is kept
+    since its estimate or the best arm's fails in phase :math:`m_j`, which costs :math:`2 c \Delta_j
+    / \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`; or the best arm is given up in one of the phases
+    until then, after which a round costs :math:`4 \tilde\Delta_m` at most: together :math:`\sum_{m
+    \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
 
     References
     ----------
@@ -215,7 +214,7 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     for gap in (values.max() - values).tolist():
         if gap > 0:
             bound += 96.0 * failures / gap
-            if policy.bridged():
+            if policy.has_bridge():
                 bound += gap * min(horizon, policy.phase_lengths(horizon, _last_phase(gap))[-2])
     return bound
 
@@ -229,7 +228,7 @@ def _failures(policy: PhasePolicy) -> float:
 
 
 def _last_phase(gap: float) -> int:
-    """Return by which phase an arm of this gap is given up, if no estimate fails; at least 2."""
+    """Return the phase by which an arm of this gap is given up if no estimate fails; at least 2."""
     return math.floor(1.0 - math.log2(gap)) + 1
 
 

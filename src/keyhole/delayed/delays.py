@@ -1,7 +1,7 @@
-"""Distributions of the delay: how many rounds after its pull a reward arrives; exact moments.
+"""Distributions of delays, in rounds from the pull to the arrival of its reward.
 
 A delay of 0 means that the reward arrives at the end of the round of its pull. All distributions
-live on the whole numbers from 0 on.
+are on the whole numbers from 0 on, and have exact moments.
 """
 
 import math
@@ -20,18 +20,18 @@ from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, pois
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
-# Above this, float64 no longer holds every whole number; no run is that long.
+# Above 2**53 float64 does not hold every whole number; no run is that long.
 _LONGEST: Final = 2**52
 _WHOLE: Final = Range(ge=0, le=_LONGEST)
 
 
-def draw_steps(rng: Stream, numbers: FloatArray) -> float:
-    """Return one of several whole numbers: the first, and how many there are."""
+def draw_integer(rng: Stream, numbers: FloatArray) -> float:
+    """Return a uniform integer; the numbers are the lowest one and the size of the range."""
     return float(numbers[0] + math.floor(uniform(rng) * numbers[1]))
 
 
-def draw_falling(rng: Stream, numbers: FloatArray) -> float:
-    """Return the whole part of an exponential variate with this mean."""
+def draw_floored_exponential(rng: Stream, numbers: FloatArray) -> float:
+    """Return the integer part of an exponential variate with this mean."""
     return float(np.floor(exponential(rng) * numbers[0]))
 
 
@@ -41,30 +41,31 @@ def draw_poisson(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
-    """Return the whole part of the size of a normal variate with this standard deviation."""
+    """Return the integer part of |X| for a normal variate X with this standard deviation."""
     return float(np.floor(abs(normal(rng)) * numbers[0]))
 
 
 def draw_two_points(rng: Stream, numbers: FloatArray) -> float:
-    """Return the second number with the chance that is the third, else the first."""
+    """Return the second number with the probability that is the third, else the first."""
     return float(numbers[1] if uniform(rng) < numbers[2] else numbers[0])
 
 
 KERNELS: Final[tuple[Kernel, ...]] = (
-    draw_steps, draw_falling, draw_poisson, draw_half_normal, draw_two_points, draw_recorded,
+    draw_integer, draw_floored_exponential, draw_poisson, draw_half_normal, draw_two_points,
+    draw_recorded,
 )  # fmt: skip
-"""Those of the distributions of this module: one environment has them all."""
+"""The kernels of this module's distributions, compiled together into one environment."""
 
 
 class Delay(Number):
-    """Base of the distributions of this module; whole numbers of rounds, at least 0."""
+    """Base class of the distributions of delays: whole numbers of rounds, at least 0."""
 
     whole = True
 
 
 @dataclass(frozen=True)
 class Constant(Delay):
-    """Always the same delay.
+    """A constant delay.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Constant(Delay):
     (3.0, 0.0, 3.0)
     """
 
-    draw = staticmethod(draw_steps)
+    draw = staticmethod(draw_integer)
     rounds: int
 
     def __post_init__(self) -> None:
@@ -89,7 +90,7 @@ class Constant(Delay):
 
 @dataclass(frozen=True)
 class Uniform(Delay):
-    """Every whole number from `low` to `high`, each equally likely.
+    """The uniform distribution on the whole numbers from `low` to `high`.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ class Uniform(Delay):
     (50.0, 850.0, 100.0)
     """
 
-    draw = staticmethod(draw_steps)
+    draw = staticmethod(draw_integer)
     low: int
     high: int
 
@@ -118,13 +119,12 @@ class Uniform(Delay):
 
 @dataclass(frozen=True)
 class Geometric(Delay):
-    """How often a coin fails before it succeeds for the first time: 0, 1, 2, ...
+    """The geometric distribution on 0, 1, 2, ...: the failures before the first success.
 
     Parameters
     ----------
     expected : float
-        The mean, at least 0, at most 10**12; the coin succeeds with probability
-        ``1 / (1 + expected)``.
+        The mean, at least 0, at most 10**12; the probability of success is ``1 / (1 + expected)``.
 
     Examples
     --------
@@ -132,14 +132,14 @@ class Geometric(Delay):
     (50.0, 2550.0)
     """
 
-    draw = staticmethod(draw_falling)
+    draw = staticmethod(draw_floored_exponential)
     expected: float
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
-        # A scale of 0 has the whole part 0.
+        # With a scale of 0 every draw is 0.
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
         self._settle(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
 
@@ -159,7 +159,7 @@ class Exponential(Delay):
     (49.5017, 2499.9)
     """
 
-    draw = staticmethod(draw_falling)
+    draw = staticmethod(draw_floored_exponential)
     scale: float
 
     def __post_init__(self) -> None:
@@ -228,14 +228,14 @@ class HalfNormal(Delay):
 
 @dataclass(frozen=True)
 class TwoPoint(Delay):
-    """Mostly prompt, sometimes late: a packet that is lost must be sent again.
+    """One of two delays: a packet that is lost must be sent again, for instance.
 
     Parameters
     ----------
     late : int
         The delay of a late reward, at least `early`.
     probability : float
-        How often that happens, in [0, 1].
+        The probability of a late reward, in [0, 1].
     early : int, default 0
         The delay of the others.
 
@@ -259,12 +259,12 @@ class TwoPoint(Delay):
         chance, gap = self.probability, self.late - self.early
         mean, variance = self.early + chance * gap, chance * (1.0 - chance) * gap * gap
         numbers = np.array([self.early, self.late, chance], np.float64)
-        # The bound is that of a late reward, whether or not one ever is.
+        # The bound is the late delay even if its probability is 0.
         self._settle(numbers=numbers, mean=mean, variance=variance, bound=float(self.late))
 
 
 class Empirical(Replay):
-    """Recorded delays, each drawn equally often.
+    """The empirical distribution of recorded delays.
 
     Parameters
     ----------
@@ -279,15 +279,15 @@ class Empirical(Replay):
     """
 
     def __init__(self, samples: ArrayLike | Sequence[int]) -> None:
-        super().__init__(rounds_of("samples", samples))
+        super().__init__(check_delays("samples", samples))
 
     def __repr__(self) -> str:
-        """Return how many delays there are, and their mean."""
+        """Return the number of delays and their mean."""
         return f"Empirical({len(self.samples)} delays, mean {self.mean:g})"
 
 
 class Pairs(Distribution):
-    """Recorded rewards, each with its delay, drawn with replacement.
+    """The empirical distribution of pairs of a reward and its delay.
 
     Parameters
     ----------
@@ -308,8 +308,8 @@ class Pairs(Distribution):
         return f"Pairs({len(self.numbers) // 2} pairs, mean reward {self.mean:g})"
 
 
-def rounds_of(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
-    """Return delays; refuse those that are no whole numbers of rounds."""
+def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
+    """Check that delays are whole numbers of rounds, and return them as floats."""
     values = check_vector(name, delays, _WHOLE)
     uneven = np.flatnonzero(values != np.floor(values))
     if len(uneven):
@@ -318,8 +318,8 @@ def rounds_of(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
     return values
 
 
-def delay_of(value: Any) -> Number:
-    """Return a distribution of delays, also from how SciPy or a spec writes it.
+def parse_delay(value: Any) -> Number:
+    """Return a distribution of delays from one, from one of SciPy's, or from a spec entry.
 
     Parameters
     ----------
@@ -329,24 +329,24 @@ def delay_of(value: Any) -> Number:
     Returns
     -------
     Number
-        Of whole numbers, at least 0.
+        A distribution on whole numbers, at least 0.
 
     Raises
     ------
     TypeError, ValueError
-        If it is none; the message names the field.
+        If the value is not allowed; the message names the field.
 
     Examples
     --------
-    >>> delay_of({"distribution": "Uniform", "low": 0, "high": 4})
+    >>> parse_delay({"distribution": "Uniform", "low": 0, "high": 4})
     Uniform(low=0, high=4)
     """
-    distribution = parse_distribution("delay", value, Number, _LAWS)
+    distribution = parse_distribution("delay", value, Number, _DISTRIBUTIONS)
     distribution.check("delay", Range(ge=0), whole=True)
     return distribution
 
 
-_LAWS: Final[dict[str, type[Number]]] = {
+_DISTRIBUTIONS: Final[dict[str, type[Number]]] = {
     distribution.__name__: distribution
     for distribution in (
         Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical,

@@ -1,4 +1,4 @@
-"""What the environment answers: rewards that are earned now and arrive later."""
+"""Environments of delayed feedback: a reward is drawn at the pull and arrives later."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol, cast
@@ -28,33 +28,34 @@ from keyhole.policy import (
 )
 
 
-class _Earned(Protocol):
+class _EnvironmentState(Protocol):
     pulls: IntArray
     regret: FloatArray
     earned: FloatArray
     seen: IntArray
 
 
-class _Summed(_Earned, Protocol):
+class _AnonymousState(_EnvironmentState, Protocol):
     due: FloatArray
 
 
-class _Listed(_Earned, Protocol):
+class _NamedState(_EnvironmentState, Protocol):
     newest: IntArray
     earlier: IntArray
     reward: FloatArray
 
 
-# Arms are below 2**24, as in `keyhole.draws.streams.seek`.
+# Arms are below 2**24, as in `keyhole.draws.streams.seek`: a pull fits into one 64-bit word, round
+# times 2**24 plus arm.
 _ARM_BITS: Final = 24
 
 
-class Anonymous(SampledEnvironment, Environment, abstract=True):
-    """Arms whose rewards arrive summed up; a subclass says how reward and delay are drawn.
+class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
+    """Environment with anonymous feedback; a subclass draws rewards and delays.
 
-    The n-th pull of an arm draws its reward, then its delay, from the n-th stretch of the world's
-    stream that belongs to this arm. Rewards that would arrive after the horizon are counted in the
-    regret, and never stored: memory is one number a round, whatever the delays.
+    The random numbers are common to all policies: the n-th pull of an arm draws reward and delay
+    from a position of the stream that only arm and n determine. Rewards that would arrive after the
+    horizon count in the regret and are not stored: memory is one number a round for any delays.
     """
 
     setting = SETTING
@@ -83,24 +84,24 @@ class Anonymous(SampledEnvironment, Environment, abstract=True):
     """The mean rewards."""
     span = integer()
     delay = float_array("span")
-    """The numbers of the distribution of delays."""
+    """The parameters of the distribution of delays."""
 
     class State:
-        """Pulls, regret and rewards so far, and what arrives in each round to come."""
+        """Pulls, regret and rewards so far; the sum that arrives in each future round."""
 
         pulls = int_array("arms")
         regret = float_array()
         earned = float_array()
         seen = int_array()
-        """Sums, or rewards, that have been handed out."""
+        """The number of sums or rewards that have arrived."""
         due = float_array("horizon")
 
     def respond(
-        e, s: _Summed, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
+        e, s: _AnonymousState, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         draw: Kernel,
     ) -> None:  # fmt: skip
-        """Earn the reward of the arm's next pull, and hand out the sum of what arrives."""
-        reward, delay = earn(e, s, rng, arm, draw)
+        """Draw the reward and delay of a pull, and return the sum of what arrives."""
+        reward, delay = record_pull(e, s, rng, arm, draw)
         if delay <= e.horizon - t:
             s.due[t - 1 + int(delay)] += reward
         total[0] = s.due[t - 1]
@@ -108,10 +109,10 @@ class Anonymous(SampledEnvironment, Environment, abstract=True):
         s.seen[0] += 1
 
     def score(
-        e, s: _Earned, phase: int, eliminated: IntArray, estimates: FloatArray, judged: IntArray,
-        metrics: Any,
+        e, s: _EnvironmentState, phase: int, eliminated: IntArray, estimates: FloatArray,
+        judged: IntArray, metrics: Any,
     ) -> None:  # fmt: skip
-        """Write regret, phase, first elimination; rewards, what was seen; and of each arm."""
+        """Write the regret, the phase, the first elimination and the details."""
         first = e.horizon + 1
         for arm in range(e.arms):
             if 0 < eliminated[arm] < first:
@@ -126,34 +127,35 @@ class Anonymous(SampledEnvironment, Environment, abstract=True):
         metrics.observations[0] = s.seen[0]
 
 
-class Named(Anonymous, abstract=True):
-    """Arms whose rewards arrive one by one, each with the arm that earned it."""
+class NamedEnvironment(AnonymousEnvironment, abstract=True):
+    """Environment with named feedback: each reward arrives with its arm."""
 
     class State:
-        """Pulls, regret and rewards so far; for each round the list of what arrives in it."""
+        """Pulls, regret and rewards so far; a linked list of arriving rewards for each round."""
 
         pulls = int_array("arms")
         regret = float_array()
         earned = float_array()
         seen = int_array()
         newest = int_array("horizon")
-        """The last pull whose reward arrives in this round: how many had been before, and which arm
-        it was; 0 for none."""
+        """Last pull whose reward arrives in this round, as round times 2**24 plus arm; or 0."""
         earlier = int_array("horizon")
-        """For each pull the same of the one before it whose reward arrives in the same round."""
+        """For each pull the previous one whose reward arrives in the same round; or 0."""
         reward = float_array("horizon")
 
     def respond(  # type: ignore[override]
-        e, s: _Listed, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
+        e, s: _NamedState, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         sources: IntArray, rewards: FloatArray, draw: Kernel,
     ) -> None:  # fmt: skip
-        """Earn the reward of the arm's next pull, and hand out what arrives."""
-        reward, delay = earn(e, s, rng, arm, draw)
+        """Draw the reward and delay of a pull, and return all that arrives."""
+        reward, delay = record_pull(e, s, rng, arm, draw)
         if delay <= e.horizon - t:
             due = t - 1 + int(delay)
             s.reward[t - 1] = reward
             s.earlier[t - 1] = s.newest[due]
             s.newest[due] = (t << _ARM_BITS) + arm
+        # The list begins with the newest pull, feedback with the oldest: count, then fill
+        # backwards.
         arrived, pull = 0, s.newest[t - 1]
         while pull > 0:
             arrived += 1
@@ -170,8 +172,10 @@ class Named(Anonymous, abstract=True):
         s.seen[0] += arrived
 
 
-def earn(e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel) -> tuple[float, float]:
-    """Return reward and delay of the arm's next pull, and add up regret and rewards."""
+def record_pull(
+    e: AnonymousEnvironment, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel
+) -> tuple[float, float]:
+    """Return the reward and delay of the arm's next pull, and update pulls, regret and rewards."""
     seek(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
     s.regret[0] += e.best - e.means[arm]
@@ -181,40 +185,42 @@ def earn(e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel) -> tuple
 
 
 def make_environment(
-    base: type[Anonymous], drawn: CombinedSampler, wait: Kernel | None
-) -> type[Anonymous]:
-    """Return the environment of arms with these distributions.
+    base: type[AnonymousEnvironment], drawn: CombinedSampler, draw_delay: Kernel | None
+) -> type[AnonymousEnvironment]:
+    """Return the environment class for these distributions.
 
     Parameters
     ----------
     base : Environment class
-        `Anonymous` or `Named`.
-    drawn : Gathered
-        The distributions of rewards; of rewards and delays where there is no `wait`.
-    wait : kernel, optional
-        ``wait(rng, numbers)`` draws a delay, independent of the reward.
+        `AnonymousEnvironment` or `NamedEnvironment`.
+    drawn : CombinedSampler
+        The distributions of rewards; of rewards and delays without a `draw_delay`.
+    draw_delay : kernel, optional
+        ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """
-    made: type[Anonymous] = (
+    made: type[AnonymousEnvironment] = (
         environment_of(base, drawn.name, drawn.draw)
-        if wait is None
-        else _waiting(cast(Any, base), drawn.name, drawn.draw, wait)
+        if draw_delay is None
+        else _environment_with_delay(cast(Any, base), drawn.name, drawn.draw, draw_delay)
     )
     return made
 
 
 @lru_cache(maxsize=256)
-def _waiting(base: Any, name: str, reward: Kernel, wait: Kernel) -> Any:
-    def draw(e: Anonymous, rng: Stream, arm: int) -> tuple[float, float]:
-        earned = float(reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
-        return earned, float(wait(rng, e.delay))
+def _environment_with_delay(base: Any, name: str, draw_reward: Kernel, draw_delay: Kernel) -> Any:
+    def draw(e: AnonymousEnvironment, rng: Stream, arm: int) -> tuple[float, float]:
+        reward = float(draw_reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
+        return reward, float(draw_delay(rng, e.delay))
 
     return complete_environment(base, name, draw)
 
 
 ENVIRONMENTS: Final = tuple(
-    make_environment(base, CombinedSampler(distribution.__name__, distribution.draw, []), wait)
-    for base in (Anonymous, Named)
-    for distribution, wait in (
+    make_environment(
+        base, CombinedSampler(distribution.__name__, distribution.draw, []), draw_delay
+    )
+    for base in (AnonymousEnvironment, NamedEnvironment)
+    for distribution, draw_delay in (
         *(
             (distribution, one_of(KERNELS))
             for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
@@ -222,4 +228,4 @@ ENVIRONMENTS: Final = tuple(
         (Pairs, None),
     )
 )
-"""Those that are compiled ahead: of arms whose distributions are of one kind."""
+"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""

@@ -1,4 +1,4 @@
-"""A policy at work while feedback is late: ask for an arm, tell what has arrived."""
+"""Learner of delayed feedback: ask for an arm, tell the rewards that have arrived."""
 
 import math
 import warnings
@@ -16,9 +16,9 @@ from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.log_columns import float_column, int_column
 from keyhole.validate import Range, check_integer, check_number
 
-# By how much, relatively, sums of sums may round up.
+# Relative slack for the rounding of sums of sums.
 _ROUNDING: Final = 1e-9
-# What a learner with more memory has otherwise.
+# Attributes that are replaced when a learner gets more memory.
 _MEMORY: Final = (
     "facts", "state", "_words", "_head", "_rng", "_context", "_decision", "_feedback", "_report",
     "_ledger",
@@ -26,11 +26,11 @@ _MEMORY: Final = (
 
 
 class Learner(CoreLearner):
-    """Decides which arm to pull next, from what has arrived so far.
+    """Learner that returns the arm to pull next, from the rewards that have arrived so far.
 
     Made by a policy. With anonymous feedback, tell the sum of the rewards that have arrived since
-    the last pull; with named feedback, each of them with the arm that earned it. No more is
-    believed than the pulls so far can have earned: one reward in [0, 1] each, of its own arm.
+    the last pull; with named feedback, pairs of an arm and a reward. Feedback above what the pulls
+    so far can have earned, one reward in [0, 1] each, is refused.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Learner(CoreLearner):
     """
 
     _ledger: dict[str, NDArray[Any]]
-    """Of each arm the pulls, and the rewards told of it; and the sum of all that was told."""
+    """Pulls and number of told rewards of each arm, and the sum of all rewards told."""
 
     def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
         super()._prepare(policy, told)
@@ -76,13 +76,13 @@ class Learner(CoreLearner):
         return self._ask()
 
     def tell(self, arrived: float | Sequence[tuple[int, float]], *, rounds: int = 1) -> None:
-        """Report what has arrived by the end of the round of the last pull.
+        """Tell the rewards that have arrived by the end of the round of the last pull.
 
-        What is only known for several rounds together, such as a day, is told at the end of the
-        last of them, and nothing (0, or an empty list) for those before. So long it has been
-        waiting, and this wait is part of the delay: with n rounds together the longest delay is n -
-        1 rounds longer, the expected one about half of that; policies want to be told so. More than
-        the pulls so far can have earned is refused, and nothing changes then.
+        Rewards that are known for several rounds together, such as a day, are told in the last of
+        them, and nothing (0, or an empty list) before. This wait is part of the delay: with n
+        rounds together the parameters of the policy must have a longest delay that is n - 1 rounds
+        longer, and an expected delay that is half of that longer. More than the pulls so far can
+        have earned is refused, and nothing changes then.
 
         Parameters
         ----------
@@ -91,38 +91,38 @@ class Learner(CoreLearner):
             [0, 1] (True is 1, False is 0), in any order, an empty list for none. With a `scale`,
             rewards are numbers in its units.
         rounds : int, default 1
-            For how many rounds the arm was pulled since it was asked for: as if nothing had arrived
-            in all but the last. Refused where the policy asks for another arm meanwhile.
+            The number of rounds in which the arm was pulled since `ask`: nothing arrived in all but
+            the last. Refused if the policy would ask for another arm before the last one.
 
         Warns
         -----
         UserWarning
-            If more has arrived than the policy's own bound of the delay allows.
+            If more has arrived than the policy's bound on the delay allows.
         """
         self._expect_feedback()
         if rounds == 1 and type(rounds) is int:
-            self._tell_of(arrived)
+            self._tell_round(arrived)
             return
         before = copy(self)
         try:
-            self._wait(check_integer("rounds", rounds, Range(ge=1)))
-            self._tell_of(arrived)
+            self._repeat_arm(check_integer("rounds", rounds, Range(ge=1)))
+            self._tell_round(arrived)
         except BaseException:
             vars(self).update(vars(before))
             raise
 
-    def _wait(self, rounds: int) -> None:
-        """Play the arm last asked for, until so many rounds have begun with this one."""
+    def _repeat_arm(self, rounds: int) -> None:
+        """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
         arm = self._decision["arm"].item()
         nothing: Any = [] if self.facts["named"] else 0.0
-        for gone in range(1, rounds):
-            self._tell_of(nothing)
+        for complete in range(1, rounds):
+            self._tell_round(nothing)
             over = self.rounds == self.facts.get("horizon")
             if over or self._ask() != arm:
-                why = "the horizon is reached" if over else f"{self.policy} asks for another arm"
-                raise ValueError(f"rounds must be at most {gone}, when {why}; got {rounds}")
+                reason = "the horizon is reached" if over else f"{self.policy} asks for another arm"
+                raise ValueError(f"rounds must be at most {complete}, when {reason}; got {rounds}")
 
-    def _tell_of(self, arrived: Any) -> None:
+    def _tell_round(self, arrived: Any) -> None:
         if self.facts["named"]:
             self._write_pairs(arrived)
         else:
@@ -132,22 +132,22 @@ class Learner(CoreLearner):
     def replay(
         self, arms: ArrayLike, arrived: ArrayLike | Sequence[Sequence[tuple[int, float]]]
     ) -> int:
-        """Go through a log, as asking and telling round by round; sums go much faster.
+        """Replay a log: the same as `ask` and `tell` in every round; for sums much faster.
 
-        A policy that learns of its own decisions alone refuses any other (see
+        A policy that can learn from its own decisions only refuses a log with others (see
         `Policy.off_policy`). A log with a row that is refused changes nothing.
 
         Parameters
         ----------
         arms : sequence of int
-            Which arm was pulled in each round.
+            The arm of each round.
         arrived : sequence of the same length
-            What `tell` is told in each round.
+            The argument of `tell` in each round.
 
         Returns
         -------
         int
-            How many rounds there were.
+            The number of rounds.
         """
         self._expect_no_decision()
         pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
@@ -157,7 +157,7 @@ class Learner(CoreLearner):
             return self._replay_pairs(pulled.tolist(), cast(Any, arrived))
         sums = float_column("arrived", arrived, Range(ge=0), pulled) / self.scale.span
         before = self._ledger["sum"].item()
-        # As one after the other would be added, to the bit.
+        # The same order of additions as round by round, so that the sum has the same bits.
         total = np.add.accumulate(np.concatenate([[before], sums]))
         most = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + _ROUNDING)
         if (above := total[1:] > most).any():
@@ -170,7 +170,7 @@ class Learner(CoreLearner):
             rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
             self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
             self._ledger["sum"][0] = total[-1]
-        self._compare_with_bound(sums.max(initial=0.0), told_by=3)
+        self._warn_above_bound(sums.max(initial=0.0), stack_level=3)
         return rounds
 
     def _replay_pairs(self, arms: list[int], arrived: Sequence[Any]) -> int:
@@ -202,10 +202,10 @@ class Learner(CoreLearner):
             total = check_number("arrived", arrived, Range(ge=0, le=most * span)) / span
         self._feedback["total"][()] = total
         self._feedback["count"][()] = 0
-        self._compare_with_bound(total)
+        self._warn_above_bound(total)
 
     def _tell(self, feedback: float | None = None) -> None:
-        """Have the policy learn, and enter the pull and what was told into the ledger."""
+        """Update the policy, and add the pull and its feedback to the ledger."""
         super()._tell()
         self._ledger["pulls"][self._decision["arm"].item()] += 1
         self._ledger["sum"][0] += self._feedback["total"].item()
@@ -214,28 +214,28 @@ class Learner(CoreLearner):
             for arm in self._feedback["sources"][:count].tolist():
                 told[arm] += 1
 
-    def _compare_with_bound(self, rewards: float, *, told_by: int = 5) -> None:
+    def _warn_above_bound(self, rewards: float, *, stack_level: int = 5) -> None:
         longest = cast(Any, self.policy).longest_delay()
         if rewards > longest + 1:
             warnings.warn(
                 f"more has arrived in one round than delays of at most {longest} rounds allow, as "
-                f"{self.policy} was told: the wait until it is told is delay, too",
-                stacklevel=told_by,
+                f"{self.policy} has them: the wait until feedback is told is part of the delay",
+                stacklevel=stack_level,
             )
 
     def _write_pairs(self, arrived: Any) -> None:
-        if type(arrived) is list and not arrived:  # the common case first
+        if type(arrived) is list and not arrived:  # the most frequent case
             self._feedback["total"][()] = self._feedback["count"][()] = 0
             return
         if isinstance(arrived, (str, int, float)) or not hasattr(arrived, "__len__"):
             raise TypeError(f"arrived must be a list of (arm, reward) pairs, got {arrived!r}")
         pairs = [self._pair(f"arrived[{i}]", pair) for i, pair in enumerate(arrived)]
         for arm, count in Counter(arm for arm, _ in pairs).items():
-            due = self._due(arm)
+            due = self._pulls_without_reward(arm)
             if count > due:
                 raise ValueError(
                     f"arrived must have at most {due} rewards of arm {arm}, one for each of its "
-                    f"pulls that none has been told of; got {count}"
+                    f"pulls without a reward so far; got {count}"
                 )
         self._reserve(len(pairs))
         for i, (arm, reward) in enumerate(pairs):
@@ -243,15 +243,15 @@ class Learner(CoreLearner):
             self._feedback["rewards"][i] = reward
         self._feedback["count"][()] = len(pairs)
         self._feedback["total"][()] = sum(reward for _, reward in pairs)
-        self._compare_with_bound(len(pairs))
+        self._warn_above_bound(len(pairs))
 
-    def _due(self, arm: int) -> int:
-        """Return how many pulls of an arm, the last one included, have brought no reward yet."""
+    def _pulls_without_reward(self, arm: int) -> int:
+        """Return the number of pulls of an arm, with the last one, without a reward so far."""
         last = int(self._decision["arm"].item() == arm)
         return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + last
 
     def _reserve(self, rewards: int) -> None:
-        """Double the memory until it holds so many rewards more than the policy does."""
+        """Double the memory until `rewards` more fit beside those that the policy buffers."""
         policy = cast(Any, self.policy)
         memory: int = self.facts["memory"]
         needed = policy.buffered_rounds(self.state, int(self._ledger["told"].sum())) + rewards
@@ -263,10 +263,10 @@ class Learner(CoreLearner):
         larger._loaded, larger.scale = self._loaded, self.scale
         larger._prepare(policy, self.facts | {"memory": memory})
         larger._words[:PLAN] = self._words[:PLAN]
-        roomy = larger._kept()
+        larger_views = larger._kept()
         for group, views in self._kept().items():
             for name, view in views.items():
-                roomy[group][name][tuple(map(slice, view.shape))] = view
+                larger_views[group][name][tuple(map(slice, view.shape))] = view
         vars(self).update({name: vars(larger)[name] for name in _MEMORY})
 
     def _pair(self, name: str, pair: Any) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""What the policies that play in phases have in common: Algorithm 1 of Pike-Burke et al."""
+"""Base class of the policies that play in phases: Algorithm 1 of Pike-Burke et al."""
 
 import math
 from collections.abc import Mapping
@@ -14,50 +14,52 @@ from keyhole.stochastic.policies.improved_ucb import next_active
 
 
 class PhasePolicy(Policy, abstract=True):
-    r"""Base of the policies that play arms in phases, and give up those that fall behind.
+    r"""Base class of the policies that play in phases, and give up arms that fall behind.
 
-    In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each arm that is
-    left is pulled in one stretch until it has been pulled :math:`n_m` times in all; what arrives
-    meanwhile is taken for its own. Then every arm whose average is more than the tolerance below
-    the best is given up. With a bridge, one of the arms left, the best by its average, is pulled
-    :math:`n_m - n_{m-1}` times before the next phase, and what arrives meanwhile is ignored. A
-    single arm that is left is pulled to the end.
+    In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is
+    pulled in consecutive rounds until it has :math:`n_m` pulls in all; rewards that arrive
+    meanwhile count as its own. Then every arm whose average is more than the tolerance below the
+    best is given up. With a bridge, the remaining arm with the best average is pulled :math:`n_m -
+    n_{m-1}` times before the next phase, and rewards that arrive meanwhile are ignored. A single
+    remaining arm is pulled to the end.
 
-    Only the sum of what arrives is used; with named feedback, the names are not looked at.
+    Only the sum of the rewards that arrive is used; with named feedback, names are ignored.
 
     A subclass writes the kernel ``length(p, phase, tolerance)`` that returns :math:`n_m`, not yet
-    rounded up, and says by `bridged` whether there is a bridge.
+    rounded up, and the kernel ``has_bridge(p)`` if there is a bridge.
     """
 
     needs = ("horizon",)
     cost_per_round = "O(1); O(K) at the end of a phase"
-    helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
-    helper_arguments = MappingProxyType({"length": ("p", "phase", "tolerance"), "bridged": ("p",)})
+    helpers: ClassVar[tuple[str, ...]] = ("length", "has_bridge")
+    helper_arguments = MappingProxyType(
+        {"length": ("p", "phase", "tolerance"), "has_bridge": ("p",)}
+    )
 
     class State:
-        """What has been gathered, and where in its phase the policy is."""
+        """Sums of rewards, and the position in the current phase."""
 
         totals = float_array("arms")
-        """What arrived while the arm was pulled, but for bridges."""
+        """Rewards that arrived while the arm was pulled, except in bridges."""
         active = int_array("arms")
         eliminated = int_array("arms")
         """The round in which the arm was given up, or 0."""
         estimates = float_array("arms")
-        """The arm's average at the end of the last phase in which it was left."""
+        """The arm's average at the end of the last phase that it was pulled in."""
         judged = int_array("arms")
-        """Which phase that was, or 0."""
+        """The number of that phase, or 0."""
         phase = int_array()
         length = float_array()
         """n_m: pulls of an arm by the end of the phase."""
         before = float_array()
         """n_(m-1)."""
         arm = int_array()
-        """The arm whose stretch it is."""
+        """The current arm of the phase."""
         left = float_array()
-        """Pulls left in the stretch."""
+        """Remaining pulls of the current arm in the phase."""
         bridging = int_array()
 
-    def bridged(p) -> bool:
+    def has_bridge(p) -> bool:
         """Return whether a bridge follows each phase."""
         return False
 
@@ -70,13 +72,13 @@ class PhasePolicy(Policy, abstract=True):
             s.left[0] = math.inf
 
     def select(p, s: State) -> int:
-        """Return the arm whose stretch it is."""
+        """Return the current arm of the phase."""
         return int(s.arm[0])
 
     def update(
-        p, s: State, t: int, arm: int, total: float, length: Kernel, bridged: Kernel
+        p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
-        """Credit what arrived to the arm, unless in a bridge; move on when its stretch is over."""
+        """Credit what arrived to the arm, except in a bridge; go on after its last pull."""
         if s.bridging[0] == 0:
             s.totals[arm] += total
         s.left[0] -= 1.0
@@ -89,7 +91,7 @@ class PhasePolicy(Policy, abstract=True):
             s.arm[0] = following
             s.left[0] = s.length[0] - s.before[0]
         else:
-            end_phase(p, s, t, bridged(p), length)
+            end_phase(p, s, t, has_bridge(p), length)
 
     def recommend(  # type: ignore[override]
         p,
@@ -99,7 +101,7 @@ class PhasePolicy(Policy, abstract=True):
         estimates: FloatArray,
         judged: IntArray,
     ) -> None:
-        """Report the phase, when arms were given up, and what the last phases found of them."""
+        """Report the phase, the rounds in which arms were given up, and the last estimates."""
         phase[0] = s.phase[0]
         for arm in range(p.arms):
             eliminated[arm] = s.eliminated[arm]
@@ -107,11 +109,11 @@ class PhasePolicy(Policy, abstract=True):
             judged[arm] = s.judged[arm]
 
     def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
-        """Return that no reward is held, only sums."""
+        """Return 0, since only sums are kept."""
         return 0
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
-        """Return a warning if the horizon ends before the first phase does, else nothing."""
+        """Return a warning if the first phase is longer than the horizon, else nothing."""
         arms, horizon = told["arms"], told["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]
         if arms == 1 or rounds <= horizon:
@@ -122,7 +124,7 @@ class PhasePolicy(Policy, abstract=True):
         )
 
     def describe(self, learner: Any) -> list[str]:
-        """Return the phase, and of each arm whether it is left and what it is credited with."""
+        """Return the phase, and for each arm whether it remains and its credited rewards."""
         state = learner.state
         phase, length = int(state["phase"][0]), int(state["length"][0])
         bridge = ", in the bridge after it" if state["bridging"][0] else ""
@@ -138,7 +140,7 @@ class PhasePolicy(Policy, abstract=True):
         return [self.caution(learner.facts, None) or head, *arms]
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
-        r"""Return :math:`n_1, n_2, \ldots`, the pulls of an arm that is left after each phase."""
+        r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm after each phase."""
         p = SimpleNamespace(**self.numbers(), horizon=horizon)
         length = cast(Any, self).length.__func__
         lengths: list[int] = []
@@ -149,7 +151,7 @@ class PhasePolicy(Policy, abstract=True):
 
 
 def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
-    """Begin the next phase with the first arm that is left."""
+    """Begin the next phase with the first remaining arm."""
     s.phase[0] += 1
     s.before[0] = s.length[0]
     pulls = length(p, s.phase[0], 0.5 ** s.phase[0])
@@ -160,9 +162,10 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 
 
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
-    """Give up the arms that have fallen behind, and go on with those that are left."""
-    best = leader(s.totals, s.active)
-    # Sums instead of averages: of rewards 0 and 1 they are exact, and so is a tie, which keeps.
+    """Give up the arms that have fallen behind, and go on with the remaining ones."""
+    best = find_best_active(s.totals, s.active)
+    # Sums instead of averages: with rewards 0 and 1 they are exact, and so are ties, which keep an
+    # arm.
     tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
@@ -185,8 +188,8 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
         begin_phase(p, s, length)
 
 
-def leader(totals: FloatArray, active: IntArray) -> int:
-    """Return the arm that is left with the largest total, the lowest of equals."""
+def find_best_active(totals: FloatArray, active: IntArray) -> int:
+    """Return the remaining arm with the largest total, the lowest of equals."""
     best = next_active(active, 0)
     for arm in range(best + 1, len(active)):
         if active[arm] == 1 and totals[arm] > totals[best]:
@@ -195,7 +198,7 @@ def leader(totals: FloatArray, active: IntArray) -> int:
 
 
 def log_term(horizon: int, tolerance: float) -> float:
-    """Return L = ln(T tolerance^2), at least 1: below, the formulas lose their meaning."""
+    """Return L = ln(T tolerance^2), at least 1: the formulas are meaningless below."""
     return max(1.0, math.log(horizon * tolerance * tolerance))
 
 

@@ -1,4 +1,4 @@
-"""The instance: arms, their rewards, and how long these take to arrive."""
+"""Problem with delayed feedback: arms, their rewards and the delays."""
 
 from collections.abc import Mapping
 from typing import Any, Self, get_args
@@ -7,8 +7,8 @@ import numpy as np
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.delayed.delays import KERNELS, Constant, Pairs, delay_of, rounds_of
-from keyhole.delayed.environment import Anonymous, Named, make_environment
+from keyhole.delayed.delays import KERNELS, Constant, Pairs, check_delays, parse_delay
+from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
 from keyhole.distributions import Number
 from keyhole.distributions.combined_sampler import CombinedSampler, combine_distributions
@@ -19,17 +19,17 @@ from keyhole.validate import SequenceLike, check_choice
 
 
 class Problem(RewardProblem):
-    r"""Arms with rewards in [0, 1] that arrive late.
+    r"""Problem whose rewards, in [0, 1], arrive with a delay.
 
-    The reward of a pull in round t arrives at the end of round t + delay, after the horizon never.
-    The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \mu^* - \mu_{I_t}` of the rewards that are generated, whether or not they
-    arrive in time; and of policies that play in phases ``phase``, the number of the phase, and
+    The reward of a pull in round t arrives at the end of round t + delay, or never if that is after
+    the horizon. The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
+    :math:`\sum_t \mu^* - \mu_{I_t}` of the rewards that are generated, whether or not they arrive
+    in time; and for policies that play in phases ``phase``, the number of the phase, and
     ``eliminated_at``, the round in which an arm was first given up, or the horizon and one. With
-    details also ``cumulative_reward``, of the rewards that are generated; ``observations``, the
-    sums (one a round) or with named feedback the rewards that were seen; and of each arm ``pulls``
-    and ``estimate_errors``: how far its mean as the last phase found it is from the truth, in units
-    of half that phase's tolerance, which the lemmas allow.
+    ``details=True`` also ``cumulative_reward``, of the rewards that are generated;
+    ``observations``, the number of sums (one a round) or with named feedback of rewards that
+    arrived; and for each arm ``pulls`` and ``estimate_errors``: the error of its estimate in the
+    last phase, in units of half that phase's tolerance, which the lemmas allow.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Problem(RewardProblem):
         `keyhole.distributions`; or, as in a spec, its name with its parameters, ``{"distribution":
         "Poisson", "expected": 20}``.
     feedback : {"anonymous", "named"}, default "anonymous"
-        Whether only the sum of what arrives is seen, or each reward and whose it is.
+        Whether only the sum of arriving rewards is seen, or each reward with its arm.
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The distribution of the arms whose means are given.
     concentration : float, optional
@@ -77,9 +77,9 @@ class Problem(RewardProblem):
         scale: float | None = None,
     ) -> None:
         self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
-        self.delay: Number | None = None if delay is None else delay_of(delay)
+        self.delay: Number | None = None if delay is None else parse_delay(delay)
         if self.delay is None:
-            super().__init__(*_pairs_of(means))
+            super().__init__(*_recorded_pairs(means))
             return
         super().__init__(
             *reward_distributions(means, distribution, concentration=concentration, scale=scale)
@@ -93,7 +93,7 @@ class Problem(RewardProblem):
         *,
         feedback: Feedback = "anonymous",
     ) -> Self:
-        """Make a problem whose arms give back recorded rewards, each with its delay.
+        """Make a problem whose arms draw from recorded pairs of a reward and its delay.
 
         Parameters
         ----------
@@ -104,13 +104,13 @@ class Problem(RewardProblem):
             For each of them its delay in rounds, at least 0. A data frame, which may be the same,
             has the columns ``arm`` and ``delay``.
         feedback : {"anonymous", "named"}, default "anonymous"
-            Whether only the sum of what arrives is seen, or each reward and whose it is.
+            Whether only the sum of arriving rewards is seen, or each reward with its arm.
 
         Returns
         -------
         Problem
             The problem: a pull draws one of the arm's pairs, each equally likely. The means are
-            those of the rewards; there is no one distribution of the delays.
+            those of the rewards; `delay` is None.
 
         Raises
         ------
@@ -134,48 +134,50 @@ class Problem(RewardProblem):
             )
         pairs = []
         for arm, values in zip(earned, check_recorded("rewards", earned, UNIT), strict=True):
-            waits = rounds_of(f"delays[{arm!r}]", later[arm])
-            if len(waits) != len(values):
+            arm_delays = check_delays(f"delays[{arm!r}]", later[arm])
+            if len(arm_delays) != len(values):
                 raise ValueError(
-                    f"delays[{arm!r}] must have {len(values)} entries, got {len(waits)}"
+                    f"delays[{arm!r}] must have {len(values)} entries, got {len(arm_delays)}"
                 )
-            pairs.append(Pairs(values, waits))
+            pairs.append(Pairs(values, arm_delays))
         return cls(pairs, None, feedback=feedback)
 
     def __repr__(self) -> str:
-        """Return distribution, means, delay and feedback, shortened."""
+        """Return the means, the delay and the feedback, shortened."""
         delay = "recorded" if self.delay is None else self.delay
         means = list_values(self.means)
         return f"Problem({self.arms} arms, means=[{means}], delay={delay}, {self.feedback})"
 
     @property
     def gaps(self) -> FloatArray:
-        """How far each mean is below the best, shape (arms,)."""
+        """Suboptimality gap of each arm, shape (arms,)."""
         return np.asarray(self.means.max() - self.means)
 
     @property
     def named(self) -> int:
-        """Whether a reward that arrives says whose it is, 0 or 1."""
+        """Whether rewards arrive with their arm, 0 or 1."""
         return SETTING.modes.index(self.feedback)
 
     @property
     def environment(self) -> type[Environment]:
-        """The compiled side of the arms."""
-        base = Named if self.named else Anonymous
-        return make_environment(base, self._drawn, self._waits.draw if self._waits else None)
+        """The environment class of the problem."""
+        base = NamedEnvironment if self.named else AnonymousEnvironment
+        return make_environment(
+            base, self._drawn, self._delay_sampler.draw if self._delay_sampler else None
+        )
 
     @property
-    def _waits(self) -> CombinedSampler | None:
+    def _delay_sampler(self) -> CombinedSampler | None:
         return None if self.delay is None else combine_distributions([self.delay], always=KERNELS)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
+        """Return a Bernoulli problem of `arms` arms that repeats the means."""
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
-        delay = self._waits.rows[0] if self._waits else np.zeros(1)
+        """Return the fields of the environment, which no policy sees."""
+        delay = self._delay_sampler.rows[0] if self._delay_sampler else np.zeros(1)
         return super().truth() | {
             "best": float(self.means.max()),
             "means": self.means,
@@ -184,8 +186,8 @@ class Problem(RewardProblem):
         }
 
 
-def _pairs_of(arms: Any) -> tuple[FloatArray, list[Pairs]]:
-    """Return means and distributions of arms whose delays are recorded with their rewards."""
+def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs]]:
+    """Return the means and distributions of arms with recorded pairs of reward and delay."""
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
         raise TypeError("delay must be a distribution of delays, got None")
     return np.array([arm.mean for arm in arms]), arms

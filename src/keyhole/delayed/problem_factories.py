@@ -1,4 +1,4 @@
-"""How a spec describes a problem of this room."""
+"""Spec entries that describe a problem with delayed feedback."""
 
 from typing import Final
 

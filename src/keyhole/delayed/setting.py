@@ -1,4 +1,4 @@
-"""The vocabulary of delayed feedback, and what the policies of this room have in common."""
+"""Setting and policy base class of delayed feedback."""
 
 import math
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ Feedback = Literal["anonymous", "named"]
 
 
 class Facts:
-    """What policies may be told beforehand."""
+    """The known quantities: what a policy may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     horizon = fact(int, ge=1, le=2**40, always=False, doc="rounds in all")
-    named = fact(int, ge=0, le=1, doc="whether a reward that arrives says whose it is")
+    named = fact(int, ge=0, le=1, doc="whether rewards arrive with their arm")
     memory = fact(
         int, ge=1, le=2**40, argument=None, default=1024,
-        doc="how many rewards there is memory for",
+        doc="number of rewards that fit into memory",
     )  # fmt: skip
 
 
@@ -54,26 +54,26 @@ SETTING: Final = Setting(
     rewards=True,
     by_round=True,
 )
-"""Pull an arm; at the end of the round see what arrives, from this pull or from earlier ones.
+"""Pull an arm; at the end of the round see the rewards that arrive, of this pull or earlier ones.
 
-Anonymous feedback is the sum of what arrives, ``total``. Named feedback also gives the rewards
-one by one: ``count`` of them, with the arms that earned them at the beginning of ``sources`` and
-the ``rewards`` themselves beside them, in the order of their pulls. Anonymous, ``count`` is 0.
+Anonymous feedback is the sum of these rewards, ``total``; ``count`` is 0. Named feedback also has
+the rewards one by one: ``count`` of them, their arms at the beginning of ``sources`` and the values
+in ``rewards``, in the order of their pulls.
 
 In a simulation ``memory`` is the number of rounds. A learner begins with little and doubles it when
-it no longer holds what `Policy.held` says.
+`Policy.buffered_rounds` no longer fits.
 """
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this room.
+    """Base class of the policies for delayed feedback.
 
     Kernels read `p.arms` and `p.named`, and `p.horizon` if the class lists it in `needs`. `select`
     returns an ``arm``; `update` may name ``arm`` and ``total``, and with named feedback ``count``,
-    ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". A
-    policy that plays in phases writes `recommend`, which fills ``phase[0]``; ``eliminated``, the
-    round in which each arm was given up, 0 for those that were not; and ``estimates`` with
-    ``judged``, each arm's mean as the last phase found it, and which phase that was, 0 for none.
+    ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". A policy that
+    plays in phases writes `recommend`, which fills ``phase[0]``; ``eliminated``, the round in which
+    each arm was given up, or 0; and ``estimates`` with ``judged``, each arm's mean in the last
+    phase that it was pulled in, and the number of that phase, or 0.
 
     Examples
     --------
@@ -89,10 +89,10 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    # pending is "wait": feedback is late by itself here, and belongs to a round.
+    # `pending` stays "wait": the delay is part of the setting, and feedback belongs to a round.
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
-    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+    if TYPE_CHECKING:  # generated from the known quantities at run time
 
         def learner(
             self,
@@ -104,43 +104,42 @@ class Policy(Facts, CorePolicy, abstract=True):
             seed: int = 0,
             interpreted: bool | None = None,
         ) -> Learner:
-            """Return a learner: the policy at work, one decision at a time."""
+            """Return a learner: this policy, asked for one decision at a time."""
             ...
 
     def recommend(
         p, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray
     ) -> None:
-        """Report that there are no phases, and that no arm was given up."""
+        """Report that there are no phases and that no arm was given up."""
         phase[0] = 0
         for arm in range(p.arms):
             eliminated[arm] = judged[arm] = 0
             estimates[arm] = 0.0
 
     def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
-        """Return how many rewards the state holds, or at most as many as it may hold.
+        """Return the number of rewards that the state buffers, or an upper bound on it.
 
-        `told` is how many rewards it has been told, with named feedback: by default all. A policy
-        whose arrays use a place again returns fewer, and its learner needs no more memory however
-        long it runs.
+        It is at most `told`, the number of rewards of named feedback so far, which is the default.
+        A policy that reuses places in its arrays returns fewer, so that the memory of its learner
+        does not grow with the rounds.
         """
         return told
 
     def longest_delay(self) -> float:
-        """Return the bound of the delays that the policy relies on; by default there is none."""
+        """Return the bound on the delays that the policy relies on; infinite by default."""
         return math.inf
 
     def describe(self, learner: Any) -> list[str]:
-        """Return all that the state keeps.
+        """Return the arrays of the state.
 
-        A policy that counts what arrives says that by `usable_rewards`.
-
-        Its pulls are no rewards yet, so that nothing can be said of them by their name.
+        A policy that counts rewards overrides it with `usable_rewards`: pulls have no rewards yet,
+        so that counts of pulls cannot be shown with means as in other settings.
         """
         return [f"{name}: {value}" for name, value in learner.state.items()]
 
 
 def usable_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
-    """Return a line for each arm: how many rewards have been used, and their mean."""
+    """Return a line for each arm: the number of used rewards, and their mean."""
     both = zip(rewards, totals, strict=True)
     words = (f"{count_text(n, 'reward')} used{mean_text(n, total, scale)}" for n, total in both)
     return [f"arm {arm}: {word}" for arm, word in enumerate(words)]

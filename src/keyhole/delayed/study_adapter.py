@@ -1,4 +1,4 @@
-"""The words of studies with delayed feedback, and the rounds in which it is learnt."""
+"""Study vocabulary of delayed feedback, and the rounds at whose end feedback is applied."""
 
 import math
 from collections.abc import Mapping
@@ -13,37 +13,37 @@ from keyhole.validate import Range, check_integer, check_number
 
 _REWARD: Final = MappingProxyType({"reward": Field("float64")})
 _SUM: Final = MappingProxyType({"total": Field("float64"), "rounds": Field("float64")})
-# By how much, relatively, sums of sums may round up.
+# Relative slack for the rounding of sums of sums.
 _ROUNDING: Final = 1e-9
 
 
 class Round(StudyRound):
-    """The round of the last decision: what arrives until the next one belongs to it."""
+    """The round of the last decision, which collects feedback until the next decision."""
 
     def __init__(self, vocabulary: CoreVocabulary, policy: Policy) -> None:
         super().__init__(vocabulary, policy)
-        self._arm = -1  # there is no round
+        self._arm = -1  # no round yet
         self._pairs: list[tuple[int, float]] = []
-        self._total = self._all = 0.0  # of this round, and of all
+        self._total = self._all = 0.0  # sums of this round and of all rounds
 
     def begin(self, context: Values, decision: Values) -> None:
         """Begin the round of a decision."""
         self._arm = decision["arm"]
 
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
-        """Add a reward whose arm is known."""
+        """Add a reward of a known arm."""
         self._pairs.append((decision["arm"], feedback["reward"]))
         self._add(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Refuse more than the decisions so far can have earned."""
+        """Check that the sum is no more than the decisions so far can have earned."""
         most = max(0.0, rounds - self._all)
         span = self.vocabulary.scale.span
         slack = _ROUNDING * rounds if most > 0.0 else 0.0
         check_number("total", values["total"] * span, Range(ge=0, le=(most + slack) * span))
 
     def add_sum(self, values: Values) -> None:
-        """Add rewards of which only the sum is known."""
+        """Add a sum of rewards."""
         self._add(values["total"])
 
     def _add(self, total: float) -> None:
@@ -53,7 +53,7 @@ class Round(StudyRound):
     def end(
         self, facts: Mapping[str, Any], state: Mapping[str, Any], told: int
     ) -> RoundFeedback | None:
-        """End the round; the memory for rewards is doubled until there is room for its own."""
+        """End the round, and double the memory for rewards until those of the round fit."""
         if self._arm < 0:
             return None
         arm, pairs, total = self._arm, self._pairs, self._total
@@ -63,24 +63,24 @@ class Round(StudyRound):
         memory: int = facts["memory"]
         while memory < needed:
             memory *= 2
-        heard = {
+        feedback = {
             "total": total,
             "count": len(named),
             "sources": [source for source, _ in named],
             "rewards": [reward for _, reward in named],
         }
-        return RoundFeedback({}, {"arm": arm}, heard, {"memory": memory})
+        return RoundFeedback({}, {"arm": arm}, feedback, {"memory": memory})
 
     def longest_arrays(self, told: int) -> dict[str, int]:
-        """Return how many rewards the memory can hold; it is doubled until all fit."""
+        """Return the longest that the arrays of rewards can be, since memory is doubled."""
         return {"memory": 2 * (self.vocabulary.facts["memory"] + told)}
 
     def to_json(self) -> list[Any]:
-        """Return arm, rewards and sum of the round, and the sum of all that has arrived."""
+        """Return the arm, the rewards and the sum of the round, and the sum of all rounds."""
         return [self._arm, self._pairs, self._total, self._all]
 
     def restore(self, content: Any) -> None:
-        """Hold what `to_json` returned."""
+        """Restore the round from the result of `to_json`."""
         self._arm, pairs, self._total, self._all = content
         self._pairs = [(int(arm), float(reward)) for arm, reward in pairs]
 
@@ -88,13 +88,13 @@ class Round(StudyRound):
 class StudyVocabulary(CoreVocabulary):
     """``ask()`` gives an ``arm``; with named feedback ``tell(id, reward)``, else ``tell_sum(sum)``.
 
-    What arrives is learnt with the next `ask`, at the end of the round of the last decision.
+    Feedback is applied to the policy with the next `ask`, which ends the round.
     """
 
     round_class = Round
 
     def check_study(self) -> None:
-        """Refuse sums of rewards whose least is not 0: they do not say of how many they are."""
+        """Check that rewards begin at 0 if feedback is anonymous: a sum does not count them."""
         if self.scale.low and not self.facts["named"]:
             raise ValueError(
                 "scale must begin at 0 where feedback is anonymous, since a sum does not say of "
@@ -103,12 +103,12 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def feedback_fields(self) -> Mapping[str, Field]:
-        """The reward of a decision."""
+        """The fields of the feedback of a decision: a reward."""
         return _REWARD
 
     @property
     def has_feedback(self) -> bool:
-        """Whether a reward that arrives says whose it is."""
+        """Whether feedback is named, so that `tell` is allowed."""
         return bool(self.facts["named"])
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
@@ -119,11 +119,11 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def sum_fields(self) -> Mapping[str, Field]:
-        """A sum of rewards, and of how many rounds it is."""
+        """The fields of `tell_sum`: a sum of rewards and its number of rounds."""
         return {} if self.has_feedback else _SUM
 
     def parse_sum(self, total: float, *, rounds: int = 1) -> Values:
-        """Return the sum of the rewards that have arrived, and for how many rounds."""
+        """Return the sum of the rewards that have arrived, and its number of rounds."""
         found = check_number("total", total, Range(ge=0)) / self.scale.span
         return {"total": found, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
 

@@ -1,6 +1,6 @@
-"""The stochastic bandit: pull an arm, see its reward, earn as much as possible.
+"""The stochastic bandit: pull an arm, see its reward, maximise the sum of rewards.
 
-The classical setting that others build on: its policies serve some of them as a base.
+Its policies can be the base of policies of other settings, such as `keyhole.delayed.QPMD`.
 """
 
 from keyhole.distributions import CustomDistribution

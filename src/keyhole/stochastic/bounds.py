@@ -1,8 +1,8 @@
-"""Bounds on the regret of the classical bandit, to plot against and to test with.
+"""Upper and lower bounds on the regret of the stochastic bandit.
 
 Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
-horizon that they name; where only the leading term is known, or a bound holds in the limit only,
-the docstring says so. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is
+horizon that they name; the docstring says where only the leading term is known, or where a bound is
+asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is
 T, at least 1.
 """
 
@@ -19,7 +19,7 @@ _UNIT: Final = Range(ge=0, le=1)
 
 
 def bernoulli_kl(p: float, q: float) -> float:
-    r"""Return the divergence of two Bernoulli distributions.
+    r"""Return the Kullback-Leibler divergence of two Bernoulli distributions.
 
     .. math:: \mathrm{kl}(p, q) = p \ln \frac{p}{q} + (1 - p) \ln \frac{1 - p}{1 - q}
 
@@ -35,19 +35,19 @@ def bernoulli_kl(p: float, q: float) -> float:
         if a > 0.0:
             if b == 0.0:
                 return math.inf
-            # From the difference: of nearly equal means the quotient keeps hardly a digit.
+            # log1p of the difference: b / a of nearly equal means would lose nearly all digits.
             total -= a * math.log1p((b - a) / a)
     return max(total, 0.0)
 
 
 def lai_robbins_constant(means: ArrayLike) -> float:
-    r"""Return what the regret is at least, in units of ln T, in the limit.
+    r"""Return the asymptotic lower bound on the regret, divided by ln T.
 
     .. math:: \liminf_{T \to \infty} \frac{R_T}{\ln T} \ge
         \sum_{i : \Delta_i > 0} \frac{\Delta_i}{\mathrm{kl}(\mu_i, \mu^*)}
 
-    for every policy that is good on all Bernoulli bandits. It says nothing about a finite T. Where
-    some mean is 1 it is 0.
+    for every policy that is consistent on all Bernoulli bandits. It says nothing about a finite T,
+    and is 0 where some mean is 1.
 
     References
     ----------
@@ -70,7 +70,7 @@ def hoeffding_ucb_bound(means: ArrayLike, horizon: int) -> float:
 
     .. math:: 8 \sum_{i : \Delta_i > 0} \frac{\ln T}{\Delta_i}
 
-    The theorem adds a constant that it does not name.
+    The theorem adds a constant that it does not specify.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What the arms of the classical bandit answer, by the distribution of their rewards."""
+"""Environment of the stochastic bandit: it draws the reward of the pulled arm."""
 
 from typing import Any, ClassVar, Final, Protocol
 
@@ -19,7 +19,7 @@ from keyhole.policy import (
 from keyhole.stochastic.setting import SETTING
 
 
-class _Played(Protocol):
+class _EnvironmentState(Protocol):
     pulls: IntArray
     regret: FloatArray
     optimal: FloatArray
@@ -27,10 +27,10 @@ class _Played(Protocol):
 
 
 class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Arms with independent rewards; a distribution says how one is drawn.
+    """Environment in which a pull draws a reward from the distribution of its arm.
 
-    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
-    this arm, so that it yields the same reward whatever a policy did before.
+    The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
+    position that only arm and n determine, so that its reward is the same for every policy.
     """
 
     setting = SETTING
@@ -45,17 +45,17 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
 
     arms = integer()
     gaps = float_array("arms")
-    """How far the mean of each arm is below the best."""
+    """Suboptimality gap of each arm."""
 
     class State:
-        """Pulls of each arm, the regret, how often the best arm was pulled, and the rewards."""
+        """Pulls of each arm, regret, rounds with a best arm, and the sum of rewards."""
 
         pulls = int_array("arms")
         regret = float_array()
         optimal = float_array()
         reward = float_array()
 
-    def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
+    def respond(e, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
         seek(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
@@ -65,8 +65,8 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
         s.reward[0] += reward
         return reward
 
-    def score(e, s: _Played, t: int, metrics: Any) -> None:
-        """Write the regret, the share of rounds with a best arm, and what was pulled and earned."""
+    def score(e, s: _EnvironmentState, t: int, metrics: Any) -> None:
+        """Write the regret, the share of rounds with a best arm, and the details."""
         metrics.regret[0] = s.regret[0]
         metrics.best_share[0] = s.optimal[0] / t
         metrics.cumulative_reward[0] = s.reward[0]
@@ -79,4 +79,4 @@ ENVIRONMENTS: Final = tuple(
     environment_of(BanditEnvironment, distribution.__name__, distribution.draw)
     for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 )
-"""Those that are compiled ahead: of arms whose distributions are of one kind."""
+"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""

@@ -1,4 +1,4 @@
-"""How far arms are below the best."""
+"""Suboptimality gaps of arms."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ import numpy as np
 from keyhole.contract.state_memory import FloatArray
 
 TIE: Final = 1e-12
-"""Arms whose means differ by at most this much are equal: sums of decimals err by less."""
+"""Arms whose means differ by at most this much are equal: rounding errors are smaller."""
 
 
 def suboptimality_gaps(means: FloatArray) -> FloatArray:
-    """Return how far each mean is below the best, along the first axis; 0 up to `TIE`.
+    """Return the suboptimality gaps along the first axis; gaps up to `TIE` are 0.
 
     Examples
     --------

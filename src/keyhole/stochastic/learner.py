@@ -1,10 +1,10 @@
-"""A policy of the classical bandit at work: ask for an arm, tell its reward."""
+"""Learner of the stochastic bandit: ask for an arm, tell its reward."""
 
 from keyhole.play.arm_learner import ArmLearner
 
 
 class Learner(ArmLearner):
-    """Decides which arm to pull next, and which looks best.
+    """Learner that returns the arm to pull next, and recommends the best one.
 
     Made by a policy: ``UCB1().learner(arms=10)``.
 

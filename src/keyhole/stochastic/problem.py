@@ -1,4 +1,4 @@
-"""The instance: arms and the distributions of their rewards."""
+"""Problem of the stochastic bandit: arms and the distributions of their rewards."""
 
 from typing import Any, Self
 
@@ -17,12 +17,12 @@ from keyhole.validate import SequenceLike
 
 
 class Problem(RewardProblem):
-    r"""Arms with rewards in [0, 1].
+    r"""Stochastic bandit problem: arms with rewards in [0, 1].
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
     :math:`\sum_t \mu^* - \mu_{I_t}`, and ``best_share``, the share of rounds in which a best arm
-    was pulled; with ``details=True`` further ``cumulative_reward``, ``observations``, the rewards
-    that were seen, and for each arm ``pulls``.
+    was pulled; with ``details=True`` also ``cumulative_reward``, ``observations``, the number of
+    rewards seen, and ``pulls`` of each arm.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Problem(RewardProblem):
     means : ndarray of float64, shape (arms,)
         The mean rewards.
     distributions : list of keyhole.distributions.Number
-        Those of the rewards.
+        The reward distributions.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Problem(RewardProblem):
 
     @classmethod
     def replay(cls, samples: Any) -> Self:
-        """Make a problem whose arms give back recorded rewards, drawn with replacement.
+        """Make a problem whose arms draw from recorded rewards, with replacement.
 
         Parameters
         ----------
@@ -103,28 +103,28 @@ class Problem(RewardProblem):
         return cls(make_replay(samples, UNIT))
 
     def __repr__(self) -> str:
-        """Return distribution and means, shortened."""
+        """Return the distribution and the means, shortened."""
         return f"Problem({self.arms} {self._drawn.words} arms, means=[{list_values(self.means)}])"
 
     @property
     def gaps(self) -> FloatArray:
-        """How far each mean is below the best, shape (arms,); up to 1e-12 counts as nothing."""
+        """Suboptimality gap of each arm, shape (arms,); gaps up to 1e-12 are 0."""
         return suboptimality_gaps(self.means)
 
     @property
     def best(self) -> int:
-        """The arm with the highest mean, the lowest of equals."""
+        """The arm with the highest mean; of several, the one with the lowest number."""
         return int(np.argmax(self.means))
 
     @property
     def environment(self) -> type[Environment]:
-        """The compiled side of the arms."""
+        """The environment class of the problem."""
         return environment_of(BanditEnvironment, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
+        """Return a Bernoulli problem of `arms` arms that repeats the means."""
         return Problem(np.resize(self.means, arms))
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
+        """Return the fields of the environment, which no policy sees."""
         return super().truth() | {"gaps": self.gaps}

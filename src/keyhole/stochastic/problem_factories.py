@@ -1,4 +1,4 @@
-"""How a spec describes a problem of this room."""
+"""Spec entries that describe a problem of the stochastic bandit."""
 
 from typing import Final
 

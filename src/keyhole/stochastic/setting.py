@@ -1,4 +1,4 @@
-"""The classical bandit's vocabulary, and what its policies have in common."""
+"""Setting and policy base classes of the stochastic bandit."""
 
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
@@ -14,7 +14,7 @@ from keyhole.stochastic.study_adapter import StudyVocabulary
 
 
 class Facts:
-    """What policies may be told beforehand."""
+    """The known quantities: what a policy may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     horizon = fact(int, ge=1, always=False, doc="rounds in all")
@@ -33,21 +33,21 @@ SETTING: Final = Setting(
     allowed=_arm_exists,
     rewards=True,
 )
-"""Pull an arm, see its reward; earn as much as possible."""
+"""Pull an arm, see its reward; maximise the sum of rewards."""
 
 
-class _Tally(Protocol):
+class _RewardCounts(Protocol):
     pulls: FloatArray
     totals: FloatArray
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this room.
+    """Base class of the policies of the stochastic bandit.
 
     Kernels read `p.arms`, and `p.horizon` if the class lists it in `needs`. `select` returns an
     ``arm``, `update` may name ``arm`` and ``reward``, and `recommend` fills ``best[0]``: the arm
     that looks best. A policy whose state keeps `pulls` and `totals` need not write `recommend`: it
-    is the arm with the highest mean, the lowest of equals.
+    is the arm with the highest mean.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 
-    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+    if TYPE_CHECKING:  # generated from the known quantities at run time
 
         def learner(
             self,
@@ -77,15 +77,15 @@ class Policy(Facts, CorePolicy, abstract=True):
             seed: int = 0,
             interpreted: bool | None = None,
         ) -> Learner:
-            """Return a learner: the policy at work, one decision at a time."""
+            """Return a learner: this policy, asked for one decision at a time."""
             ...
 
-    def impute(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
-        """Learn the arm's mean once more, or 1/2 where nothing is known."""
+    def impute(p, s: _RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
+        """Impute the mean reward of the arm, or 1/2 for an arm without pulls."""
         pulls = s.pulls[arm]
         update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
-    def recommend(p, s: _Tally, best: IntArray) -> None:
+    def recommend(p, s: _RewardCounts, best: IntArray) -> None:
         """Recommend the arm with the highest mean."""
         highest = -1.0
         best[0] = 0
@@ -96,7 +96,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
+    """Base class of index policies: see `keyhole.contract.index.IndexPolicy`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How studies speak of the classical bandit: arms by name."""
+"""Study vocabulary of the stochastic bandit: arms have names."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Upper confidence bounds from any deviation function."""
+"""Base class of UCB policies that are defined by a deviation function."""
 
 import math
 from types import MappingProxyType, SimpleNamespace
@@ -8,21 +8,21 @@ from keyhole.policy import Kernel, argmin_set
 from keyhole.stochastic.setting import IndexPolicy
 from keyhole.validate import Range, check_number
 
-# Halvings of an interval after which no float64 lies inside.
+# Bisections after which no float64 lies inside the interval.
 _HALVINGS = 64
 
 
 class UCB(IndexPolicy, abstract=True):
-    r"""Base of the policies whose bounds come from a deviation function.
+    r"""Base class of UCB policies whose width follows from a deviation function.
 
-    A deviation function bounds how often a mean of N rewards is off by more than eps:
+    A deviation function bounds the probability that a mean of N rewards is off by more than eps:
     :math:`P(|\hat\mu - \mu| > \epsilon) \le f(N, \epsilon)`. A subclass writes it as the kernel
-    ``deviation(p, pulls, error)``; it falls in both. After one pull of each arm, the arm with the
-    largest :math:`\hat\mu_i + V(N_i, \delta)` is pulled, where :math:`V(N, \delta) = \inf \{
-    \epsilon : f(N, \epsilon) \le \delta \}` and :math:`\delta = T^{-2} / 2`.
+    ``deviation(p, pulls, error)``, which decreases in both. After one pull of each arm, the arm
+    with the largest :math:`\hat\mu_i + V(N_i, \delta)` is pulled, where :math:`V(N, \delta) = \inf
+    \{ \epsilon : f(N, \epsilon) \le \delta \}` and :math:`\delta = T^{-2} / 2`.
 
-    V is found by halving an interval, at the cost of some 70 values of f a round, correct to the
-    last digits; a subclass that knows it in closed form writes ``width(p, pulls, deviation)``.
+    V is found by bisection to float64 precision, with some 70 evaluations of f a round; a subclass
+    with a closed form writes ``width(p, pulls, deviation)``.
 
     References
     ----------
@@ -49,13 +49,13 @@ class UCB(IndexPolicy, abstract=True):
     cost_per_round = "a square root, and O(log K) for the arg-max"
 
     def width(p, pulls: float, deviation: Kernel) -> float:
-        """Return V(N, delta): the least error that is exceeded rarely enough."""
+        """Return V(N, delta): the least error whose deviation is at most delta."""
         return least_error(p, pulls, deviation)
 
     def update(  # type: ignore[override]
         p, s: IndexPolicy.State, arm: int, reward: float, width: Kernel, deviation: Kernel
     ) -> None:
-        """Count the pull and renew the arm's bound."""
+        """Count the pull and update the bound of the arm."""
         pulls = s.pulls[arm] + 1.0
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls

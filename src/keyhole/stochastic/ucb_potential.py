@@ -1,7 +1,7 @@
-"""The potential function of upper confidence bounds, which bounds what they lose.
+"""Potential function of UCB policies, and the bounds on their regret that follow from it.
 
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
-section 2. V is the width of a policy's bound, delta the chance that one fails. Throughout, `policy`
+section 2. V is the width of a policy's bound, delta its failure probability. Throughout, `policy`
 is a `UCB` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
 """
 
@@ -20,14 +20,14 @@ _GAP: Final = Range(gt=0, le=1)
 
 
 def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return the widths that so many pulls have met, at least 0 (equations (2) and (7)).
+    r"""Return the potential: twice the sum of the widths at these pulls (equations (2) and (7)).
 
     .. math:: \Phi(N_2, \dots, N_K) = 2 \sum_{i \ge 2} \sum_{N=0}^{N_i - 1} V(N, \delta),
         \qquad V(0, \delta) = 1
 
-    Here `pulls`, of shape (..., arms), is how often each arm was pulled, of all but the best; for
-    the threshold bandit, equation (7), how often each arm was pulled where it was not the best,
-    with `HoeffdingUCB` for DKWUCB.
+    `pulls`, of shape (..., arms), are the pulls of all arms but the best; for the threshold bandit
+    (equation (7), with `HoeffdingUCB` for DKWUCB) the pulls of each arm at thresholds for which it
+    is not the best.
 
     Examples
     --------
@@ -44,13 +44,12 @@ def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
 
 
 def potential_bound(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return the bound on the regret that holds for any horizon: its mean over runs (Lemma 1).
+    r"""Return Lemma 1's terms for each run: their mean bounds the regret, for any horizon.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
-    The only bound of the paper without an unknown constant: the proof of the lemma, whose statement
-    has O(T delta), says 2 T delta. With the `pulls` of each run, as for `potential`, it
-    returns for each run what is in the mean.
+    The only bound of the paper without an unknown constant: the statement of the lemma has
+    O(T delta), its proof 2 T delta. `pulls` are those of each run, as for `potential`.
 
     Examples
     --------
@@ -62,13 +61,13 @@ def potential_bound(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArra
 
 
 def regret_bound(policy: UCB, gaps: ArrayLike, *, horizon: int) -> float:
-    r"""Return the potential of the pulls after which no width exceeds half the arm's gap (Lemma 2).
+    r"""Return Lemma 2's bound: the potential at the pulls after which each width is half a gap.
 
     .. math:: E \Phi(N_2, \dots, N_K) \le
         \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
 
-    With the `gaps` of all arms but the best, in (0, 1], and without the O(T^2 delta), a constant
-    that the paper does not give.
+    `gaps` are those of all arms but the best, in (0, 1]. The term O(T^2 delta), a constant that the
+    paper does not give, is left out.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The threshold bandit: see a threshold, pull an arm that reaches it; some samples stay hidden.
+"""The threshold bandit: see a threshold, pull an arm whose sample should reach it.
 
-Not to be confused with `keyhole.thresholding` (which arms have a mean above a threshold?): here
-every round brings a threshold of its own, and a pull is worth 1 if its sample reaches it.
+Not to be confused with `keyhole.thresholding`, which labels arms by their means: here every round
+has a threshold, and the reward is 1 if the sample reaches it. Samples that do may be censored.
 """
 
 from keyhole.threshold.distributions import CustomDistribution

@@ -1,14 +1,14 @@
-"""The bounds of Abernethy, Amin and Zhu (2016), to plot against and to test with.
+"""The bounds of Abernethy, Amin and Zhu (2016) on regret, and on errors of estimates.
 
-Theorems 2, 4 and 5 bound the regret from above up to a constant O(1) that the paper does not give;
-what is returned is the term that grows with the horizon. Theorem 3 bounds it from below, in the
-limit of long horizons. All logarithms are natural; arms whose chances differ by at most 1e-12 count
-as equal. Theorem 1 is about the classical bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1
-and 2, eqs. (2) and (7), `keyhole.stochastic.ucb_potential`. Throughout, `problem` is a problem or
-its survival functions, of shape (arms, levels), and `horizon` is T, rounds in all, at least arms
-times levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are of
-how many samples each estimate is the mean: :math:`N_i`, and :math:`N_i(j)`. A bound on a chance, or
-a width, says nothing where it exceeds 1.
+Theorems 2, 4 and 5 are upper bounds up to a constant O(1) that the paper does not give; the
+functions return the term that grows with the horizon. Theorem 3 is an asymptotic lower bound. All
+logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1 is
+about the stochastic bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1 and 2, eqs. (2) and
+(7), `keyhole.stochastic.ucb_potential`. Throughout, `problem` is a problem or its survival
+functions, of shape (arms, levels), and `horizon` is T, the number of rounds, at least arms times
+levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are the sample
+sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A bound on a probability, or a width, says
+nothing where it exceeds 1.
 """
 
 import math
@@ -42,7 +42,7 @@ def _log(horizon: int, least: int = 1) -> float:
 
 
 def _inverse(gaps: FloatArray) -> float:
-    """Return the sum of 1 / gap over the arms that have one above 0."""
+    """Return the sum of 1 / gap over the gaps above 0."""
     return float((1.0 / gaps[gaps > 0]).sum())
 
 
@@ -62,7 +62,7 @@ def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     Notes
     -----
     The paper's minimum is over all levels, which is 0 wherever an arm is the best. It is read as
-    one over the levels at which the arm is not; arms that are the best everywhere add nothing.
+    the minimum over the levels at which the arm is not; arms that are best everywhere add nothing.
 
     Examples
     --------
@@ -79,21 +79,20 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
         {\mathrm{KL}\big(F_i(j), F_{i^*(j)}(j)\big)}
 
     with KL the divergence of Bernoulli distributions from their chances. It is the bound of Lai and
-    Robbins
-    (1985), in the limit of long horizons, for m independent bandits one after the other.
+    Robbins (1985), asymptotic, for m independent bandits one after the other.
 
-    Survival functions are not independent: they fall, and an upper bound learnt at a low level caps
-    all higher ones. Where an arm's chance at level 1 is below that of the best arm at every level,
-    what is learnt of it at level 1 counts at all of them, and the regret of `CappedKLUCB` with c =
-    3 may be smaller than this number in the limit, too, up to m times: it is no lower bound for
-    this setting (see the page on Theorem 3). A smaller regret at one horizon proves nothing.
-    Section 5.1. An arm that stays below 1 adds nothing where the best arm reaches the level for
-    certain: one failure tells them apart.
+    The bandits of the levels are not independent: a survival function decreases, so that an upper
+    bound at a low level holds at all higher ones. Where an arm's chance at level 1 is below that of
+    the best arm at every level, samples at level 1 suffice for all levels, and the regret of
+    `CappedKLUCB` with c = 3 can be asymptotically smaller than this number, by a factor of up to m:
+    it is no lower bound for this setting (see the page on Theorem 3). A smaller regret at one
+    horizon proves nothing. Section 5.1. An arm with a chance below 1 adds nothing where that of the
+    best arm is 1: one failure tells them apart.
 
     Notes
     -----
-    What is printed is a sum over levels and arms of ln(T / m) over the divergence, with no gap to
-    be seen; it is read with the gap, as in Lai and Robbins, without which it would count pulls.
+    The paper prints a sum over levels and arms of ln(T / m) over the divergence, without the gap;
+    it is read with the gap, as in Lai and Robbins, since it would count pulls otherwise.
 
     Examples
     --------
@@ -135,10 +134,10 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     Notes
     -----
     Three readings: the factors are grouped as above; the minimum is over the arms and levels where
-    the arm is not the best, since it would be 0 otherwise; and with one level, where ln m is 0 and
-    the bound would say that regret does not grow, it is refused. The theorem rests on every level
-    having a best arm of its own: where it has not, KMUCB stops there, and nothing is promised;
-    this too is refused, unless all arms are equal at all levels.
+    the arm is not the best, since it would be 0 otherwise; one level, where ln m and so the bound
+    would be 0, is refused. The theorem assumes a unique best arm at every level: without one, KMUCB
+    does not get beyond that level. Such problems are refused, too, unless all arms are equal at all
+    levels.
 
     Examples
     --------
@@ -163,7 +162,7 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
 
 
 def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
-    r"""Return Lemma 3's bound on the chance that an arm's estimate is off by an error anywhere.
+    r"""Return Lemma 3's bound on the chance that an arm's estimate is off by `error` at any level.
 
     .. math:: P\Big(\sup_{j \in M} |\hat F_i(j) - F_i(j)| \ge \epsilon\Big)
         \le 2 \, e^{-2 \epsilon^2 N_i}
@@ -181,7 +180,7 @@ def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
 
 
 def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
-    r"""Return the error that an estimate stays below at all levels, but for a chance of delta.
+    r"""Return Lemma 3's width: an error at any level exceeds it with probability at most delta.
 
     .. math:: \sqrt{\frac{\ln(2 / \delta)}{2 N_i}}
 
@@ -196,11 +195,11 @@ def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
 
 
 def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
-    r"""Return Lemma 4's bound on the chance that an estimate is off by at least an error.
+    r"""Return Lemma 4's bound on the chance that an estimate is off by at least `error`.
 
     .. math:: P\big(|\hat F_i(j) - F_i(j)| \ge \epsilon\big) \le 2 \, e^{-\epsilon^2 N_i(j) / 2}
 
-    Section 5. For a number of pulls that was fixed beforehand Hoeffding's inequality gives the
+    Section 5. For a number of pulls that is fixed in advance Hoeffding's inequality has the
     exponent :math:`-2 \epsilon^2 N`: four times as much.
 
     Examples
@@ -213,7 +212,7 @@ def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
 
 
 def estimate_width(support: ArrayLike, delta: float) -> FloatArray:
-    r"""Return the error that an estimate stays below by Lemma 4, but for a chance of delta.
+    r"""Return Lemma 4's width: the error exceeds it with probability at most delta.
 
     .. math:: \sqrt{\frac{2 \ln(2 / \delta)}{N_i(j)}}
 

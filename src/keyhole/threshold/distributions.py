@@ -1,4 +1,4 @@
-"""Distributions of samples: levels from 0 to m, with the chances to reach each."""
+"""Distributions of samples on the levels 0 to m, with their survival functions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,15 +20,15 @@ _UNIT = Range(ge=0, le=1)
 def draw_level(rng: Stream, numbers: FloatArray) -> int:
     """Return the highest level whose chance of being reached exceeds a uniform number."""
     u = uniform(rng)
-    # Counting all is faster than stopping at the last: no branch to predict.
+    # Counting all levels is faster than stopping at the last: there is no branch to predict.
     value = 0
     for j in range(len(numbers)):
         value += u < numbers[j]
     return value
 
 
-class Tabled(Distribution):
-    """The distribution with given chances of reaching level 1, 2, ..., m: its numbers."""
+class SurvivalTable(Distribution):
+    """Distribution given by its survival function, the chances of reaching level 1, 2, ..., m."""
 
     draw = staticmethod(draw_level)
 
@@ -37,7 +37,7 @@ class Tabled(Distribution):
 
 
 class CustomDistribution(CustomSampler):
-    """A distribution of your own: a compiled sampler, and its survival function.
+    """User-defined distribution: a compiled sampler, and its survival function.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class CustomDistribution(CustomSampler):
         ``draw(rng, numbers)`` returns a level, from 0 to m: plain arithmetic and the samplers of
         `keyhole.draws.samplers`.
     survival : sequence of float, shape (levels,)
-        The chances that it reaches level 1, 2, ..., m.
+        The chances of reaching level 1, 2, ..., m.
     numbers : sequence of float, default [0]
-        What `draw` is given.
+        The second argument of `draw`.
 
     Raises
     ------
@@ -74,12 +74,12 @@ class CustomDistribution(CustomSampler):
             check_moments(f"survival[{j}]", float(chance), (drawn > j).astype(float))
 
 
-Samples = Tabled | Replay | CustomDistribution
-"""The distributions of this room."""
+Samples = SurvivalTable | Replay | CustomDistribution
+"""The distributions of the threshold bandit."""
 
 
-def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
-    """Return the distribution of each arm's samples, and how many levels there are.
+def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
+    """Return the distribution of each arm's samples, and the number of levels.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     distributions: list[Samples] = []
     for i, distribution in enumerate(found):
         if isinstance(distribution, TabulatedDistribution):
-            # From the last level down: what is above counts as it.
-            distribution = Tabled(
+            # sf(m - 1) is the chance of level m: values above m count as m.
+            distribution = SurvivalTable(
                 np.minimum(np.asarray(distribution.distribution.sf(np.arange(m)), np.float64), 1.0)
             )
         elif isinstance(distribution, Replay):
@@ -127,13 +127,13 @@ def _distribution(name: str, arm: Any) -> Samples | TabulatedDistribution:
         table = TabulatedDistribution(arm)
         table.check(name, Range(ge=0), whole=True)
         return table
-    return Tabled(check_decreasing(name, check_vector(name, arm, _UNIT)))
+    return SurvivalTable(check_decreasing(name, check_vector(name, arm, _UNIT)))
 
 
 def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
-    """Return how many levels there are, by the first distribution that says."""
+    """Return the number of levels, from the first distribution that defines it."""
     for distribution in distributions:
-        if isinstance(distribution, Tabled | CustomDistribution):
+        if isinstance(distribution, SurvivalTable | CustomDistribution):
             return len(distribution.survival)
     tops = [
         distribution.distribution.support()[1]
@@ -141,12 +141,12 @@ def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
         if isinstance(distribution, TabulatedDistribution)
     ]
     if len(tops) < len(distributions) or not np.isfinite(tops).all():
-        raise TypeError("levels must be given: these distributions do not say how many there are")
+        raise TypeError("levels must be given: these distributions have no largest value")
     return int(max(tops))
 
 
-def survival_of(distribution: Samples, levels: int) -> FloatArray:
-    """Return the chances to reach level 1, 2, ..., m: exact."""
+def survival_function(distribution: Samples, levels: int) -> FloatArray:
+    """Return the exact chances of reaching level 1, 2, ..., m."""
     if isinstance(distribution, Replay):
         return np.asarray((distribution.samples[:, None] >= np.arange(1, levels + 1)).mean(axis=0))
     return distribution.survival

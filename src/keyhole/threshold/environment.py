@@ -1,4 +1,4 @@
-"""The threshold environment: it shows a threshold and returns the sample of the pulled arm."""
+"""Environment of the threshold bandit: it shows a threshold and draws a sample."""
 
 import math
 from typing import Any, ClassVar, Final, Protocol
@@ -18,17 +18,17 @@ from keyhole.policy import (
     seek,
     uniform,
 )
-from keyhole.threshold.distributions import Tabled
+from keyhole.threshold.distributions import SurvivalTable
 from keyhole.threshold.setting import SETTING
 
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
-"""How thresholds come: independently, in stages, in permutations, or as listed."""
+"""Orders of thresholds: drawn independently, in stages, in permutations, or listed."""
 
-# The chance that a lemma leaves a miss, in the metrics that count misses.
+# The failure probability of the widths in the metrics that count misses.
 _MISS: Final = 0.05
 
 
-class _Played(Protocol):
+class _EnvironmentState(Protocol):
     pulls: IntArray
     wrong: IntArray
     stage: IntArray
@@ -39,11 +39,11 @@ class _Played(Protocol):
 
 
 class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Arms with independent samples; a distribution says how one is drawn.
+    """Environment in which a pull draws a sample from the distribution of its arm.
 
-    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
-    this arm, so that it yields the same sample whatever a policy did before. Thresholds draw from
-    the stretches of an arm beyond the last.
+    The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
+    position that only arm and n determine, so that its sample is the same for every policy.
+    Thresholds use the positions of one arm more.
     """
 
     setting = SETTING
@@ -70,22 +70,22 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
     survival = float_array("arms", "levels")
     """P(X >= j) of each arm, level j at position j - 1."""
     loss = float_array("arms", "levels")
-    """How far that is below the best arm's."""
+    """Suboptimality gap of each arm at each level."""
     order = integer()
-    """How thresholds come."""
+    """Kind of the sequence of thresholds."""
     rising = integer()
-    """Of stages: whether the levels rise."""
+    """Whether the levels rise from stage to stage."""
     cumulated = float_array("levels")
-    """Of drawn thresholds: the chance of this level or a lower one."""
+    """Distribution function of drawn thresholds."""
     rounds = integer()
     listed = int_array("rounds")
 
     class State:
-        """Pulls, regret, and how often the threshold was reached; where the order stands."""
+        """Pulls, regret and reached thresholds so far; the position in the sequence."""
 
         pulls = int_array("arms")
         wrong = int_array("arms")
-        """Those at thresholds for which another arm is better."""
+        """Pulls at thresholds for which another arm is better."""
         regret = float_array()
         reached = float_array()
         stage = int_array()
@@ -94,13 +94,13 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         """Rounds left in the stage, or in the block."""
         block = int_array("levels")
 
-    def observe(e, s: _Played, t: int, rng: Stream) -> int:
+    def observe(e, s: _EnvironmentState, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
         if e.order == DRAWN:
             seek(rng, e.arms, t)
-            level = min(1 + exceeded(e.cumulated, uniform(rng)), e.levels)
+            level = min(1 + count_reached(e.cumulated, uniform(rng)), e.levels)
         elif e.order == STAGED:
-            # Counters, since dividing t by the length of a stage costs as much as a sample.
+            # Counters: a division of t by the length of a stage would cost as much as a sample.
             if s.left[0] == 0 and s.stage[0] < e.levels:
                 s.stage[0] += 1
                 s.left[0] = max(1, e.horizon // e.levels)
@@ -117,8 +117,10 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
             level = e.listed[t - 1]
         return int(level)
 
-    def respond(e, s: _Played, rng: Stream, threshold: int, arm: int, draw: Kernel) -> int:
-        """Return what is seen of the sample of the arm's next pull."""
+    def respond(
+        e, s: _EnvironmentState, rng: Stream, threshold: int, arm: int, draw: Kernel
+    ) -> int:
+        """Return the sample of the arm's next pull, or the threshold if it is censored."""
         seek(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.wrong[arm] += e.loss[arm, threshold - 1] > 0.0
@@ -130,10 +132,10 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         return int(threshold if e.censored == 1 else value)
 
     def score(
-        e, s: _Played, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
+        e, s: _EnvironmentState, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
         support: FloatArray, metrics: Any,
     ) -> None:  # fmt: skip
-        """Write the regret, what came back, and how good what the policy reports is."""
+        """Write the regret, the samples, and the errors of the policy's recommendation."""
         wrong, closed, wrong_settled = 0.0, 0.0, 0.0
         for j in range(e.levels):
             wrong += e.loss[best[j], j] > 0.0
@@ -166,8 +168,8 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         metrics.hoeffding_misses[0] = halves / max(estimates, 1.0)
 
 
-def exceeded(cumulated: FloatArray, u: float) -> int:
-    """Return how many entries of a rising vector `u` has reached."""
+def count_reached(cumulated: FloatArray, u: float) -> int:
+    """Return the number of entries of a rising vector that are at most `u`."""
     count = 0
     for j in range(len(cumulated)):
         count += u >= cumulated[j]
@@ -184,6 +186,6 @@ def shuffle(rng: Stream, block: IntArray) -> None:
 
 ENVIRONMENTS: Final = tuple(
     environment_of(ThresholdEnvironment, distribution.__name__, distribution.draw)
-    for distribution in (Tabled, Replay)
+    for distribution in (SurvivalTable, Replay)
 )
-"""Those that are compiled ahead: of arms whose distributions are of one kind."""
+"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""

@@ -1,4 +1,4 @@
-"""Survival functions from censored samples: the paper's estimator, and the classical one."""
+"""Estimators of survival functions from censored samples: the paper's, and Kaplan and Meier's."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,31 +9,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_memory import FloatArray, IntArray
-from keyhole.threshold.setting import count
+from keyhole.threshold.setting import add_observation
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT_OPEN = Range(gt=0, lt=1)
 
 
 class ModifiedKaplanMeier:
-    r"""The survival function of one arm, from pulls whose thresholds were chosen beforehand.
+    r"""Estimator of the survival function of one arm, from pulls at known thresholds.
 
     For each level j,
 
     .. math:: \hat F(j) = \frac{D(j)}{N(j)}, \qquad D(j) = \sum_s 1[\min(X_s, c_s) \ge j], \qquad
         N(j) = \sum_s 1[c_s \ge j]
 
-    the share of the pulls at thresholds of at least j that reached j. Since it is known of all of
-    them whether they did, it is a mean of independent terms, and as such unbiased. The policies of
-    this room count in the same way.
+    the share of the pulls at thresholds of at least j that reached j. None of them is censored at
+    j, so that it is a mean of independent terms, and unbiased. The policies of the threshold bandit
+    count in the same way.
 
     Parameters
     ----------
     thresholds : sequence of int, shape (n,)
         The threshold of each pull, from 1 to `levels`.
     values : sequence of int, shape (n,)
-        What was seen: the sample, or where it is hidden the threshold. A sample above its
-        threshold counts as the threshold.
+        The sample, or the threshold of one that is censored. A sample above its threshold counts
+        as the threshold.
     levels : int
         m, at least 1.
 
@@ -66,15 +66,15 @@ class ModifiedKaplanMeier:
             )
         tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
         for threshold, value in zip(cuts, seen, strict=True):
-            count(tally, 0, int(threshold), int(value))
+            add_observation(tally, 0, int(threshold), int(value))
         self.reached: FloatArray = tally.reached[0]
         self.support: FloatArray = tally.tried[0]
         self.survival: FloatArray = self.reached / np.maximum(self.support, 1.0)
 
     def width(self, delta: float) -> FloatArray:
-        r"""Return how far the estimates may be off, except with probability `delta` each.
+        r"""Return the error of each estimate that is exceeded with probability `delta` at most.
 
-        That is :math:`\sqrt{2 \ln(2 / \delta) / N(j)}` (Lemma 4), infinite where N is 0.
+        It is :math:`\sqrt{2 \ln(2 / \delta) / N(j)}` (Lemma 4), infinite where N is 0.
 
         Examples
         --------
@@ -89,20 +89,20 @@ class ModifiedKaplanMeier:
 
 @dataclass(frozen=True, eq=False)
 class KaplanMeier:
-    r"""The product-limit estimate of a survival function from right-censored durations.
+    r"""Product-limit estimator of a survival function from right-censored durations.
 
     .. math:: \hat S(t) = \prod_{t_k \le t} \Big( 1 - \frac{d_k}{n_k} \Big)
 
     over the distinct times :math:`t_k` of events, with :math:`d_k` events at :math:`t_k` among
-    :math:`n_k` that had lasted until then. It needs no thresholds, and assumes that censoring does
-    not depend on what is censored.
+    :math:`n_k` at risk. It needs no thresholds, and assumes that censoring does not depend on the
+    durations.
 
     Parameters
     ----------
     durations : sequence of float, shape (n,)
-        How long each was observed, at least 0.
+        The observed durations, at least 0.
     events : sequence of bool, shape (n,)
-        Whether it ended then, rather than being lost from sight (censored).
+        Whether a duration ended with the event; False for a censored one.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class KaplanMeier:
     survival: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check the observations, and count."""
+        """Check the observations, and count events and durations at risk."""
         durations = check_vector("durations", self.durations, Range(ge=0))
         flags = [int(e) if isinstance(e, bool | np.bool_) else e for e in np.asarray(self.events)]
         events = check_vector("events", flags, Range(ge=0, le=1))
@@ -170,13 +170,13 @@ class KaplanMeier:
 
     @property
     def median(self) -> float:
-        """The first time by which half have ended; infinite if fewer ever do."""
+        """The first time at which the survival is at most 1/2; infinite if there is none."""
         half = np.flatnonzero(self.survival <= 0.5)
         return float(self.times[half[0]]) if len(half) else math.inf
 
 
 def whole_numbers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
-    """Return a vector of whole numbers; refuse others by name."""
+    """Return a vector of whole numbers; raise an error that names an entry that is not."""
     checked = check_vector(name, values, allowed)
     uneven = np.flatnonzero(checked != np.floor(checked))
     if len(uneven):

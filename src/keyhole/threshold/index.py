@@ -5,20 +5,19 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from keyhole.policy import Kernel, float_array
-from keyhole.threshold.setting import Policy, ReachCounts, count
+from keyhole.threshold.setting import Policy, ReachCounts, add_observation
 
 
 class IndexPolicy(Policy, abstract=True):
-    """A policy that is its formula.
+    """Base class of index policies.
 
-    A subclass writes one kernel, ``index(p, t, tried, reached)``: at the threshold of the round,
-    the index of an arm of which `tried` samples (at least one) are known to have reached the
-    threshold or not, and `reached` of them did; ``t`` is the round. The arm with the largest index,
-    which must not be NaN, is pulled, the lowest of equals; an arm of which nothing is known at the
-    threshold comes first.
+    A subclass writes one kernel, ``index(p, t, tried, reached)``: the index of an arm at the
+    threshold of the round ``t``. `tried` is the number of samples (at least one) for which it is
+    known whether they reached the threshold, `reached` of them did. The arm with the largest index,
+    which must not be NaN, is pulled, the lowest of equals; an arm without such samples comes first.
 
-    What is known is counted as in eq. (8) of Abernethy et al. (2016): a pull tells about all
-    levels up to its threshold.
+    Samples are counted as in eq. (8) of Abernethy et al. (2016): a pull counts at all levels up to
+    its threshold.
 
     Examples
     --------
@@ -37,22 +36,22 @@ class IndexPolicy(Policy, abstract=True):
     off_policy: ClassVar[bool] = True
 
     class State:
-        """Per level and arm: pulls that tell whether it was reached, and how many did."""
+        """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
 
         reached = float_array("arms", "levels")
         tried = float_array("arms", "levels")
 
     def select(p, s: State, t: int, threshold: int, index: Kernel) -> int:
         """Return the arm with the largest index at the threshold."""
-        return largest(p, s, t, threshold, index)
+        return find_largest_index(p, s, t, threshold, index)
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
-        """Count what the pull tells."""
-        count(s, arm, threshold, value)
+        """Count the pull at the levels up to its threshold."""
+        add_observation(s, arm, threshold, value)
 
 
-def largest(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
-    """Return the arm with the largest index, or the first of which nothing is known."""
+def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
+    """Return the first arm without samples at the threshold, else that with the largest index."""
     best, highest = 0, -math.inf
     for arm in range(p.arms):
         tried = s.tried[arm, threshold - 1]

@@ -1,4 +1,4 @@
-"""A threshold policy at work: ask for an arm, given a threshold; tell what was seen."""
+"""Learner of the threshold bandit: ask for an arm at a threshold, tell its sample."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from keyhole.validate import Range, check_integer
 
 
 class Learner(CoreLearner):
-    """Decides which arm to pull for a threshold, and which arm is best at each level.
+    """Learner that returns the arm to pull at a threshold, and recommends one for each level.
 
     Made by a policy: ``DKWUCB().learner(arms=3, levels=10, feedback="uncensored", horizon=500)``.
 
@@ -23,8 +23,8 @@ class Learner(CoreLearner):
     >>> learner = KaplanMeierUCB().learner(arms=2, levels=3, feedback="censored", horizon=100)
     >>> learner.ask(threshold=2)
     0
-    >>> learner.tell(censored=True)  # it reached level 2; how much more, nobody knows
-    >>> learner.ask(threshold=3)  # nothing is known of arm 0 at level 3
+    >>> learner.tell(censored=True)  # it reached level 2
+    >>> learner.ask(threshold=3)  # arm 0 has no sample at level 3
     0
     >>> learner.tell(1)
     >>> learner
@@ -35,15 +35,15 @@ class Learner(CoreLearner):
 
     def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
         super()._prepare(policy, told)
-        # Made once: that takes longer than a round.
+        # Made once, since making a range takes longer than a round.
         self._thresholds = Range(ge=1, le=told["levels"])
         self._samples = Range(ge=0, le=told["levels"])
 
     def ask(self, *, threshold: int) -> int:
-        """Return the arm to pull, from 0, now that the threshold is known.
+        """Return the arm to pull at a threshold, from 0.
 
-        The same if asked again with the same threshold before `tell`; with another one that is
-        refused, and so is a threshold that the policy cannot go on with.
+        It is the same arm if asked again with the same threshold before `tell`. Another threshold
+        is refused then, and so is one that the policy does not allow.
 
         Parameters
         ----------
@@ -52,23 +52,22 @@ class Learner(CoreLearner):
         """
         level = check_integer("threshold", threshold, self._thresholds)
         arm = self._ask(level)
-        if level != (shown := self._context["threshold"].item()):  # a decision was waiting
+        if level != (shown := self._context["threshold"].item()):  # a decision is pending
             raise RuntimeError(
-                f"tell must come first: the decision at threshold {shown} is waiting for its "
-                f"feedback"
+                f"tell must come first: the decision at threshold {shown} has no feedback yet"
             )
         return arm
 
     def tell(self, value: int | None = None, *, censored: bool = False) -> None:
-        """Report what was seen of the sample of the arm last asked for.
+        """Tell the feedback of the last decision: the sample, or that it is censored.
 
         Parameters
         ----------
         value : int, optional
-            The sample, from 0 to the number of levels; with censored feedback only a sample below
-            the threshold can be seen.
+            The sample, from 0 to the number of levels; with censored feedback it is below
+            the threshold.
         censored : bool, default False
-            True, in place of a value, if the sample reached the threshold and is hidden.
+            True, in place of a value, for a sample that reached the threshold and is censored.
         """
         self._expect_feedback()
         threshold: int = self._context["threshold"].item()
@@ -77,11 +76,11 @@ class Learner(CoreLearner):
         )
 
     def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
-        """Go through a log: as asking and telling round by round, and much faster.
+        """Replay a log: the same as `ask` and `tell` in every round, and much faster.
 
-        Where an arm of the log is not the one that the policy asks for, the policy learns of the
-        arm in the log. One that cannot refuses the log (see `Policy.off_policy`): of its
-        own decisions alone, any policy learns. A log with a row that is refused changes nothing.
+        The policy learns from the arm in the log, whatever arm it asks for. A policy that can learn
+        from its own decisions only refuses a log with others (see `Policy.off_policy`). A log with
+        a row that is refused changes nothing.
 
         Parameters
         ----------
@@ -92,7 +91,7 @@ class Learner(CoreLearner):
         Returns
         -------
         int
-            In how many rounds the policy asked for the arm in the log.
+            The number of rounds in which the policy asked for the arm in the log.
         """
         shown = int_column("thresholds", thresholds, self._thresholds)
         pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]), shown)
@@ -114,14 +113,14 @@ class Learner(CoreLearner):
         )
 
     def recommend(self) -> IntArray:
-        """Return the arm that looks best at each level, that of c at position c - 1."""
+        """Return the recommended arm for each level, level c at position c - 1."""
         return self._recommend()["best"]
 
     def estimates(self) -> tuple[FloatArray, FloatArray]:
-        """Return the estimated survival functions, and of how many pulls each number is the mean.
+        """Return the estimated survival functions, and the sample size of each estimate.
 
         Both have shape (arms, levels), level j at position j - 1: the estimated chance that a
-        sample of the arm reaches the level, 0 where nothing is known.
+        sample of the arm reaches the level, 0 without samples.
         """
         report = self._recommend()
         return report["survival"], report["support"]
@@ -130,9 +129,9 @@ class Learner(CoreLearner):
 def observed_sample(
     samples: Range, hides: bool, threshold: int, value: int | None, censored: bool
 ) -> int:
-    """Return the level that was seen of a sample: the threshold for one that is hidden.
+    """Return the observed level of a sample: the threshold for a censored one.
 
-    `samples` are those there can be, and `hides` is whether feedback is censored.
+    `samples` is the range of samples, and `hides` is whether feedback is censored.
     """
     if not isinstance(censored, (bool, np.bool_)):
         raise TypeError(f"censored must be True or False, got {censored!r}")

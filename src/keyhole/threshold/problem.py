@@ -1,4 +1,4 @@
-"""The problem: arms with distributions, the kind of feedback, and the order of thresholds."""
+"""Problem of the threshold bandit: arms, the kind of feedback, the sequence of thresholds."""
 
 from typing import Any, Final, Self, get_args
 
@@ -10,7 +10,7 @@ from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.distributions import Replay
 from keyhole.distributions.combined_sampler import combine_distributions, environment_of
 from keyhole.stochastic.gaps import suboptimality_gaps
-from keyhole.threshold.distributions import samples_of, survival_of
+from keyhole.threshold.distributions import parse_arms, survival_function
 from keyhole.threshold.environment import ThresholdEnvironment
 from keyhole.threshold.estimators import whole_numbers
 from keyhole.threshold.setting import SETTING, Feedback
@@ -29,34 +29,34 @@ _CLOSE: Final = 1e-9
 
 
 class Problem(AnyProblem):
-    r"""Arms whose samples are levels from 0 to m, worth 1 where they reach the threshold.
+    r"""Threshold problem: samples are levels from 0 to m; the reward is 1 at or above a threshold.
 
     The metrics of `keyhole.simulate` are ``regret``, the sum over rounds of
     :math:`\max_i F_i(c_t) - F_{I_t}(c_t)` (Abernethy et al. 2016, section 3); ``wrong_best``, the
-    number of levels at which the arm that the policy takes for the best is not; for policies that
-    settle levels for good ``settled_levels``, how many; ``reached_share``, the share of rounds in
-    which the sample reached the threshold; and ``lemma_4_misses``, the share of the policy's
-    estimates of :math:`F_i(j)` that are off by at least the width of Lemma 4 at 5 %.
+    number of levels at which the policy recommends an arm that is not the best; ``settled_levels``,
+    the number of levels with a final choice, for policies that make one; ``reached_share``, the
+    share of rounds in which the sample reached the threshold; and ``lemma_4_misses``, the share of
+    the policy's estimates of :math:`F_i(j)` that are off by at least the width of Lemma 4 at 5 %.
 
-    With ``details=True`` further ``cumulative_reward``; ``observations``, the samples that were
-    seen whole; ``wrong_settled``, the levels that are settled on an arm that is not the best;
+    With ``details=True`` also ``cumulative_reward``; ``observations``, the number of uncensored
+    samples; ``wrong_settled``, the levels that are settled on an arm that is not the best;
     ``lemma_3_misses``, the share of arms whose estimates are off by at least the width of Lemma 3
     at 5 % at some level (it covers uncensored feedback); ``hoeffding_misses``, the share of
-    estimates that are off by half the width of Lemma 4, which is Hoeffding's at 5 %; and for each
-    arm ``pulls`` and ``wrong_pulls``, those at thresholds for which another arm is better.
+    estimates that are off by half the width of Lemma 4, which is Hoeffding's width at 5 %; and for
+    each arm ``pulls`` and ``wrong_pulls``, those at thresholds for which another arm is better.
 
     Parameters
     ----------
     survival : sequence of sequences of float, shape (arms, levels)
-        For each arm the chances that a sample reaches level 1, 2, ..., m: falling, in [0, 1]; the
-        first may be below 1. Or its distribution: a frozen distribution of `scipy.stats` of whole
-        numbers from 0, of which all above m counts as m, or a `CustomDistribution`.
+        For each arm the chances that a sample reaches level 1, 2, ..., m: decreasing, in [0, 1];
+        the first may be below 1. Or its distribution: a frozen distribution of `scipy.stats` on the
+        whole numbers from 0, where values above m count as m, or a `CustomDistribution`.
     feedback : {"uncensored", "censored"}
-        Whether a sample is seen in any case, or only if it is below the threshold.
-    order : Order, str or mapping, default "iid"
-        How thresholds come: see `keyhole.threshold.threshold_sequences`.
+        Whether every sample is seen, or only one below the threshold.
+    order : ThresholdSequence, str or mapping, default "iid"
+        The sequence of thresholds: see `keyhole.threshold.threshold_sequences`.
     levels : int, optional
-        m, where no arm says it: at least 1.
+        m, at least 1; needed if no distribution determines it.
 
     Raises
     ------
@@ -85,9 +85,9 @@ class Problem(AnyProblem):
         order: ThresholdSequence | str | dict[str, Any] = "iid",
         levels: int | None = None,
     ) -> None:
-        self.distributions, m = samples_of(survival, levels)
+        self.distributions, m = parse_arms(survival, levels)
         self.survival: FloatArray = np.array(
-            [survival_of(distribution, m) for distribution in self.distributions]
+            [survival_function(distribution, m) for distribution in self.distributions]
         )
         self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
         self.order = parse_sequence(order)
@@ -110,9 +110,9 @@ class Problem(AnyProblem):
         mass : sequence of sequences of float, shape (arms, levels + 1)
             For each arm the chances of the levels 0, 1, ..., m, summing to 1.
         feedback : {"uncensored", "censored"}
-            Whether a sample is seen in any case, or only if it is below the threshold.
-        order : Order, str or mapping, default "iid"
-            How thresholds come: see `keyhole.threshold.threshold_sequences`.
+            Whether every sample is seen, or only one below the threshold.
+        order : ThresholdSequence, str or mapping, default "iid"
+            The sequence of thresholds: see `keyhole.threshold.threshold_sequences`.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class Problem(AnyProblem):
             if abs(row.sum() - 1.0) > _CLOSE:
                 raise ValueError(f"mass[{i}] must sum to 1, got {row.sum():g}")
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
-        # From what is missing: where all samples are above 0, level 1 is reached for certain.
+        # 1 minus the chance of level 0 is exact where that is 0; the sum need not be exactly 1.
         survival[:, 0] = 1.0 - chances[:, 0]
         falling = np.minimum.accumulate(survival, axis=1)
         return cls(falling, feedback=feedback, order=order)
@@ -150,7 +150,7 @@ class Problem(AnyProblem):
         feedback: Feedback,
         order: ThresholdSequence | str | dict[str, Any] = "iid",
     ) -> Self:
-        """Make a problem whose arms give back recorded samples, drawn with replacement.
+        """Make a problem whose arms draw from recorded samples, with replacement.
 
         Parameters
         ----------
@@ -159,9 +159,9 @@ class Problem(AnyProblem):
         levels : int
             m, the number of levels, at least 1.
         feedback : {"uncensored", "censored"}
-            Whether a sample is seen in any case, or only if it is below the threshold.
-        order : Order, str or mapping, default "iid"
-            How thresholds come: see `keyhole.threshold.threshold_sequences`.
+            Whether every sample is seen, or only one below the threshold.
+        order : ThresholdSequence, str or mapping, default "iid"
+            The sequence of thresholds: see `keyhole.threshold.threshold_sequences`.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class Problem(AnyProblem):
         return cls([Replay(a) for a in arms], feedback=feedback, order=order, levels=m)
 
     def __repr__(self) -> str:
-        """Return the sizes, the feedback and the order."""
+        """Return the sizes, the feedback and the sequence of thresholds."""
         return (
             f"Problem({self.arms} arms, {self.levels} levels, {self.feedback} feedback, "
             f"order={self.order})"
@@ -198,17 +198,17 @@ class Problem(AnyProblem):
 
     @property
     def arms(self) -> int:
-        """How many arms."""
+        """The number of arms."""
         return len(self.survival)
 
     @property
     def levels(self) -> int:
-        """How many levels."""
+        """The number of levels."""
         return int(self.survival.shape[1])
 
     @property
     def censored(self) -> int:
-        """Whether a sample is hidden that reaches the threshold, 0 or 1."""
+        """Whether samples that reach the threshold are censored, 0 or 1."""
         return SETTING.modes.index(self.feedback)
 
     @property
@@ -218,9 +218,9 @@ class Problem(AnyProblem):
 
     @property
     def gaps(self) -> FloatArray:
-        """How far each arm is below the best at each level, shape (arms, levels).
+        """Suboptimality gap of each arm at each level, shape (arms, levels).
 
-        Up to 1e-12 counts as nothing: sums of decimals err by less.
+        Gaps up to 1e-12 are 0: rounding errors are smaller.
         """
         return suboptimality_gaps(self.survival)
 
@@ -240,7 +240,7 @@ class Problem(AnyProblem):
         return Problem(survival, feedback=self.feedback, order=self.order)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
+        """Return the fields of the environment, which no policy sees."""
         return {
             "arms": self.arms,
             "levels": self.levels,

@@ -1,4 +1,4 @@
-"""How a spec describes a problem of this room."""
+"""Spec entries that describe a problem of the threshold bandit."""
 
 from typing import Final
 

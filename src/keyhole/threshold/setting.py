@@ -1,4 +1,4 @@
-"""The threshold bandit's vocabulary, and what its policies have in common."""
+"""Setting and policy base class of the threshold bandit."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, get_args
@@ -12,12 +12,12 @@ from keyhole.threshold.study_adapter import StudyVocabulary
 
 Feedback = Literal["uncensored", "censored"]
 
-# How many levels are shown of each arm.
+# The number of levels that `describe` shows of each arm.
 _SHOWN: Final = 6
 
 
 class Facts:
-    """What policies may be told beforehand."""
+    """The known quantities: what a policy may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24 - 1, doc="number of arms")
     levels = fact(int, ge=1, lt=2**20, doc="number of levels: thresholds go from 1 to this")
@@ -45,37 +45,37 @@ SETTING: Final = Setting(
     },
     allowed=_arm_exists,
 )
-"""See a threshold, pull an arm; the sample is worth 1 if it reaches the threshold.
+"""See a threshold, pull an arm; the reward is 1 if its sample reaches the threshold.
 
 Feedback is the sample, a level from 0 to m. With censored feedback it is the smaller of sample
-and threshold: the threshold itself says no more than that it was reached.
+and threshold: the threshold itself says only that it was reached.
 """
 
 
 class ReachCounts(Protocol):
-    """What an estimate is made of, level j at position j - 1 of the second axis."""
+    """Counts of samples for estimates, level j at position j - 1 of the second axis."""
 
     reached: FloatArray
     tried: FloatArray
 
 
-def count(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
-    """Count a pull: at all levels up to the threshold it is known whether they were reached.
+def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
+    """Add a pull to the counts of the levels up to its threshold, where its result is known.
 
     This is eq. (8) of Abernethy et al. (2016), term by term: `tried` counts N_i(j), the pulls at
     thresholds of at least j, and `reached` counts D_i(j), those of them whose sample, or the
-    threshold where the sample is hidden, is at least j.
+    threshold of a censored sample, is at least j.
     """
-    # Through all levels, since a loop of known length has no branch to predict (measured, m = 10,
-    # thresholds in any order: 12 ns a round less).
+    # Over all levels, since a loop of fixed length has no branch to predict (measured for m = 10
+    # and thresholds in any order: 12 ns a round less).
     most = min(value, threshold)
     for j in range(s.tried.shape[1]):
         s.tried[arm, j] += 1.0 if j < threshold else 0.0
         s.reached[arm, j] += 1.0 if j < most else 0.0
 
 
-def expect(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
-    """Count a pull that is open: estimates stay what they are, 1/2 where there is none."""
+def add_expected(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
+    """Add a pending pull with its expected result: estimates stay as they are, 1/2 without any."""
     for j in range(threshold):
         share = reached[arm, j] / tried[arm, j] if tried[arm, j] > 0.0 else 0.5
         reached[arm, j] += share
@@ -83,12 +83,12 @@ def expect(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> 
 
 
 def estimate(s: ReachCounts, level: int, arm: int) -> float:
-    """Return the share of pulls that reached the level, 0 where there are none."""
+    """Return the share of pulls that reached the level, 0 without pulls."""
     return float(s.reached[arm, level - 1] / max(s.tried[arm, level - 1], 1.0))
 
 
-def leader(s: ReachCounts, level: int) -> int:
-    """Return the arm with the highest estimate, untried ones last, the lowest of equals."""
+def find_best_arm(s: ReachCounts, level: int) -> int:
+    """Return the arm with the highest estimate, arms without samples last, the lowest of equals."""
     best, highest = 0, -1.0
     for arm in range(s.tried.shape[0]):
         value = estimate(s, level, arm)
@@ -98,14 +98,14 @@ def leader(s: ReachCounts, level: int) -> int:
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this room.
+    """Base class of the policies of the threshold bandit.
 
     Kernels read `p.arms`, `p.levels`, `p.censored`, and `p.horizon` if the class lists it in
     `needs`. `select` may name ``threshold``, from 1 to `p.levels`, and returns an ``arm``;
     `update` may name ``threshold``, ``arm`` and ``value``: the sample, or, where feedback is
     censored, the smaller of sample and threshold. `recommend` fills, level j at position j - 1,
-    ``best``, for each level the arm that looks best; ``settled``, 1 where the policy will never
-    pull another arm at that level; and for each arm and level ``survival``, the estimate of
+    ``best``, the recommended arm for each level; ``settled``, 1 where the policy will never pull
+    another arm at that level; and for each arm and level ``survival``, the estimate of
     :math:`F_i(j)`, with ``support``, the number of pulls that it is the mean of.
 
     A policy whose state keeps `reached` and `tried` of shape ("arms", "levels") need not write
@@ -119,10 +119,11 @@ class Policy(Facts, CorePolicy, abstract=True):
     ... )
     >>> learner.ask(threshold=2)
     0
-    >>> learner.tell(censored=True)  # it reached level 2; how much more, nobody knows
+    >>> learner.tell(censored=True)  # it reached level 2
     """
 
-    # Whether it warns that it makes no use of samples beyond the threshold, where they are seen.
+    # Whether the policy warns, with uncensored feedback, that it ignores samples beyond the
+    # threshold.
     warns_if_uncensored: ClassVar[bool] = False
     setting = SETTING
     learner_class = Learner
@@ -133,7 +134,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         "more: a pull counts up to its threshold"
     )
 
-    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+    if TYPE_CHECKING:  # generated from the known quantities at run time
 
         def learner(
             self,
@@ -145,11 +146,11 @@ class Policy(Facts, CorePolicy, abstract=True):
             seed: int = 0,
             interpreted: bool | None = None,
         ) -> Learner:
-            """Return a learner: the policy at work, one decision at a time."""
+            """Return a learner: this policy, asked for one decision at a time."""
             ...
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
-        """Return a warning if the policy makes no use of much that is seen."""
+        """Return a warning if the policy ignores uncensored samples."""
         if not self.warns_if_uncensored or told["censored"] == 1:
             return ""
         return (
@@ -158,8 +159,8 @@ class Policy(Facts, CorePolicy, abstract=True):
         )
 
     def impute(p, s: ReachCounts, threshold: int, arm: int) -> None:
-        """Count the pull as one of which the estimates are true."""
-        expect(s.reached, s.tried, arm, threshold)
+        """Count the pending pull with its expected result."""
+        add_expected(s.reached, s.tried, arm, threshold)
 
     def recommend(
         p,
@@ -169,16 +170,16 @@ class Policy(Facts, CorePolicy, abstract=True):
         survival: FloatArray,
         support: FloatArray,
     ) -> None:
-        """Report the estimates, and the arms that are best by them; nothing is settled."""
+        """Recommend the arm with the best estimate at each level; no level is settled."""
         for level in range(1, p.levels + 1):
             settled[level - 1] = 0
-            best[level - 1] = leader(s, level)
+            best[level - 1] = find_best_arm(s, level)
             for arm in range(p.arms):
                 support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = estimate(s, level, arm)
 
     def describe(self, learner: Any) -> list[str]:
-        """Return of each arm how many samples reached each level, of how many."""
+        """Return for each arm and level how many samples of how many reached it."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
             shown = [

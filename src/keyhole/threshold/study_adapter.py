@@ -1,4 +1,4 @@
-"""How studies speak of thresholds: the context of an ask, and samples that may be hidden."""
+"""Study vocabulary of the threshold bandit: thresholds are contexts, samples may be censored."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,20 +27,20 @@ class StudyVocabulary(CoreVocabulary):
     def parse_feedback(  # type: ignore[override]
         self, context: Values, decision: Values, value: int | None = None, *, censored: bool = False
     ) -> Values:
-        """Return the sample; the threshold for one that is hidden."""
+        """Return the sample, or the threshold for a censored one."""
         samples, hides = Range(ge=0, le=self.facts["levels"]), bool(self.facts["censored"])
         return {"value": observed_sample(samples, hides, context["threshold"], value, censored)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return the sample, or that it was hidden."""
+        """Return the sample, or ``censored``."""
         hidden = self.facts["censored"] and feedback["value"] >= context["threshold"]
         return {"censored": True} if hidden else {"value": feedback["value"]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
-        """Return that the sample was 0."""
+        """Return a sample of 0."""
         return {"value": 0}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[int, str]:
-        """Return for each level the arm that looks best."""
+        """Return the recommended arm for each level."""
         best = report["best"].tolist()
         return {level: self.arms[live[int(arm)]] for level, arm in enumerate(best, 1)}

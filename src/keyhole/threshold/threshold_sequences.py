@@ -1,4 +1,4 @@
-"""The order in which thresholds come."""
+"""Sequences of thresholds, one for each round: drawn, in stages, in permutations, or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ _CLOSE: Final = 1e-9
 
 @dataclass(frozen=True)
 class ThresholdSequence:
-    """How the threshold of each round is chosen; made by the functions of this module.
+    """A rule for the threshold of each round; made by the functions of this module.
 
     Attributes
     ----------
     kind : int
-        How; one of the constants of `keyhole.threshold.environment`.
+        One of the constants of `keyhole.threshold.environment`.
     name : str
         The function that made it.
     values : tuple of float
-        What it was given: chances of the levels, or thresholds; empty for none.
+        Its argument: chances of the levels, or thresholds; empty without one.
     """
 
     kind: int
@@ -42,16 +42,16 @@ class ThresholdSequence:
 
     @property
     def rounds(self) -> int | None:
-        """How many rounds there are at most; None for any number."""
+        """The largest number of rounds; None if there is none."""
         return len(self.values) if self.kind == LISTED else None
 
     def truth(self, levels: int) -> dict[str, Any]:
-        """Return what the environment reads, for a problem with so many levels.
+        """Return the fields of the environment, for a problem with `levels` levels.
 
         Raises
         ------
         ValueError
-            If the order is one for another number of levels.
+            If the sequence is for another number of levels.
         """
         chances = np.full(levels, 1.0 / levels)
         if self.kind == DRAWN and self.values:
@@ -83,7 +83,7 @@ def iid(probabilities: ArrayLike | None = None) -> ThresholdSequence:
 
     Returns
     -------
-    Order
+    ThresholdSequence
         For the parameter `order` of `Problem`.
 
     Raises
@@ -105,14 +105,14 @@ def iid(probabilities: ArrayLike | None = None) -> ThresholdSequence:
 
 
 def adversarial() -> ThresholdSequence:
-    """Go through the levels from the lowest up, in stages.
+    """Go through the levels from the lowest to the highest, in stages.
 
-    Each stage has the horizon divided by the number of levels, rounded down; rounds left over
-    stay at the last level. With fewer rounds than levels, each stage is one round.
+    The length of a stage is the horizon divided by the number of levels, rounded down; remaining
+    rounds stay at the last level. With fewer rounds than levels, each stage is one round.
 
     Returns
     -------
-    Order
+    ThresholdSequence
         For the parameter `order` of `Problem`.
 
     Examples
@@ -124,11 +124,11 @@ def adversarial() -> ThresholdSequence:
 
 
 def optimistic() -> ThresholdSequence:
-    """Go through the levels from the highest down, in stages as those of `adversarial`.
+    """Go through the levels from the highest to the lowest, in stages as in `adversarial`.
 
     Returns
     -------
-    Order
+    ThresholdSequence
         For the parameter `order` of `Problem`.
 
     Examples
@@ -140,11 +140,11 @@ def optimistic() -> ThresholdSequence:
 
 
 def cyclic() -> ThresholdSequence:
-    """Go through all levels in a new random permutation in every block of as many rounds.
+    """Go through all levels in a new random permutation in every block of m rounds.
 
     Returns
     -------
-    Order
+    ThresholdSequence
         For the parameter `order` of `Problem`.
 
     Examples
@@ -156,7 +156,7 @@ def cyclic() -> ThresholdSequence:
 
 
 def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
-    """Take the thresholds from a list; a run can be no longer than it is.
+    """Take the thresholds from a list, whose length is the largest horizon.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
 
     Returns
     -------
-    Order
+    ThresholdSequence
         For the parameter `order` of `Problem`.
 
     Raises
@@ -187,27 +187,27 @@ def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
     return ThresholdSequence(LISTED, "given", levels)
 
 
-_READ: Final = tagged_value(iid, adversarial, optimistic, cyclic, given)
+_parse_order: Final = tagged_value(iid, adversarial, optimistic, cyclic, given)
 
 
 def parse_sequence(value: Any) -> ThresholdSequence:
-    """Return an order, also from how a spec writes it.
+    """Return a sequence of thresholds from an object or a spec entry.
 
     Parameters
     ----------
-    value : Order, str, or mapping of one str to list
-        An order; "iid", "adversarial", "optimistic" or "cyclic"; or ``{"iid": [...]}`` or
+    value : ThresholdSequence, str, or mapping of one str to list
+        A sequence; "iid", "adversarial", "optimistic" or "cyclic"; or ``{"iid": [...]}`` or
         ``{"given": [...]}``.
 
     Returns
     -------
-    Order
-        The order.
+    ThresholdSequence
+        The sequence.
 
     Raises
     ------
     TypeError, ValueError
-        If it is none.
+        If the value is not allowed.
 
     Examples
     --------
@@ -216,5 +216,5 @@ def parse_sequence(value: Any) -> ThresholdSequence:
     """
     if isinstance(value, ThresholdSequence):
         return value
-    order: ThresholdSequence = _READ("order", value, Path())
+    order: ThresholdSequence = _parse_order("order", value, Path())
     return order

@@ -1,7 +1,7 @@
 """The thresholding bandit: find the arms whose mean is at least the threshold.
 
-Not to be confused with `keyhole.threshold` (a bandit whose feedback is cut at a threshold): here
-the threshold divides the arms, and the reward of every pull is seen.
+Not to be confused with `keyhole.threshold`, whose feedback is censored at a threshold: here the
+threshold classifies the arms, and the reward of every pull is seen.
 """
 
 from keyhole.distributions import CustomDistribution

@@ -1,8 +1,8 @@
-r"""The bounds of Tao, Blanco, Peng and Zhou (2019), to plot against and to test with.
+r"""The bounds of Tao, Blanco, Peng and Zhou (2019) on the regret of LSA, and their lemmas.
 
-Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is pulls in all,
-at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is LSA's parameter, in
-(0, 8].
+Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is the total
+number of pulls, at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is
+LSA's parameter, in (0, 8].
 """
 
 import math
@@ -17,15 +17,16 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
 _CHANCE: Final = Range(gt=0, lt=1)
-# Theorem 1 asks for 0 < alpha <= 8 and for a budget of this many pulls an arm.
+# Theorem 1 requires 0 < alpha <= 8.
 _ALPHA: Final = Range(gt=0, le=8)
 
 
 def _pulls_per_arm(alpha: float) -> float:
+    # Theorem 1 requires a budget of at least so many pulls for each arm.
     return max(40.0 / alpha + 1.0, 40.0)
 
 
-def _explored(level: float, delta: FloatArray, alpha: float) -> FloatArray:
+def _exploration_shares(level: float, delta: FloatArray, alpha: float) -> FloatArray:
     """Return each arm's share in equation (10): e^{2x}, or its continuation past ln(1/Delta)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = -np.log(delta)
@@ -33,7 +34,9 @@ def _explored(level: float, delta: FloatArray, alpha: float) -> FloatArray:
     return np.where(level <= turn, np.exp(2.0 * np.minimum(level, turn)), beyond)
 
 
-def _checked(gaps: ArrayLike, budget: float, alpha: float) -> tuple[FloatArray, float, float]:
+def _check_arguments(
+    gaps: ArrayLike, budget: float, alpha: float
+) -> tuple[FloatArray, float, float]:
     delta = check_vector("gaps", gaps, _GAP)
     alpha = check_number("alpha", alpha, _ALPHA)
     least = _pulls_per_arm(alpha) * len(delta)
@@ -41,31 +44,31 @@ def _checked(gaps: ArrayLike, budget: float, alpha: float) -> tuple[FloatArray, 
 
 
 def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
-    r"""Return :math:`\Lambda`, the level to which LSA explores every arm (equation (10)).
+    r"""Return :math:`\Lambda`, the exploration level of LSA, common to all arms (equation (10)).
 
     Examples
     --------
     >>> round(exploration_level([0.1, 0.4], 1000), 3)
     1.402
     """
-    delta, budget, alpha = _checked(gaps, budget, alpha)
+    delta, budget, alpha = _check_arguments(gaps, budget, alpha)
     share = budget / _pulls_per_arm(alpha)
 
     def excess(level: float) -> float:
-        return float(_explored(level, delta, alpha).sum()) - share
+        return float(_exploration_shares(level, delta, alpha).sum()) - share
 
     if excess(0.0) >= 0.0:
         return 0.0
     high = 1.0
     while excess(high) < 0.0:
         high *= 2.0
-    from scipy.optimize import brentq  # a third of a second, which few need
+    from scipy.optimize import brentq  # imported here: it takes a third of a second
 
     return float(brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-14))
 
 
 def exploration_budget(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> FloatArray:
-    r"""Return :math:`\lambda_i`, the pulls that Theorem 1 counts on for each arm (equation (11)).
+    r"""Return :math:`\lambda_i`, Theorem 1's exploration budget of each arm (equation (11)).
 
     They sum to budget / max{40/alpha + 1, 40}.
 
@@ -74,8 +77,8 @@ def exploration_budget(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -
     >>> exploration_budget([0.1, 0.4], 1000).round(2)
     array([16.5,  8.5])
     """
-    delta, budget, alpha = _checked(gaps, budget, alpha)
-    return _explored(exploration_level(delta, budget, alpha=alpha), delta, alpha)
+    delta, budget, alpha = _check_arguments(gaps, budget, alpha)
+    return _exploration_shares(exploration_level(delta, budget, alpha=alpha), delta, alpha)
 
 
 def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
@@ -97,24 +100,24 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
     """
     delta = check_vector("gaps", gaps, _GAP)
     pulls = exploration_budget(delta, budget, alpha=alpha)
-    return 9.3 * _spread(1.1 * alpha, alpha) * float(np.exp(-pulls * delta**2 / 10.0).sum())
+    return 9.3 * _union_factor(1.1 * alpha, alpha) * float(np.exp(-pulls * delta**2 / 10.0).sum())
 
 
-def _spread(k: float, alpha: float) -> float:
+def _union_factor(k: float, alpha: float) -> float:
     """Return r / (r - 1) e^{(k + alpha - ln alpha - 0.5) / (4 alpha)}, with r = 2^{1/(8 alpha)}."""
     root = math.exp2(1.0 / (8.0 * alpha))
     return root / (root - 1.0) * math.exp((k + alpha - math.log(alpha) - 0.5) / (4.0 * alpha))
 
 
 def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
-    r"""Return how likely LSA leaves some arm unexplored, k short of the level :math:`\Lambda`.
+    r"""Return Lemma 3's bound on the chance that LSA explores some arm k less than the level.
 
-    At some round of the budget all indices of LSA exceed :math:`\Lambda - k`, but for a
-    probability of at most
+    The probability that at no round of the budget all indices of LSA exceed :math:`\Lambda - k` is
+    at most
 
     .. math:: e^{-40 k / \alpha}
 
-    This is Lemma 3, for k from 0 to below :math:`\Lambda`.
+    for k from 0 to below :math:`\Lambda`, the level of `exploration_level`.
 
     Examples
     --------
@@ -128,11 +131,10 @@ def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
 def explored_regret_bound(
     gaps: ArrayLike, budget: float, k: float, *, alpha: float = 1.35
 ) -> float:
-    r"""Return Lemma 4's bound on the regret of LSA where all arms are explored, k short.
+    r"""Return Lemma 4's bound on the regret of LSA if all arms are explored to the level less k.
 
-    It is about the expected number of wrong labels among the arms with
-    :math:`\ln \Delta_i^{-1} < \Lambda`, given that all indices exceed :math:`\Lambda - k` at
-    some round:
+    It bounds the expected number of wrong labels among the arms with :math:`\ln \Delta_i^{-1} <
+    \Lambda`, given that all indices exceed :math:`\Lambda - k` at some round:
 
     .. math::
         9 \, \frac{r}{r - 1} \sum_{i : \ln \Delta_i^{-1} < \Lambda}
@@ -147,12 +149,12 @@ def explored_regret_bound(
     >>> explored_regret_bound([0.1, 0.4], 10**6, 0.135) < lsa_regret_bound([0.1, 0.4], 10**6)
     True
     """
-    delta, budget, alpha = _checked(gaps, budget, alpha)
+    delta, budget, alpha = _check_arguments(gaps, budget, alpha)
     k = check_number("k", k, Range(ge=0.1 * alpha))
     level = exploration_level(delta, budget, alpha=alpha)
     easy = delta[delta > math.exp(-level)]
-    pulls = _explored(level, easy, alpha)
-    return 9.0 * _spread(k, alpha) * float(np.exp(-pulls * easy**2 / 10.0).sum())
+    pulls = _exploration_shares(level, easy, alpha)
+    return 9.0 * _union_factor(k, alpha) * float(np.exp(-pulls * easy**2 / 10.0).sum())
 
 
 def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) -> FloatArray:
@@ -176,7 +178,7 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
 def confidence_failure(a: float, b: float) -> float:
     r"""Return the probability with which `confidence_sequence` may fail (Lemma 19).
 
-    That is :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`, which says nothing where it exceeds 1.
+    It is :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`, and says nothing where it exceeds 1.
 
     Examples
     --------
@@ -197,8 +199,8 @@ def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> Fl
     .. math:: \frac1t \sqrt{\frac{L}{2} \ln\frac{2}{\delta}}
         = \sqrt{\frac{L}{t} \cdot \frac{\ln(2/\delta)}{2 t}}
 
-    of its expectation, for all t up to L at once: the confidence level is blown up by L / t, where
-    that of `confidence_sequence` is by its logarithm. There is a radius for each of the rounds t,
+    of its expectation, for all t up to L at once: the union over rounds costs a factor of L / t,
+    and in `confidence_sequence` its logarithm. There is a radius for each of the rounds t,
     with `failure`, in (0, 1), as :math:`\delta`: Hoeffding (1963), "Probability inequalities for
     sums of bounded random variables", equation (2.17), on both sides; named in Tao et al. (2019),
     section 4.

@@ -1,4 +1,4 @@
-"""Arms whose running means are held against confidence bounds that hold at all times at once."""
+"""Arms with confidence sequences: bounds on their running means that hold at all times at once."""
 
 import math
 from typing import Any, ClassVar, Protocol
@@ -24,7 +24,7 @@ from keyhole.thresholding.problem import Problem
 from keyhole.validate import Range, check_number, check_vector
 
 
-class _Seen(Protocol):
+class _EnvironmentState(Protocol):
     pulls: IntArray
     totals: FloatArray
     missed: FloatArray
@@ -33,7 +33,7 @@ class _Seen(Protocol):
 
 
 class ConfidenceSequences(RewardEnvironment):
-    """Rewards 0 or 1, and whether their running means ever left their bounds."""
+    """Environment that records whether the running means of Bernoulli arms leave their bounds."""
 
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
@@ -55,7 +55,7 @@ class ConfidenceSequences(RewardEnvironment):
     failure = number()
 
     class State:
-        """Of each arm pulls and summed rewards; which bounds were left; how wide they are."""
+        """Pulls and summed rewards of each arm; the bounds that were left, and their radii."""
 
         pulls = int_array("arms")
         totals = float_array("arms")
@@ -63,8 +63,8 @@ class ConfidenceSequences(RewardEnvironment):
         narrower = float_array()
         ratio = float_array()
 
-    def respond(e, s: _Seen, rng: Stream, arm: int) -> float:  # type: ignore[override]
-        """Return the reward of the arm's next pull, and watch the mean."""
+    def respond(e, s: _EnvironmentState, rng: Stream, arm: int) -> float:  # type: ignore[override]
+        """Return the reward of the arm's next pull, and compare the mean with its bounds."""
         seek(rng, arm, s.pulls[arm])
         reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
         s.pulls[arm] += 1
@@ -84,8 +84,8 @@ class ConfidenceSequences(RewardEnvironment):
         s.ratio[0] = radius / maximal
         return reward
 
-    def score(e, s: _Seen, t: int, metrics: Any) -> None:  # type: ignore[override]
-        """Write which bounds were ever left, and how wide they are."""
+    def score(e, s: _EnvironmentState, t: int, metrics: Any) -> None:  # type: ignore[override]
+        """Write which bounds were ever left, and their radii."""
         metrics.lemma_19_misses[0] = s.missed[0]
         metrics.third_width_misses[0] = s.missed[1]
         metrics.maximal_misses[0] = s.missed[2]
@@ -94,7 +94,7 @@ class ConfidenceSequences(RewardEnvironment):
 
 
 class ConfidenceProblem(Problem):
-    """Bernoulli arms whose running means are held against Lemma 19, with L the horizon.
+    """Problem that compares running means of Bernoulli arms with Lemma 19; L is the horizon.
 
     The metrics of `keyhole.simulate` are 1 if the mean of any arm has ever left a bound:
     ``lemma_19_misses`` (`keyhole.thresholding.bounds.confidence_sequence`), ``third_width_misses``
@@ -108,9 +108,9 @@ class ConfidenceProblem(Problem):
     means : sequence of float, shape (arms,)
         The mean reward of each arm, in [0, 1].
     threshold : float, default 0.5
-        In (0, 1); nothing depends on it but what a policy pulls.
+        In (0, 1); only the policy depends on it.
     a, b : float
-        Of Lemma 19, above 0, with a chance of failure below 1.
+        Constants of Lemma 19, above 0, with a chance of failure below 1.
 
     References
     ----------
@@ -134,10 +134,10 @@ class ConfidenceProblem(Problem):
 
     @property
     def environment(self) -> type[Environment]:
-        """The compiled side of the arms."""
+        """The environment class of the problem."""
         return ConfidenceSequences
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
+        """Return the fields of the environment, which no policy sees."""
         numbers = {"means": self.means, "a": self.a, "b": self.b, "failure": self.failure}
         return super().truth() | numbers

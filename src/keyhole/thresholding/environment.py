@@ -1,4 +1,4 @@
-"""What the arms of a thresholding bandit answer, by the distribution of their rewards."""
+"""Environments of the thresholding bandit: they draw rewards and count wrong labels."""
 
 from typing import Any, ClassVar, Final, Protocol
 
@@ -20,17 +20,17 @@ from keyhole.policy import (
 from keyhole.thresholding.setting import SETTING
 
 
-class _Played(Protocol):
+class _EnvironmentState(Protocol):
     pulls: IntArray
     reward: FloatArray
 
 
-class _SampleQueues(_Played, Protocol):
+class _SampleQueues(_EnvironmentState, Protocol):
     stack: IntArray
 
 
-def write_scores(side: FloatArray, s: _Played, labels: FloatArray, metrics: Any) -> None:
-    """Write which labels are wrong, how many, and whether any is (a kernel)."""
+def write_scores(side: FloatArray, s: _EnvironmentState, labels: FloatArray, metrics: Any) -> None:
+    """Write the wrong labels, their number, and whether there is any (a kernel)."""
     wrong = 0.0
     for arm in range(len(side)):
         error = 1.0 if side[arm] >= 0.0 and labels[arm] != side[arm] else 0.0
@@ -43,10 +43,10 @@ def write_scores(side: FloatArray, s: _Played, labels: FloatArray, metrics: Any)
 
 
 class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Arms with independent rewards; a distribution says how one is drawn.
+    """Environment in which a pull draws a reward from the distribution of its arm.
 
-    The n-th pull of an arm draws from the n-th stretch of the environment's stream that belongs to
-    this arm, so that it yields the same reward whatever a policy did before.
+    The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
+    position that only arm and n determine, so that its reward is the same for every policy.
     """
 
     setting = SETTING
@@ -61,15 +61,15 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 
     arms = integer()
     side = float_array("arms")
-    """The right label of each arm: 1, 0, or -1 where either will do."""
+    """The right label of each arm: 1, 0, or -1 if both count as right."""
 
     class State:
-        """How often each arm has been pulled, and the sum of all rewards."""
+        """Pulls of each arm, and the sum of all rewards."""
 
         pulls = int_array("arms")
         reward = float_array()
 
-    def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
+    def respond(e, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
@@ -78,16 +78,16 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
         s.reward[0] += reward
         return reward
 
-    def score(e, s: _Played, labels: FloatArray, metrics: Any) -> None:
+    def score(e, s: _EnvironmentState, labels: FloatArray, metrics: Any) -> None:
         """Write the number of wrong labels, whether there is any, and the details."""
         write_scores(e.side, s, labels, metrics)
 
 
 class FiniteSampleEnvironment(RewardEnvironment):
-    """Recorded rewards, each given back once: drawn without replacement.
+    """Environment that draws recorded rewards without replacement.
 
-    An arm whose rewards are used up answers with their mean: nothing new, and nothing that moves
-    an estimate away from what all of them say.
+    An arm whose rewards are used up returns their mean, which leaves every estimate of the mean
+    where all rewards have put it.
     """
 
     helpers = ()
@@ -95,7 +95,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
     means = float_array("arms")
 
     class State:
-        """Pulls and rewards as of all arms, and in which order the samples come."""
+        """Pulls of each arm, the sum of all rewards, and the order of the samples."""
 
         pulls = int_array("arms")
         reward = float_array()
@@ -108,7 +108,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
             s.stack[i] = i
 
     def respond(e, s: _SampleQueues, rng: Stream, arm: int) -> float:  # type: ignore[override]
-        """Return one of the arm's rewards that are left, each equally likely."""
+        """Return one of the arm's remaining rewards, each equally likely."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
         left = e.ends[arm] - e.starts[arm] - pull
@@ -125,7 +125,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
 
 
 class GoldLabelEnvironment(RewardEnvironment, abstract=True):
-    """Arms with gold labels (from experts, say) to compare with."""
+    """Environment with gold labels, from experts for instance, to compare with."""
 
     metrics = (
         *RewardEnvironment.metrics,
@@ -135,8 +135,8 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
     gold = float_array("arms")
     """The gold label of each arm: 1, 0, or -1 for none."""
 
-    def score(e, s: _Played, labels: FloatArray, metrics: Any) -> None:
-        """Write wrong labels, whether there is any, the share of gold labels met, and details."""
+    def score(e, s: _EnvironmentState, labels: FloatArray, metrics: Any) -> None:
+        """Write wrong labels, whether there is any, agreement with gold labels, and details."""
         write_scores(e.side, s, labels, metrics)
         gold, met = 0.0, 0.0
         for arm in range(e.arms):
@@ -147,7 +147,7 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
 
 
 class FiniteSampleGoldEnvironment(GoldLabelEnvironment, FiniteSampleEnvironment):
-    """Recorded rewards, each given back once, with gold labels."""
+    """Environment with gold labels that draws recorded rewards without replacement."""
 
 
 ENVIRONMENTS: Final = (
@@ -157,4 +157,4 @@ ENVIRONMENTS: Final = (
     ),
     environment_of(GoldLabelEnvironment, Replay.__name__, Replay.draw),
 )
-"""Those that are compiled ahead: of arms whose distributions are of one kind."""
+"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""

@@ -1,4 +1,4 @@
-"""A thresholding policy at work: ask for an arm, tell its reward."""
+"""Learner of the thresholding bandit: ask for an arm, tell its reward."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from keyhole.play.arm_learner import ArmLearner
 
 
 class Learner(ArmLearner):
-    """Decides which arm to pull next, and which arms it takes to be above the threshold.
+    """Learner that returns the arm to pull next, and labels the arms.
 
     Made by a policy: ``LSA().learner(arms=10, threshold=0.5)``.
 
@@ -25,5 +25,5 @@ class Learner(ArmLearner):
     """
 
     def recommend(self) -> NDArray[np.bool_]:
-        """Return for each arm whether its mean is taken to be at least the threshold."""
+        """Return for each arm whether its mean is estimated to be at least the threshold."""
         return self._recommend()["labels"] > 0.5

@@ -1,4 +1,4 @@
-"""Logarithms of counts, looked up."""
+"""Lookup table of logarithms of counts."""
 
 import math
 from typing import Final
@@ -6,15 +6,15 @@ from typing import Final
 import numpy as np
 
 _LENGTH: Final = 4096
-# By the C library that compiled code calls too: the same bits. A compiled kernel is filed under
-# these numbers, since the module is none of those whose sources alone stand for them.
+# Computed by the C library that compiled code calls, for the same bits. The numbers are part of the
+# digest of every kernel that uses them, since this module's source is not.
 _LOGARITHMS: Final = np.array([-math.inf, *(math.log(count) for count in range(1, _LENGTH))])
 
 
 def log_count(count: float) -> float:
     """Return ln(count), for a whole number from 1.
 
-    Looking it up takes a quarter off a round of `LSA`. It does not help where arguments are not
+    The table saves a quarter of a round of `LSA`; it is of no use for arguments that are not
     counts, as in `MOSS`.
 
     Examples

@@ -1,4 +1,4 @@
-"""The instance: arms, their reward distributions, and the threshold."""
+"""Problem of the thresholding bandit: arms, their reward distributions, and the threshold."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Self
@@ -21,17 +21,17 @@ from keyhole.thresholding.environment import (
 from keyhole.thresholding.setting import SETTING
 from keyhole.validate import Range, SequenceLike, check_entries, check_number, short_repr
 
-# A mean this close to the threshold lies on it: closer than the means of different decimals get,
-# further than rounding takes them.
+# A mean this close to the threshold is equal to it: rounding errors are smaller, differences
+# between decimals that a user writes are larger.
 _SAME: Final = 1e-12
 
 
 class ReplayOnce(Replay):
-    """Recorded rewards, each drawn once: all arms of a problem have this distribution, or none."""
+    """Recorded rewards, drawn without replacement: for all arms of a problem or for none."""
 
 
 class Problem(RewardProblem):
-    """Arms with rewards in [0, 1], and a threshold for their means.
+    """Thresholding problem: arms with rewards in [0, 1], and a threshold for their means.
 
     An arm is *above* if its mean is at least the threshold; means and threshold that differ by no
     more than 10**-12 are equal, so that 0.1 + 0.2 reaches 0.3. The metrics of `keyhole.simulate`
@@ -56,8 +56,8 @@ class Problem(RewardProblem):
         For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
         to [0, 1]. The means are those after it.
     gold : sequence of bool or None, shape (arms,), optional
-        What an authority says of each arm (True: above), None where it is silent. Adds the metric
-        ``gold_agreement``: the share of these arms on which the policy agrees.
+        Gold label of each arm (True: above), None for none. Adds the metric ``gold_agreement``: the
+        share of these arms on which the policy agrees.
 
     Attributes
     ----------
@@ -66,8 +66,7 @@ class Problem(RewardProblem):
     threshold : float
         The threshold.
     rounds : int or None
-        How many there can be: as many as there are samples, if they are replayed without
-        replacement.
+        The largest horizon: the number of samples, if they are replayed without replacement.
 
     Raises
     ------
@@ -101,11 +100,11 @@ class Problem(RewardProblem):
             *reward_distributions(means, distribution, concentration=concentration, scale=scale)
         )
         self.threshold = check_number("threshold", threshold, Range(gt=0, lt=1))
-        self._once = all(
+        self._without_replacement = all(
             isinstance(distribution, ReplayOnce) for distribution in self.distributions
         )
-        self.rounds = len(self._drawn.truth()["numbers"]) if self._once else None
-        self._gold = None if gold is None else _checked_gold(gold, self.arms)
+        self.rounds = len(self._drawn.truth()["numbers"]) if self._without_replacement else None
+        self._gold = None if gold is None else _check_gold(gold, self.arms)
 
     @classmethod
     def replay(
@@ -116,11 +115,10 @@ class Problem(RewardProblem):
         replacement: bool = True,
         gold: Sequence[bool | int | None] | None = None,
     ) -> Self:
-        """Make a problem whose arms give back recorded rewards.
+        """Make a problem whose arms draw from recorded rewards.
 
-        The means are then known exactly. An arm whose samples average to exactly the threshold
-        is on neither side: whatever a policy says of it counts as right, since nothing in the
-        data would tell.
+        The means are then known exactly. For an arm whose samples average to exactly the threshold
+        either label counts as right.
 
         Parameters
         ----------
@@ -130,10 +128,9 @@ class Problem(RewardProblem):
         threshold : float
             In (0, 1).
         replacement : bool, default True
-            Whether a sample can come back. If not, each comes once, and there can be as many
-            rounds as there are samples. A pull of an arm whose samples are used up spends a round
-            as any other; its reward is the mean of them all, so that an arm of which everything
-            is known stays so. No policy is told how many samples there are or are left.
+            Whether samples are drawn with replacement. If not, there can be as many rounds as
+            there are samples. A pull of an arm whose samples are used up takes a round as any
+            other, and its reward is their mean. No policy knows the number of samples.
         gold : sequence of bool or None, shape (arms,), optional
             As for `Problem`.
 
@@ -161,7 +158,7 @@ class Problem(RewardProblem):
         return cls(make_replay(samples, UNIT, distribution), threshold, gold=gold)
 
     def __repr__(self) -> str:
-        """Return distribution, means and threshold, shortened."""
+        """Return the distribution, the means and the threshold, shortened."""
         gold = "" if self._gold is None else "gold-"
         return (
             f"Problem({self.arms} {gold}{self._drawn.words} arms, "
@@ -181,40 +178,40 @@ class Problem(RewardProblem):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Which arms cannot be wrong: those of a replay that lie on the threshold exactly."""
+        """Which arms have no wrong label: replayed ones whose mean is exactly the threshold."""
         recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & recorded)
 
     @property
     def hardness(self) -> float:
-        """Sum of gap to the power -2 over the arms that can be wrong; infinite if one is 0."""
+        """Sum of gap to the power -2 over the arms that are not `free`; infinite if a gap is 0."""
         gaps = self.gaps[~self.free]
         return float((gaps**-2.0).sum()) if (gaps > 0).all() else float("inf")
 
     @property
     def environment(self) -> type[Environment]:
-        """The compiled side of the arms."""
-        if self._once:
+        """The environment class of the problem."""
+        if self._without_replacement:
             return FiniteSampleEnvironment if self._gold is None else FiniteSampleGoldEnvironment
         base = RewardEnvironment if self._gold is None else GoldLabelEnvironment
         return environment_of(base, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
+        """Return a Bernoulli problem of `arms` arms that repeats the means."""
         return Problem(np.resize(self.means, arms), self.threshold)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
+        """Return the fields of the environment, which no policy sees."""
         truth = super().truth()
         truth["side"] = np.where(self.free, -1.0, self.labels.astype(float))
-        if self._once:
+        if self._without_replacement:
             truth["means"] = self.means
         if self._gold is not None:
             truth["gold"] = self._gold
         return truth
 
     def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name.
+        """Return the known quantity of this name.
 
         Raises
         ------
@@ -230,8 +227,8 @@ class Problem(RewardProblem):
         return getattr(self, name)
 
 
-def _checked_gold(gold: Sequence[bool | int | None], arms: int) -> FloatArray:
-    """Return gold labels in numbers: 1, 0, or -1 for none."""
+def _check_gold(gold: Sequence[bool | int | None], arms: int) -> FloatArray:
+    """Return gold labels as numbers: 1, 0, or -1 for none."""
     labels = check_entries("gold", gold, "a list with True, False or None for each arm")
     if len(labels) != arms:
         raise ValueError(f"gold must have {arms} entries, got {len(labels)}")

@@ -1,4 +1,4 @@
-"""How a spec describes a problem of this room."""
+"""Spec entries that describe a problem of the thresholding bandit."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from keyhole.thresholding.problem import Problem
 PROBLEM_FACTORIES: Final = {
     "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
     "watched": ProblemFactory(
-        "the mean reward of each arm; means are held against Lemma 19 of Tao et al. (2019)",
+        "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
         ConfidenceProblem,
     ),
     "samples": ProblemFactory(

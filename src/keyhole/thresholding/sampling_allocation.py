@@ -1,8 +1,9 @@
-"""How a budget is best spent on arms whose gaps are known, and what nobody can do better than.
+"""Optimal allocation of a sampling budget to arms with known gaps, and a lower bound on regret.
 
 Throughout, `gaps` are the arms' distances from the threshold, in [0, 1], one of them above 0;
-`budget` is T, pulls in all, at least 0; and `c`, by default 2, Hoeffding's, is the exponent's
-factor, above 0. Sections and equations are those of Tao et al. (2019).
+`budget` is T, the total number of pulls, at least 0; and `c`, by default 2 as in Hoeffding's
+inequality, is the factor in the exponent, above 0. Sections and equations are those of Tao et al.
+(2019).
 """
 
 import heapq
@@ -16,13 +17,13 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
-# Up to this gap artanh(2 gap) is at most 4 gap, so that Bernoulli distributions at 1/2 - gap and
-# 1/2 + gap diverge by at most 16 gap^2; at 0.479 it is more.
+# Up to this gap artanh(2 gap) is at most 4 gap, so that the divergence of Bernoulli distributions
+# at 1/2 - gap and 1/2 + gap is at most 16 gap^2; at 0.479 it is more.
 _CLOSE: Final = 0.478
 
 
 def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> FloatArray:
-    r"""Return how many pulls each arm would get if the gaps were known.
+    r"""Return the optimal pulls of each arm for known gaps, as real numbers.
 
     The solution of :math:`\min \sum_i e^{-c x_i \Delta_i^2}` over :math:`x \ge 0` with
     :math:`\sum_i x_i = T`:
@@ -36,7 +37,7 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     -----
     The paper gives the solution for c = 2 (equation 9), where the factor 2/c is 1; the general
     form follows from the same conditions and agrees with its equation (11), where c is
-    2 alpha. Found exactly: arms enter in the order of their gaps, the largest first.
+    2 alpha. The solution is exact: arms enter in the order of their gaps, the largest first.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     weight = delta[order] ** -2.0
     entry = -2.0 / c * np.log(delta[order])
     levels = (budget + np.cumsum(entry * weight)) / np.cumsum(weight)
-    # The arm with the largest gap always gets pulls, though rounding may say otherwise.
+    # The arm with the largest gap always gets pulls; rounding could leave the list empty.
     inside = max(np.flatnonzero(levels >= entry), default=0)
     allocation = np.zeros(len(delta))
     allocation[order] = np.maximum(levels[inside] - entry, 0.0) * weight
@@ -77,12 +78,12 @@ def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
 
 
 def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntArray:
-    r"""Return the best allocation in whole pulls: a solution of the integer program.
+    r"""Return the optimal allocation in whole pulls.
 
-    That of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of an arm gains
-    :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`, less with every pull, so that the best
-    allocation consists of the T largest gains. An arm with gap 0 gets none; of equal gains the
-    lowest arm's comes first (section 3, equation (6)).
+    It solves the program of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of
+    an arm gains :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`, less with every pull, so
+    that the optimal allocation takes the T largest gains. An arm with gap 0 gets none; of equal
+    gains the lowest arm's comes first (section 3, equation (6)).
 
     Examples
     --------
@@ -95,8 +96,9 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     if not delta.any():
         raise ValueError("gaps must have an entry above 0, got none")
     rate = c * delta[delta > 0] ** 2
-    first = np.log(-np.expm1(-rate))  # ln of what the first pull of each arm gains
-    # A level that fewer gains exceed than there is budget: rounding up adds at most a pull an arm.
+    first = np.log(-np.expm1(-rate))  # ln of the gain of each arm's first pull
+    # Fewer gains than the budget exceed this level: rounding up adds at most one pull for each arm.
+    # The heap then adds the few pulls that are missing, instead of all of them.
     order = np.argsort(-first, kind="stable")
     sums = np.cumsum(1.0 / rate[order])
     levels = (np.cumsum(first[order] / rate[order]) - max(budget - len(rate), 0)) / sums
@@ -131,7 +133,7 @@ def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
 
 
 def lower_bound(gaps: ArrayLike, budget: float) -> float:
-    r"""Return a regret that no policy can stay below on all instances with these gaps.
+    r"""Return a lower bound on the worst regret of any policy over all instances with these gaps.
 
     .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
 

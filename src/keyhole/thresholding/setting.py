@@ -1,4 +1,4 @@
-"""The thresholding bandit's vocabulary, and what its policies have in common."""
+"""Setting and policy base classes of the thresholding bandit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
@@ -15,12 +15,12 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.study_adapter import StudyVocabulary
 
-# The largest relative error of rounding a number.
+# The largest relative rounding error of a float64.
 _ROUNDING: Final = 2.0**-53
 
 
 class Facts:
-    """What policies may be told beforehand."""
+    """The known quantities: what a policy may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     threshold = fact(float, gt=0, lt=1, unit="reward", doc="the threshold")
@@ -48,16 +48,16 @@ SETTING: Final = Setting(
     budgeted=True,
     rewards=True,
 )
-"""Pull an arm, see its reward; at the end say which means are at least the threshold."""
+"""Pull an arm, see its reward; at the end label the arms whose means reach the threshold."""
 
 
-class _Tally(Protocol):
+class _RewardCounts(Protocol):
     pulls: FloatArray
     totals: FloatArray
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this room.
+    """Base class of the policies of the thresholding bandit.
 
     Kernels read `p.arms` and `p.threshold`, and those of `p.horizon`, `p.gaps` and `p.hardness`
     that the class lists in `needs`. `select` returns an ``arm``, `update` may name ``arm`` and
@@ -66,7 +66,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     A policy whose state keeps `pulls` and `totals` need not write `recommend`: an arm is labelled
     1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line 5), where
-    a mean that falls short by no more than rounding can explain counts as equal: 11 of 20 reaches
+    a mean below it by no more than a possible rounding error counts as equal: 11 of 20 reaches
     0.55, and any number of rewards of 0.1 reaches 0.1. An arm that was never pulled gets 1.
 
     Examples
@@ -86,7 +86,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 
-    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+    if TYPE_CHECKING:  # generated from the known quantities at run time
 
         def learner(
             self,
@@ -100,41 +100,41 @@ class Policy(Facts, CorePolicy, abstract=True):
             seed: int = 0,
             interpreted: bool | None = None,
         ) -> Learner:
-            """Return a learner: the policy at work, one decision at a time."""
+            """Return a learner: this policy, asked for one decision at a time."""
             ...
 
-    def impute(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
-        """Learn the arm's mean once more, or 1/2 where nothing is known."""
+    def impute(p, s: _RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
+        """Impute the mean reward of the arm, or 1/2 for an arm without pulls."""
         pulls = s.pulls[arm]
         update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
-    def recommend(p, s: _Tally, labels: FloatArray) -> None:
+    def recommend(p, s: _RewardCounts, labels: FloatArray) -> None:
         """Label the arms by their empirical means."""
         for arm in range(p.arms):
             pulls = s.pulls[arm]
-            # The sum of n rewards is off by at most n - 1 roundings; their decimals, the division
-            # and the threshold add three.
+            # The sum of n rewards has at most n - 1 rounding errors; decimals, the division and
+            # the threshold add three.
             slack = (pulls + 2.0) * _ROUNDING
             labels[arm] = pulls == 0.0 or s.totals[arm] / pulls >= p.threshold - slack
 
     def describe(self, learner: Any) -> list[str]:
-        """Return on which side of the threshold each arm is taken to be, and its pulls and mean."""
+        """Return the label, the pulls and the mean of each arm."""
         sides = ["above" if above else "below" for above in learner.recommend()]
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return [f"arm {arm}: {side}" for arm, side in enumerate(sides)]
         tallies = enumerate(zip(sides, state["pulls"], state["totals"], strict=True))
-        return [f"arm {arm}: {_tally(*tally, learner.scale)}" for arm, tally in tallies]
+        return [f"arm {arm}: {_describe_arm(*tally, learner.scale)}" for arm, tally in tallies]
 
 
-def _tally(side: str, pulls: float, total: float, scale: Scale) -> str:
+def _describe_arm(side: str, pulls: float, total: float, scale: Scale) -> str:
     if pulls == 0:
         return f"never pulled, taken to be {side}"
     return f"{side}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale)}"
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
+    """Base class of index policies: see `keyhole.contract.index.IndexPolicy`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How studies speak of thresholding: arms by name, labels True and False."""
+"""Study vocabulary of the thresholding bandit: arms have names, labels are True and False."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +10,6 @@ class StudyVocabulary(CoreVocabulary):
     """``ask()`` gives an ``arm``; ``tell(id, reward)`` takes a number in the study's units."""
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
-        """Return for each arm whether its mean is taken to be at least the threshold."""
+        """Return for each arm whether its mean is estimated to be at least the threshold."""
         labels = report["labels"].tolist()
         return {self.arms[arm]: label > 0.5 for arm, label in zip(live, labels, strict=True)}

@@ -1,4 +1,4 @@
-"""The policies of this room, one file each."""
+"""Policies for delayed feedback, one file each."""
 
 from keyhole.delayed.policies.delayed_ucb1 import DelayedUCB1
 from keyhole.delayed.policies.naive_phases import NaivePhases

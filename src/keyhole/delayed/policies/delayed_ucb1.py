@@ -11,8 +11,8 @@ from keyhole.policy import FloatArray, IntArray, float_array, int_array
 class DelayedUCB1(Policy):
     r"""Pull the arm with the largest upper confidence bound, from the rewards that have arrived.
 
-    The simplest way to live with named delays: UCB1 counts a pull when its reward comes. Compare
-    `QPMD`, which needs a queue and comes with a guarantee for any base.
+    The simplest policy for named feedback: UCB1 that counts a pull when its reward arrives. `QPMD`
+    needs queues, and has a guarantee for any base.
 
     With :math:`s_i` rewards of arm i arrived by the beginning of round t, and
     :math:`\hat\mu_i` their mean, pull
@@ -21,8 +21,8 @@ class DelayedUCB1(Policy):
 
     Notes
     -----
-    Departures from the paper: none. A reading: an arm without any reward comes first, the one
-    pulled least often of several such, then the lowest; ties go to the lowest arm.
+    Departures from the paper: none. A reading: an arm without rewards comes first, of several
+    such the one with the fewest pulls, then the lowest; ties go to the lowest arm.
 
     References
     ----------
@@ -46,7 +46,7 @@ class DelayedUCB1(Policy):
     works_with = ("named",)
 
     class State:
-        """Of each arm: pulls, rewards that have arrived, and their sum."""
+        """Pulls, number of arrived rewards and their sum of each arm."""
 
         pulls = int_array("arms")
         arrived = float_array("arms")
@@ -66,7 +66,7 @@ class DelayedUCB1(Policy):
         return best
 
     def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
-        """Return that no reward is held, only sums."""
+        """Return 0, since only sums are kept."""
         return 0
 
     def update(p, s: State, arm: int, count: int, sources: IntArray, rewards: FloatArray) -> None:
@@ -77,5 +77,5 @@ class DelayedUCB1(Policy):
             s.totals[sources[i]] += rewards[i]
 
     def describe(self, learner: Any) -> list[str]:
-        """Return of each arm what has arrived: not the pulls that are still waited for."""
+        """Return the number of arrived rewards and their mean for each arm."""
         return usable_rewards(learner.state["arrived"], learner.state["totals"], learner.scale)

@@ -7,13 +7,13 @@ from keyhole.policy import parameter
 
 
 class NaivePhases(PhasePolicy):
-    r"""Play in phases long enough for the worst that a bounded delay can do.
+    r"""Play in phases that are long enough for the worst case of a bounded delay.
 
-    Needs nothing but the longest delay, and is the best choice for sums without names where that is
-    at most two or three times the expected one: with delays of at most twice it, it has about half
-    the regret of `ODAAF`. Its phases grow with m d, the longest delay times the phase, where those
-    of `ODAAF` grow with the expected delay: where the longest is 20 times that, this policy has
-    nearly four times the regret of `ODAAF`. `phase_lengths` says beforehand whose are shorter.
+    It needs the longest delay only, and is the best choice for anonymous feedback if that is at
+    most two or three times the expected delay: at twice it, its regret is about half that of
+    `ODAAF`. Its phases grow with m d, the longest delay times the phase, those of `ODAAF` with the
+    expected delay: if the longest is 20 times the expected delay, its regret is nearly four times
+    that of `ODAAF`. `phase_lengths` compares the two in advance.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and

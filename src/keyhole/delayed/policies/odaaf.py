@@ -1,15 +1,15 @@
-"""Optimism for delayed, aggregated anonymous feedback: known expected delay."""
+"""ODAAF: optimism for delayed, aggregated anonymous feedback with a known expected delay."""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
 
 
 class ODAAF(PhasePolicy):
-    r"""Play in phases long enough for the delays to average out.
+    r"""Play in phases that are long enough for delays to average out.
 
-    Needs nothing but the expected delay, and costs the same however long rare delays are. If no
-    delay is longer than a known bound, `ODAAFB` costs less, and `NaivePhases` still less where that
-    bound is two or three times the expected delay; if the variance is small, `ODAAFV` does.
+    It needs the expected delay only, and its regret does not depend on how long rare delays are.
+    With a known bound on the delays `ODAAFB` has less regret, and `NaivePhases` still less if that
+    bound is at most two or three times the expected delay; with a small variance `ODAAFV` has less.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and
@@ -24,9 +24,9 @@ class ODAAF(PhasePolicy):
 
     Notes
     -----
-    Departures from the paper: the constants are those of the proofs (Appendix C), since the
-    main text has none. Readings: where L falls below 1, 1 is taken, since the formula has lost its
-    meaning there; the arms' order, which is free, is that of their numbers.
+    Departures from the paper: the constants are those of the proofs (Appendix C), since the main
+    text has none. Readings: where L falls below 1, 1 is taken, since the formula is meaningless
+    there; the arms' order, which is free, is that of their numbers.
 
     References
     ----------

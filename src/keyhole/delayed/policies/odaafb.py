@@ -1,4 +1,4 @@
-"""Optimism for delayed, aggregated anonymous feedback: bounded delay."""
+"""ODAAF-B: optimism for delayed, aggregated anonymous feedback with a bounded delay."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from keyhole.validate import Range, check_number
 
 
 class ODAAFB(PhasePolicy):
-    r"""Play in phases, with bridges between them, told a bound of the delay.
+    r"""Play in phases, with bridges between them, given a bound on the delay.
 
-    Better than `ODAAF` where no delay is longer than a known bound: the bridge keeps what one
-    phase leaves behind out of the next. Where that bound is only two or three times the expected
+    Better than `ODAAF` with a known bound on the delays: the bridge keeps late rewards of a phase
+    out of the next one. Where that bound is only two or three times the expected
     delay, `NaivePhases` is better still.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` with bridges, :math:`L = \ln(T
@@ -50,7 +50,7 @@ class ODAAFB(PhasePolicy):
     bound: int = parameter(ge=0, le=2**52, doc="longest delay")
 
     def __post_init__(self) -> None:
-        """Check that the bound is no smaller than the expected delay."""
+        """Check that the bound is at least the expected delay."""
         super().__post_init__()
         check_number("bound", self.bound, Range(ge=self.expected_delay))
 
@@ -58,8 +58,8 @@ class ODAAFB(PhasePolicy):
         """Return the bound."""
         return self.bound
 
-    def bridged(p) -> bool:
-        """Return that a bridge follows each phase."""
+    def has_bridge(p) -> bool:
+        """Return True: a bridge follows each phase."""
         return True
 
     def length(p, phase: int, tolerance: float) -> float:

@@ -1,4 +1,4 @@
-"""Optimism for delayed, aggregated anonymous feedback: bounded variance."""
+"""ODAAF-V: optimism for delayed, aggregated anonymous feedback with a known variance."""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
@@ -6,7 +6,7 @@ from keyhole.validate import Range, check_number
 
 
 class ODAAFV(PhasePolicy):
-    r"""Play in phases, with bridges between them, told the variance of the delay.
+    r"""Play in phases, with bridges between them, given the variance of the delay.
 
     Better than `ODAAF` where delays have no bound and their variance is not much larger than the
     expected delay (Poisson delays, say); worse for heavy delays, whose variance is large.
@@ -52,8 +52,8 @@ class ODAAFV(PhasePolicy):
         part = self.expected_delay % 1.0
         check_number("variance", self.variance, Range(ge=part * (1.0 - part)))
 
-    def bridged(p) -> bool:
-        """Return that a bridge follows each phase."""
+    def has_bridge(p) -> bool:
+        """Return True: a bridge follows each phase."""
         return True
 
     def length(p, phase: int, tolerance: float) -> float:

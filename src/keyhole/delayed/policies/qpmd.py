@@ -1,4 +1,4 @@
-"""Queued partial monitoring with delays: any policy, fed from queues."""
+"""QPM-D: queued partial monitoring with delays, around any base policy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,29 +19,29 @@ from keyhole.stochastic import Policy as StochasticPolicy
 
 
 class QPMD(WrapperPolicy, Policy):
-    r"""Let a policy for prompt feedback decide, and feed it late rewards from queues.
+    r"""Let a base policy for immediate feedback decide, and feed it rewards from queues.
 
-    The yardstick for anonymous feedback: it sees more, namely which reward is whose. Any policy
+    The reference for anonymous feedback, since it sees the arm of each reward. Any policy
     of the classical bandit (`keyhole.stochastic`) can be the base; the default is the one of the
     paper, and `ThompsonSampling` has a fifth of its regret, `KLUCB` a quarter (gap 0.3, expected
-    delay 20, 20,000 rounds). While nothing is told the same arm is asked for, again and again.
+    delay 20, 20,000 rounds). Until a reward of the chosen arm arrives, it asks for the same arm.
 
-    There is a queue of rewards for each arm. When the base asks for an arm whose queue is not
-    empty, it is given the oldest reward there, at no cost, and asked again. Otherwise the arm is
-    pulled, and what arrives is put into the queues. With UCB1 as the base that is, on the clock n
-    of the rewards it has been given,
+    There is a queue of rewards for each arm. If the base asks for an arm whose queue is not
+    empty, it gets the oldest reward of that queue, without a pull, and decides again. Otherwise the
+    arm is pulled, and rewards that arrive are queued. With UCB1 as the base the rule is, with n the
+    number of rewards that it got so far,
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{2 \ln n / n_i}
 
     Parameters
     ----------
     base : policy of `keyhole.stochastic`, default UCB1()
-        Who decides.
+        The policy that decides.
 
     Notes
     -----
     Departures from the paper: none. A reading: rewards that arrive in the same round are queued in
-    the order in which they are told, that of their pulls in a simulation.
+    the order of the feedback; in a simulation that is the order of their pulls.
 
     References
     ----------
@@ -56,7 +56,7 @@ class QPMD(WrapperPolicy, Policy):
     >>> for arrived in ([], [], [(0, 1.0), (0, 0.0)], []):
     ...     asked.append(learner.ask())
     ...     learner.tell(arrived)
-    >>> asked  # arm 0 until its first reward is there
+    >>> asked  # arm 0 until its first reward arrives
     [0, 0, 0, 1]
     """
 
@@ -68,59 +68,61 @@ class QPMD(WrapperPolicy, Policy):
     base: StochasticPolicy = parameter(default=UCB1(), doc="a policy of the classical bandit")
 
     class State:
-        """Beside what the base remembers: its step and choice, and a queue for each arm."""
+        """The step and the choice of the base, and a queue for each arm, in linked lists."""
 
         steps = int_array()
         chosen = int_array()
         held = int_array()
-        """Rewards in all queues."""
+        """The number of rewards in all queues."""
         used = int_array()
-        """Places that have ever held a reward."""
+        """The number of places that have ever been used."""
         free = int_array()
-        """The first of those that hold none, from 1, or 0; `following` leads on."""
+        """The first place of the free list, from 1, or 0; `following` has the next one."""
         oldest = int_array("arms")
-        """Where the queue begins: the place of the reward, from 1; 0 for an empty queue."""
+        """The place of the first reward in the queue, from 1; 0 for an empty queue."""
         newest = int_array("arms")
         following = int_array("memory")
-        """For each reward the next in its queue, or 0."""
+        """For each place the next one in its queue or free list, or 0."""
         waiting = float_array("memory")
         """The rewards themselves."""
 
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:
-        """Prepare the base."""
+        """Initialise the base."""
         base_init(p, s, 0, rng)
 
     def select(p, s: State, rng: Stream, base_select: Kernel, base_update: Kernel) -> int:
-        """Feed the base as long as its choices can be met from the queues."""
+        """Feed the base from the queues until it chooses an arm without a queued reward."""
         if s.steps[0] == 0:
             s.steps[0] = 1
             s.chosen[0] = base_select(p, s, 1, rng)
         while s.oldest[s.chosen[0]] > 0:
-            reward = take(s, s.chosen[0])
+            reward = dequeue_reward(s, s.chosen[0])
             base_update(p, s, s.steps[0], rng, s.chosen[0], reward)
             s.steps[0] += 1
             s.chosen[0] = base_select(p, s, s.steps[0], rng)
         return int(s.chosen[0])
 
     def update(p, s: State, count: int, sources: IntArray, rewards: FloatArray) -> None:
-        """Queue what has arrived."""
+        """Queue the rewards that have arrived."""
         for i in range(count):
-            put(s, sources[i], rewards[i])
+            enqueue_reward(s, sources[i], rewards[i])
 
     def describe(self, learner: Any) -> list[str]:
-        """Return of each arm the rewards that the base has been fed, if it counts them."""
+        """Return the rewards of each arm that the base has used, if it counts them."""
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return super().describe(learner)
         return usable_rewards(state["pulls"], state["totals"], learner.scale)
 
     def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
-        """Return how many rewards are in the queues."""
+        """Return the number of rewards in the queues."""
         return int(state["held"][0])
 
 
-def put(s: QPMD.State, arm: int, reward: float) -> None:
+def enqueue_reward(s: QPMD.State, arm: int, reward: float) -> None:
     """Add a reward to the end of an arm's queue."""
+    # Kernels cannot allocate: places are taken from the free list first, so that memory grows with
+    # the queued rewards and not with all that ever arrived.
     place = s.free[0]
     if place > 0:
         s.free[0] = s.following[place - 1]
@@ -137,7 +139,7 @@ def put(s: QPMD.State, arm: int, reward: float) -> None:
     s.held[0] += 1
 
 
-def take(s: QPMD.State, arm: int) -> float:
+def dequeue_reward(s: QPMD.State, arm: int) -> float:
     """Remove the first reward of an arm's queue, and return it."""
     place = s.oldest[arm]
     s.oldest[arm] = s.following[place - 1]

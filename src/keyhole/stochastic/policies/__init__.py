@@ -1,4 +1,4 @@
-"""The policies of this room, one file each."""
+"""Policies of the stochastic bandit, one file each."""
 
 from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
 from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB

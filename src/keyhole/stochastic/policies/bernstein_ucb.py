@@ -7,10 +7,10 @@ from keyhole.stochastic.ucb_policy import UCB, log_term
 
 
 class BernsteinUCB(UCB):
-    r"""Pull the arm with the largest upper confidence bound, told how much rewards vary.
+    r"""Pull the arm with the largest upper confidence bound, given a bound on the variance.
 
     Better than `HoeffdingUCB` where the variance of every arm is known to be well below 1/4, the
-    most that rewards in [0, 1] can have.
+    largest variance of rewards in [0, 1].
 
     After one pull of each arm, pull
 
@@ -20,17 +20,17 @@ class BernsteinUCB(UCB):
 
     with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and v the
     bound on the variances. The width comes from :math:`f(N, \epsilon) =
-    2 \exp(-N \epsilon^2 / (2 v + 2 \epsilon / 3))`, observe `keyhole.stochastic.UCB`.
+    2 \exp(-N \epsilon^2 / (2 v + 2 \epsilon / 3))`, see `keyhole.stochastic.UCB`.
 
     Parameters
     ----------
     variance : float
-        No arm's rewards vary more; above 0, at most 1/4. If one does, the bounds do not hold.
+        Upper bound on the variance of every arm's rewards; above 0, at most 1/4.
 
     Notes
     -----
     Departures from the paper: the paper has the policy for any deviation function;
-    this one is Bernstein's, for rewards at most 1 away from their mean. Arms without pulls come
+    here it is Bernstein's, for rewards at most 1 away from their mean. Arms without pulls come
     first, the lowest first; ties go to the lowest arm.
 
     References
@@ -51,7 +51,7 @@ class BernsteinUCB(UCB):
     """
 
     pending = ("impute", "ignore")
-    variance: float = parameter(gt=0, le=0.25, doc="no arm's rewards vary more")
+    variance: float = parameter(gt=0, le=0.25, doc="upper bound on the variance of the rewards")
 
     def deviation(p, pulls: float, error: float) -> float:
         """Return 2 exp(-N eps^2 / (2 v + 2 eps / 3))."""

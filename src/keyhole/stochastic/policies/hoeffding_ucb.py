@@ -7,9 +7,9 @@ from keyhole.stochastic.ucb_policy import UCB, log_term
 
 
 class HoeffdingUCB(UCB):
-    r"""Pull the arm with the largest upper confidence bound, of fixed confidence.
+    r"""Pull the arm with the largest upper confidence bound, at a fixed confidence level.
 
-    UCB1 for those who know the horizon: an arm's bound depends on its own pulls alone.
+    A variant of `UCB1` for a known horizon: an arm's bound depends on its own pulls alone.
 
     After one pull of each arm, pull
 

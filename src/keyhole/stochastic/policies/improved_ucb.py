@@ -1,4 +1,4 @@
-"""UCB in phases that give up arms."""
+"""Improved UCB: UCB in phases with arm elimination."""
 
 import math
 from typing import Any
@@ -8,26 +8,25 @@ from keyhole.stochastic.setting import Policy
 
 
 class ImprovedUCB(Policy):
-    r"""Pull all arms that are left equally often, and give up those that fall behind.
+    r"""Pull all remaining arms equally often, and give up those that fall behind.
 
-    Its phases are known beforehand, and a decision stands for many rounds: the base of methods for
-    delayed feedback. In regret, `KLUCB` and others do better.
+    Its phases are known in advance and last many rounds, so that methods for delayed feedback build
+    on it. `KLUCB` and others have less regret.
 
-    In phase m = 0, 1, ... with :math:`\tilde\Delta_m = 2^{-m}`, each arm that is left is pulled
-    until it has been pulled :math:`n_m` times in all, one arm after the other. Then arm i is given
-    up if
+    In phase m = 0, 1, ... with :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is pulled until
+    it has been pulled :math:`n_m` times in all, one arm after the other. Then arm i is given up if
 
     .. math:: \hat\mu_i + w_m < \max_j \hat\mu_j - w_m, \qquad
         w_m = \sqrt{\frac{\ln(T \tilde\Delta_m^2)}{2 n_m}}, \qquad
         n_m = \Big\lceil \frac{2 \ln(T \tilde\Delta_m^2)}{\tilde\Delta_m^2} \Big\rceil
 
-    The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. A single arm that is left
+    The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. A single remaining arm
     is pulled to the end.
 
     Notes
     -----
-    Departures from the paper: none. Readings: within a phase each arm is pulled in
-    one stretch, the lowest arm first; arms that are left after the last phase are pulled in turn.
+    Departures from the paper: none. Readings: within a phase all pulls of an arm
+    are consecutive, the lowest arm first; arms that remain after the last phase are pulled in turn.
     For a horizon below 3 there is no phase.
 
     References
@@ -47,12 +46,12 @@ class ImprovedUCB(Policy):
       arm 1: 30 pulls, mean 1
     """
 
-    pending = ("wait",)  # a phase is over when its pulls have been told
+    pending = ("wait",)  # a phase ends with the feedback of its last pull
     cost_per_round = "O(1); O(K) at the end of a phase"
     needs = ("horizon",)
 
     class State:
-        """Pulls and summed rewards; which arms are left; the phase, and whose stretch it is."""
+        """Pulls and summed rewards, the remaining arms, the phase, and its current arm."""
 
         pulls = float_array("arms")
         totals = float_array("arms")
@@ -66,11 +65,11 @@ class ImprovedUCB(Policy):
             s.active[arm] = 1
 
     def select(p, s: State) -> int:
-        """Return the arm whose stretch it is."""
+        """Return the current arm of the phase."""
         return int(s.arm[0])
 
     def update(p, s: State, arm: int, reward: float) -> None:
-        """Count the pull; move on when the stretch, or the phase, is over."""
+        """Count the pull; go on to the next arm or phase if this one is complete."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         if s.phase[0] <= last_phase(p.horizon) and s.pulls[arm] < phase_pulls(
@@ -86,13 +85,13 @@ class ImprovedUCB(Policy):
         s.arm[0] = following
 
     def describe(self, learner: Any) -> list[str]:
-        """Return of each arm its pulls and mean, and whether it was given up."""
+        """Return the pulls and the mean of each arm, and whether it was given up."""
         lines = zip(super().describe(learner), learner.state["active"], strict=True)
         return [line if active else f"{line}, given up" for line, active in lines]
 
 
 def last_phase(horizon: int) -> int:
-    """Return floor(log2(T / e) / 2), -1 if there is no phase."""
+    """Return floor(log2(T / e) / 2), or -1 if there is no phase."""
     return math.floor(0.5 * math.log2(horizon / math.e)) if horizon >= 3 else -1
 
 
@@ -102,12 +101,12 @@ def phase_log(horizon: int, phase: int) -> float:
 
 
 def phase_pulls(horizon: int, phase: int) -> float:
-    """Return n_m: how often each arm that is left has been pulled by the end of a phase."""
+    """Return n_m: the pulls of each remaining arm by the end of a phase."""
     return float(math.ceil(2.0 * phase_log(horizon, phase) / 0.25**phase))
 
 
 def give_up(p: ImprovedUCB, s: ImprovedUCB.State) -> None:
-    """Give up the arms that have fallen behind."""
+    """Give up the arms whose upper bound is below the best lower bound."""
     width = math.sqrt(phase_log(p.horizon, s.phase[0]) / (2.0 * phase_pulls(p.horizon, s.phase[0])))
     highest = -1.0
     for arm in range(p.arms):
@@ -119,7 +118,7 @@ def give_up(p: ImprovedUCB, s: ImprovedUCB.State) -> None:
 
 
 def next_active(active: IntArray, start: int) -> int:
-    """Return the first arm from `start` on that is left, or the number of arms if none is."""
+    """Return the first remaining arm from `start` on, or the number of arms if there is none."""
     arm = start
     while arm < len(active) and active[arm] == 0:
         arm += 1

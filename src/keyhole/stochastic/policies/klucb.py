@@ -6,14 +6,15 @@ from typing import Final
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.setting import Policy
 
-# Newton's method doubles the digits in every step: after one this small, nothing is left to gain.
+# Newton's method converges quadratically: after a step this small the result is exact to rounding.
 _CLOSE: Final = 1e-8
-# Three or four are taken; this many only if rounding kept them from getting small.
+# Three or four steps are usual; the limit is for steps that rounding keeps from shrinking.
 _STEPS: Final = 50
-# How often a number between the two largest bounds is looked for. Mostly the second is one.
+# Attempts to find a number between the two largest bounds. The second mostly succeeds.
 _TRIES: Final = 3
-# Where it counts as clear of a bound, in ln(1 - q): far beyond rounding, which leaves an error in q
-# below 1e-13. It is looked for where this is more than that, in q and in divergences.
+# The number is accepted only if it differs from every bound by _MARGIN in ln(1 - q) and from every
+# mean by _CLEAR relatively: far more than the rounding error of q, which is below 1e-13. Outside of
+# _LOWEST to _HIGHEST, in ln(1 - q), rounding of q or of divergences could be larger.
 _MARGIN: Final = 1e-8
 _CLEAR: Final = 1e-5
 _LOWEST: Final = -8.0
@@ -21,10 +22,10 @@ _HIGHEST: Final = -1e-3
 
 
 class KLUCB(Policy):
-    r"""Pull the arm with the largest mean that is not yet ruled out.
+    r"""Pull the arm with the largest upper confidence bound from the Kullback-Leibler divergence.
 
-    Asymptotically the best there is on Bernoulli arms, and better than `UCB1` on all others with
-    rewards in [0, 1].
+    Asymptotically optimal on Bernoulli arms, and better than `UCB1` on all others with rewards in
+    [0, 1].
 
     After one pull of each arm, pull in round t
 
@@ -43,9 +44,9 @@ class KLUCB(Policy):
     -----
     Departures from the paper: none. Ties, open in the paper, go to the lowest
     arm. Where ln t is below 1, ln ln t counts as 0. No bound is computed where a number is found
-    between the largest and all others: an arm's bound is above it if the divergence there is still
-    allowed. Near ties the bounds q are computed as ln(1 - q), with an error in q below 1e-13, and
-    only those of arms that win.
+    between the largest bound and all others: an arm's bound is above the number if its divergence
+    there is within the limit. Near ties the bounds q are computed as ln(1 - q), with an error in q
+    below 1e-13, and only for arms that win a comparison.
 
     References
     ----------
@@ -71,10 +72,10 @@ class KLUCB(Policy):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     class State:
-        """Of each arm: pulls, summed rewards, their mean and its entropy; the arm pulled last.
+        """Pulls, summed rewards, their mean and its entropy of each arm; the arm pulled last.
 
-        And ln(1 - q) for a q that lay between the largest bound and the others; and how many arms,
-        from the first on, are known to have pulls.
+        `between` is ln(1 - q) for a q that lay between the largest bound and the others;
+        `unpulled` is the number of first arms that are known to have pulls.
         """
 
         pulls = float_array("arms")
@@ -86,7 +87,7 @@ class KLUCB(Policy):
         unpulled = scratch_array()
 
     def select(p, s: State, t: int) -> int:
-        """Return the arm with the largest bound, or the first that was never pulled."""
+        """Return the first arm without pulls, else the arm with the largest bound."""
         arm = first_unpulled(s.pulls, s.unpulled)
         if arm >= 0:
             return arm
@@ -96,20 +97,20 @@ class KLUCB(Policy):
         for _ in range(_TRIES):
             if not _LOWEST < x < _HIGHEST:
                 break
-            best = alone_above(s, x, level)
+            best = find_only_arm_above(s, x, level)
             if best >= 0:
                 s.between[0] = x
                 return best
-            x = between_the_largest(s, x, level)
-        # Mostly the last arm wins again: with it first, few bounds are computed.
+            x = separate_largest(s, x, level)
+        # The last arm mostly wins again: starting with it, few other bounds are computed.
         best = int(s.last[0])
-        x = log_rest(s.pulls[best], s.mean[best], s.entropy[best], level)
+        x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
         q = -math.expm1(x)
         log_q = math.log(q)
         for arm in range(p.arms):
-            if arm != best and exceeds(s, arm, best, x, q, log_q, level):
+            if arm != best and has_larger_bound(s, arm, best, x, q, log_q, level):
                 best = arm
-                x = log_rest(s.pulls[best], s.mean[best], s.entropy[best], level)
+                x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
                 q = -math.expm1(x)
                 log_q = math.log(q)
         s.between[0] = x
@@ -127,10 +128,10 @@ class KLUCB(Policy):
         s.last[0] = arm
 
 
-def alone_above(s: KLUCB.State, x: float, level: float) -> int:
-    """Return the only arm whose bound is above q, x being ln(1 - q); -1 if that is not clear.
+def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
+    """Return the only arm whose bound is above q, where x is ln(1 - q); -1 if it is uncertain.
 
-    Arms of equal pulls and means count as one, the lowest of them.
+    Arms with equal pulls and means count as one, the lowest of them.
     """
     q = -math.expm1(x)
     log_q = math.log(q)
@@ -140,7 +141,7 @@ def alone_above(s: KLUCB.State, x: float, level: float) -> int:
         if mean >= 1.0:
             return arm
         left = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
-        gap = (q - mean) / q  # how fast the divergence changes with x
+        gap = (q - mean) / q  # derivative of the divergence with respect to x, negated
         if gap > _CLEAR:
             if left < -_MARGIN * pulls * gap:
                 continue
@@ -155,8 +156,8 @@ def alone_above(s: KLUCB.State, x: float, level: float) -> int:
     return found
 
 
-def between_the_largest(s: KLUCB.State, x: float, level: float) -> float:
-    """Return ln(1 - q) for a q that lies about between the two largest bounds, given one nearby.
+def separate_largest(s: KLUCB.State, x: float, level: float) -> float:
+    """Return ln(1 - q) for a q that is probably between the two largest bounds, given one nearby.
 
     Each bound is estimated by one step of Newton's method, or roughly if it is far above.
     """
@@ -177,10 +178,10 @@ def between_the_largest(s: KLUCB.State, x: float, level: float) -> float:
     return 0.5 * (first + min(second, 0.0))
 
 
-def exceeds(
+def has_larger_bound(
     s: KLUCB.State, arm: int, best: int, x: float, q: float, log_q: float, level: float
 ) -> bool:
-    """Return whether an arm comes before the best so far, whose bound is q; x is ln(1 - q)."""
+    """Return whether an arm wins against the best so far, whose bound is q; x is ln(1 - q)."""
     mean, pulls = s.mean[arm], s.pulls[arm]
     if mean >= 1.0:
         return x > -math.inf or arm < best
@@ -194,13 +195,13 @@ def exceeds(
     return bool(pulls * divergence < level)
 
 
-def log_rest(pulls: float, mean: float, entropy: float, level: float) -> float:
+def log_complement(pulls: float, mean: float, entropy: float, level: float) -> float:
     """Return ln(1 - q) for the largest q with pulls kl(mean, q) <= level.
 
-    In x = ln(1 - q) the divergence is convex and falls: from the left of the root, Newton's method
-    never overshoots. It starts from the better of Pinsker's inequality and of what is left of the
-    divergence without its middle part. `pulls` is at least 1, `entropy` that of the mean in nats.
-    It is minus infinity for a mean of 1.
+    In x = ln(1 - q) the divergence is convex and decreasing, so that Newton's method does not
+    overshoot from the left of the root. It starts from the better of two bounds: Pinsker's
+    inequality, and the divergence without the term mean ln q. `pulls` is at least 1, `entropy` that
+    of the mean in nats. The result is minus infinity for a mean of 1.
     """
     allowed, miss = level / pulls, 1.0 - mean
     if mean <= 0.0:
@@ -215,7 +216,7 @@ def log_rest(pulls: float, mean: float, entropy: float, level: float) -> float:
         q = -math.expm1(x)
         slope = mean * (1.0 - q) / q - miss
         step = (-entropy - mean * math.log(q) - miss * x - allowed) / slope
-        # Rounding may turn the last step, where the slope vanishes, in any direction.
+        # Where the slope vanishes, rounding may give the last step either sign.
         if not step < 0.0:
             break
         x -= step

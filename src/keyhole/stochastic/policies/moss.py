@@ -1,4 +1,4 @@
-"""Minimax optimal strategy in the stochastic case."""
+"""MOSS: minimax optimal strategy in the stochastic case."""
 
 import math
 
@@ -6,10 +6,10 @@ from keyhole.stochastic.setting import IndexPolicy
 
 
 class MOSS(IndexPolicy):
-    r"""Pull the arm with the largest bound, of a width that ends at a fair share of the rounds.
+    r"""Pull the arm with the largest bound, whose width is 0 from T / K pulls on.
 
-    The choice against the worst case: its regret is of the least possible order,
-    :math:`\sqrt{K T}`, whatever the means. It needs the horizon.
+    Minimax optimal: its regret in the worst case is of the least possible order,
+    :math:`\sqrt{K T}`. It needs the horizon.
 
     After one pull of each arm, pull
 

@@ -5,10 +5,10 @@ from keyhole.stochastic.setting import Policy
 
 
 class ThompsonSampling(Policy):
-    r"""Pull each arm as often as it is likely to be the best.
+    r"""Pull each arm with the posterior probability that it is the best.
 
-    A strong default on Bernoulli arms, asymptotically the best there is. It draws from its own
-    stream of randomness, so that two runs with different seeds differ.
+    A strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from its own
+    random stream, so that runs with different seeds differ.
 
     Each arm has a beta posterior that starts at (a, b). In every round draw
     :math:`\theta_i \sim \mathrm{Beta}(a + S_i, b + F_i)` and pull
@@ -57,7 +57,7 @@ class ThompsonSampling(Policy):
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior failures")
 
     class State:
-        """Of each arm: pulls, summed rewards, and the pulls that counted as successes."""
+        """Pulls, summed rewards and successes of each arm."""
 
         pulls = float_array("arms")
         totals = float_array("arms")

@@ -1,4 +1,4 @@
-"""The first upper confidence bound policy without a horizon."""
+"""UCB1: upper confidence bounds without a horizon."""
 
 import math
 
@@ -9,8 +9,8 @@ from keyhole.stochastic.setting import Policy
 class UCB1(Policy):
     r"""Pull the arm with the largest upper confidence bound.
 
-    The policy that others are compared with: simple, anytime, safe. `KLUCB` has a smaller regret
-    on Bernoulli arms, and a guarantee to go with it.
+    The usual baseline, simple and anytime. `KLUCB` has a smaller regret on Bernoulli arms, with a
+    proven bound.
 
     After one pull of each arm, pull
 
@@ -46,9 +46,9 @@ class UCB1(Policy):
     cost_per_round = "a logarithm, and O(K) multiplications"
 
     class State:
-        """Of each arm: pulls, summed rewards, their mean, and one over the root of the pulls.
+        """Pulls, summed rewards, their mean, and one over the root of the pulls of each arm.
 
-        And how many arms, from the first on, are known to have pulls.
+        `unpulled` is the number of first arms that are known to have pulls.
         """
 
         pulls = float_array("arms")
@@ -58,11 +58,12 @@ class UCB1(Policy):
         unpulled = scratch_array()
 
     def select(p, s: State, t: int) -> int:
-        """Return the arm with the largest bound, or the first that was never pulled."""
+        """Return the first arm without pulls, else the arm with the largest bound."""
         arm = first_unpulled(s.pulls, s.unpulled)
         if arm >= 0:
             return arm
-        # A root and a quotient for each arm would cost more than all the rest.
+        # 1 / sqrt(n_i) is kept in the state: a root and a division for each arm would cost more
+        # than the rest of the round.
         width = math.sqrt(2.0 * math.log(t - 1.0))
         best, highest = 0, -1.0
         for arm in range(p.arms):

@@ -7,8 +7,7 @@ from keyhole.stochastic.setting import Policy
 class Uniform(Policy):
     r"""Pull the arms in turn.
 
-    A yardstick: it learns, and never uses what it has learnt. A bound on regret that it keeps says
-    little.
+    A baseline that never uses what it has learnt: a bound on regret that even it meets says little.
 
     In round t pull
 
@@ -38,14 +37,14 @@ class Uniform(Policy):
     cost_per_round = "O(1)"
 
     class State:
-        """Pulls and summed rewards of each arm, and the arm whose turn it is."""
+        """Pulls and summed rewards of each arm, and the next arm."""
 
         pulls = float_array("arms")
         totals = float_array("arms")
         turn = int_array()
 
     def select(p, s: State) -> int:
-        """Return the arm whose turn it is."""
+        """Return the next arm in turn."""
         return int(s.turn[0])
 
     def update(p, s: State, arm: int, reward: float) -> None:

@@ -1,4 +1,4 @@
-"""The policies of this room, one file each."""
+"""Policies of the threshold bandit, one file each."""
 
 from keyhole.threshold.policies.anytime_dkwucb import AnytimeDKWUCB
 from keyhole.threshold.policies.anytime_kaplan_meier_ucb import AnytimeKaplanMeierUCB

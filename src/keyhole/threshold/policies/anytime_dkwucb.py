@@ -1,23 +1,23 @@
-"""DKWUCB that need not know the horizon."""
+"""DKWUCB without a horizon."""
 
 import math
 
 from keyhole.policy import parameter
 from keyhole.threshold.index import IndexPolicy
-from keyhole.threshold.setting import count, expect
+from keyhole.threshold.setting import add_expected, add_observation
 
 
 class AnytimeDKWUCB(IndexPolicy):
-    r"""Pull the arm whose survival function could be highest, by now.
+    r"""Pull the arm whose survival function could be highest, at a confidence that grows with t.
 
-    `DKWUCB` for those who do not know how many rounds there will be. For uncensored feedback.
+    `DKWUCB` for an unknown horizon and uncensored feedback.
 
     After one pull of each arm, pull in round t
 
     .. math:: \arg\max_i \; \hat F_i(c_t)
         + \sqrt{\frac{\ln t + c \ln \ln t}{2 N_i}}
 
-    with :math:`N_i` the pulls of arm i, at whatever thresholds, and :math:`\hat F_i(c)` the share
+    with :math:`N_i` the pulls of arm i at any threshold, and :math:`\hat F_i(c)` the share
     of its samples that are at least c.
 
     Parameters
@@ -53,20 +53,20 @@ class AnytimeDKWUCB(IndexPolicy):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     def index(p, t: int, tried: float, reached: float) -> float:
-        """Return the estimate and its width."""
+        """Return the upper confidence bound."""
         share = 1.0 / tried
-        return reached * share + math.sqrt(0.5 * growing_log(t, p.c) * share)
+        return reached * share + math.sqrt(0.5 * anytime_log_term(t, p.c) * share)
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
-        """Count the sample, which tells about all levels."""
-        count(s, arm, p.levels, value)
+        """Count the sample at all levels."""
+        add_observation(s, arm, p.levels, value)
 
     def impute(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
-        """Count the pull as one of which all estimates are true."""
-        expect(s.reached, s.tried, arm, p.levels)
+        """Count the pending pull with its expected result at all levels."""
+        add_expected(s.reached, s.tried, arm, p.levels)
 
 
-def growing_log(t: int, c: float) -> float:
-    """Return ln t + c ln ln t, the second part at least 0."""
+def anytime_log_term(t: int, c: float) -> float:
+    """Return ln t + c ln ln t, where ln ln t is at least 0."""
     log = math.log(t)
     return log + c * math.log(max(log, 1.0))

@@ -1,19 +1,19 @@
-"""The modified Kaplan-Meier estimate with a width that need not know the horizon."""
+"""Upper confidence bounds from the modified Kaplan-Meier estimator, without a horizon."""
 
 import math
 
 from keyhole.policy import parameter
 from keyhole.threshold.index import IndexPolicy
-from keyhole.threshold.policies.anytime_dkwucb import growing_log
+from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 
 
 class AnytimeKaplanMeierUCB(IndexPolicy):
-    r"""Pull the arm whose estimate from censored samples could be highest, by now.
+    r"""Pull the arm whose chance at the threshold could be highest, without a horizon.
 
     For censored feedback, thresholds in any order, and any number of rounds: `KaplanMeierUCB` with
-    a narrower width. Of samples that are seen whole it uses no more, and warns. On the shipped
+    a narrower width. It ignores uncensored samples beyond the threshold, and warns. On the shipped
     flights and deliveries its regret is a quarter to three fifths of `KaplanMeierUCB`'s;
-    `CappedKLUCB` and the Thompson samplers of this room have less.
+    `CappedKLUCB` and the Thompson samplers have less.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 
@@ -31,7 +31,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     -----
     Departures from the paper: it is not in the paper, which has the estimator. The width is
     Hoeffding's, half of that of Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is
-    below 1, ln ln t counts as 0. Arms of which nothing is known at the threshold come first, the
+    below 1, ln ln t counts as 0. Arms without samples at the threshold come first, the
     lowest first; ties go to the lowest arm.
 
     References
@@ -44,7 +44,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     >>> learner = AnytimeKaplanMeierUCB().learner(arms=2, levels=3, feedback="censored")
     >>> learner.ask(threshold=1), learner.tell(censored=True)
     (0, None)
-    >>> learner.ask(threshold=2)  # nothing is known of arm 0 at level 2
+    >>> learner.ask(threshold=2)  # arm 0 has no sample at level 2
     0
     """
 
@@ -55,6 +55,6 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     def index(p, t: int, tried: float, reached: float) -> float:
-        """Return the estimate and its width."""
+        """Return the upper confidence bound."""
         share = 1.0 / tried
-        return reached * share + math.sqrt(0.5 * growing_log(t, p.c) * share)
+        return reached * share + math.sqrt(0.5 * anytime_log_term(t, p.c) * share)

@@ -1,17 +1,17 @@
-"""OPTIM that need not know the horizon."""
+"""OPTIM without a horizon."""
 
 import math
 from typing import ClassVar
 
 from keyhole.policy import parameter
-from keyhole.threshold.policies.anytime_dkwucb import growing_log
+from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 from keyhole.threshold.policies.optim import OPTIM
 
 
 class AnytimeOPTIM(OPTIM):
-    r"""Pull the arm that could be best by now, while thresholds never rise.
+    r"""Pull the arm that could be best, for thresholds that never rise, without a horizon.
 
-    `OPTIM` for those who do not know how many rounds there will be. For censored feedback.
+    `OPTIM` for an unknown horizon and censored feedback.
 
     After one pull of each arm, pull in round t
 
@@ -53,6 +53,6 @@ class AnytimeOPTIM(OPTIM):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     def index(p, t: int, tried: float, reached: float) -> float:
-        """Return the estimate and its width."""
+        """Return the upper confidence bound."""
         share = 1.0 / tried
-        return reached * share + math.sqrt(2.0 * growing_log(t, p.c) * share)
+        return reached * share + math.sqrt(2.0 * anytime_log_term(t, p.c) * share)

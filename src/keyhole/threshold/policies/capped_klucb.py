@@ -1,33 +1,34 @@
-"""Upper confidence bounds that fall with the level, as survival functions do."""
+"""KL-UCB with bounds that decrease with the level, as survival functions do."""
 
 import math
 from typing import Final
 
 from keyhole.policy import float_array, int_array, parameter
-from keyhole.stochastic.policies.klucb import log_rest
-from keyhole.threshold.policies.anytime_dkwucb import growing_log
-from keyhole.threshold.setting import Policy, count, expect
+from keyhole.stochastic.policies.klucb import log_complement
+from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
+from keyhole.threshold.setting import Policy, add_expected, add_observation
 
-# An arm whose bound is so close to the best that rounding might decide is compared exactly.
+# Factor on the divergence limit: bounds within it are so close that rounding could decide, and are
+# computed and compared exactly.
 _CLEARLY: Final = 1.0 + 1e-9
 
 
 class CappedKLUCB(Policy):
-    r"""Pull the arm whose chance could be highest, given what it is at all lower levels.
+    r"""Pull the arm with the largest least KL-UCB bound over the levels up to the threshold.
 
-    An arm that seldom reaches a low level reaches a higher one no more often: an upper bound
-    learnt at a low level caps all above it. So rising thresholds, which let no sample be used
-    again, need not be learnt afresh; the regret may stay below the bound of Theorem 3, which is
-    none for survival functions. It is for censored feedback: of samples that are seen whole it uses
-    no more, and warns. It takes any order, and on the shipped flights and deliveries has
-    an eighth to two fifths of `KaplanMeierUCB`'s regret; `SurvivalThompson` has less.
+    An arm reaches a higher level no more often than a lower one, so that an upper bound at a low
+    level holds at all higher ones. With rising thresholds, where no censored sample can be used
+    again, the regret may be below that of Theorem 3, which is no bound for survival functions. For
+    censored feedback and any order of thresholds; it ignores uncensored samples beyond the
+    threshold, and warns. On the shipped flights and deliveries it has an eighth to two fifths of
+    `KaplanMeierUCB`'s regret; `SurvivalThompson` has less.
 
     .. math:: \arg\max_i \; \min_{j \le c_t} \; \max \{ q \in [0, 1] :
         N_i(j) \, \mathrm{kl}(\hat F_i(j), q) \le \ln t + c \ln \ln t \}
 
     with :math:`N_i(j)` the pulls of arm i at thresholds of at least j, :math:`\hat F_i(j)` the
-    share of them that reached j, and kl the divergence of Bernoulli distributions. Where nothing is
-    known the bound is 1.
+    share of them that reached j, and kl the divergence of Bernoulli distributions. Without
+    samples the bound is 1.
 
     Parameters
     ----------
@@ -65,42 +66,42 @@ class CappedKLUCB(Policy):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     class State:
-        """Per arm and level: pulls that tell whether it was reached, how many did, and more."""
+        """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
 
         reached = float_array("arms", "levels")
         tried = float_array("arms", "levels")
         entropy = float_array("arms", "levels")
-        """That of the share that reached it, in nats."""
+        """Entropy of the share that reached the level, in nats."""
         last = int_array()
         """The arm pulled last."""
 
     def select(p, s: State, t: int, threshold: int) -> int:
         """Return the arm with the largest bound."""
-        level = growing_log(t, p.c)
-        # Mostly the last arm wins again: with it first, few bounds are computed.
+        level = anytime_log_term(t, p.c)
+        # The last arm mostly wins again: starting with it, few other bounds are computed.
         best = int(s.last[0])
         x = least_bound(s, best, threshold, level)
         for arm in range(p.arms):
-            if arm != best and reaches(s, arm, threshold, x, level):
+            if arm != best and can_reach(s, arm, threshold, x, level):
                 own = least_bound(s, arm, threshold, level)
                 if own < x or (own == x and arm < best):
                     best, x = arm, own
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
-        """Count what the pull tells."""
-        count(s, arm, threshold, value)
-        renew_entropies(s, arm, threshold)
+        """Count the pull at the levels up to its threshold."""
+        add_observation(s, arm, threshold, value)
+        update_entropies(s, arm, threshold)
         s.last[0] = arm
 
     def impute(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
-        """Count the pull as one of which the estimates are true."""
-        expect(s.reached, s.tried, arm, threshold)
-        renew_entropies(s, arm, threshold)
+        """Count the pending pull with its expected result."""
+        add_expected(s.reached, s.tried, arm, threshold)
+        update_entropies(s, arm, threshold)
 
 
-def renew_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
-    """Compute the entropies of an arm's shares up to the threshold."""
+def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
+    """Update the entropies of an arm at the levels up to the threshold."""
     for j in range(threshold):
         mean = s.reached[arm, j] / s.tried[arm, j]
         s.entropy[arm, j] = 0.0
@@ -109,32 +110,32 @@ def renew_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
 
 
 def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) -> float:
-    """Return ln(1 - q) of the arm's least bound q up to the threshold.
+    """Return ln(1 - q) for the arm's least bound q at the levels up to the threshold.
 
-    As in `keyhole.stochastic.KLUCB`, since q near 1 runs out of digits.
+    q itself has too few digits near 1, as in `keyhole.stochastic.KLUCB`.
     """
     x, q, log_q = -math.inf, 1.0, 0.0
-    # From the threshold down: its own bound is mostly the least, so that few are computed.
+    # From the threshold down: the bound there is mostly the least, so that few others are computed.
     for j in range(threshold - 1, -1, -1):
-        if excluded(s, arm, j, x, q, log_q, level):
+        if is_excluded(s, arm, j, x, q, log_q, level):
             tried = s.tried[arm, j]
-            x = max(x, log_rest(tried, s.reached[arm, j] / tried, s.entropy[arm, j], level))
+            x = max(x, log_complement(tried, s.reached[arm, j] / tried, s.entropy[arm, j], level))
             q = -math.expm1(x)
             log_q = math.log(q) if q > 0.0 else -math.inf
     return x
 
 
-def reaches(s: CappedKLUCB.State, arm: int, threshold: int, x: float, level: float) -> bool:
+def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, level: float) -> bool:
     """Return whether no bound of the arm is clearly below q, where x is ln(1 - q)."""
     q = -math.expm1(x)
     log_q = math.log(q) if q > 0.0 else -math.inf
     j = 0
-    while j < threshold and not excluded(s, arm, j, x, q, log_q, level * _CLEARLY):
+    while j < threshold and not is_excluded(s, arm, j, x, q, log_q, level * _CLEARLY):
         j += 1
     return j == threshold
 
 
-def excluded(
+def is_excluded(
     s: CappedKLUCB.State, arm: int, j: int, x: float, q: float, log_q: float, level: float
 ) -> bool:
     """Return whether q is above the arm's bound at one level; x is ln(1 - q)."""

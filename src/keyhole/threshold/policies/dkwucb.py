@@ -1,25 +1,24 @@
-"""Upper confidence bounds on whole survival functions."""
+"""DKWUCB: upper confidence bounds on survival functions."""
 
 import math
 
 from keyhole.threshold.index import IndexPolicy
-from keyhole.threshold.setting import count, expect
+from keyhole.threshold.setting import add_expected, add_observation
 
 
 class DKWUCB(IndexPolicy):
     r"""Pull the arm whose survival function could be highest at the threshold.
 
-    The choice where every sample is seen: a sample tells about all levels, and by the inequality
-    of Dvoretzky, Kiefer and Wolfowitz one width holds for all of them, so that m thresholds are no
-    harder than one. With censored feedback see `SurvivalThompson`; without a horizon,
-    `AnytimeDKWUCB`.
+    For uncensored feedback: a sample counts at all levels, and by the inequality of Dvoretzky,
+    Kiefer and Wolfowitz one width holds for all of them, so that m thresholds are no harder than
+    one. With censored feedback see `SurvivalThompson`; without a horizon, `AnytimeDKWUCB`.
 
     After one pull of each arm, pull
 
     .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{\ln(2 / \delta)}{2 N_i}},
         \qquad \delta = \tfrac12 T^{-2}
 
-    with :math:`N_i` the pulls of arm i, at whatever thresholds, and :math:`\hat F_i(c)` the share
+    with :math:`N_i` the pulls of arm i at any threshold, and :math:`\hat F_i(c)` the share
     of its samples that are at least c.
 
     Notes
@@ -51,17 +50,17 @@ class DKWUCB(IndexPolicy):
     works_with = ("uncensored",)
 
     def index(p, t: int, tried: float, reached: float) -> float:
-        """Return the estimate and its width."""
+        """Return the upper confidence bound."""
         share = 1.0 / tried
         return reached * share + math.sqrt(0.5 * log_term(p.horizon) * share)
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
-        """Count the sample, which tells about all levels."""
-        count(s, arm, p.levels, value)
+        """Count the sample at all levels."""
+        add_observation(s, arm, p.levels, value)
 
     def impute(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
-        """Count the pull as one of which all estimates are true."""
-        expect(s.reached, s.tried, arm, p.levels)
+        """Count the pending pull with its expected result at all levels."""
+        add_expected(s.reached, s.tried, arm, p.levels)
 
 
 def log_term(horizon: int) -> float:

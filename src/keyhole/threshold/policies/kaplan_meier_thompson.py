@@ -1,17 +1,16 @@
 """Thompson sampling on the counts of the modified Kaplan-Meier estimator."""
 
 from keyhole.policy import Stream, betas, float_array, parameter, scratch_array
-from keyhole.threshold.setting import Policy, count
+from keyhole.threshold.setting import Policy, add_observation
 
 
 class KaplanMeierThompson(Policy):
-    r"""Pull each arm as often as it is likely to be the best at the threshold.
+    r"""Pull each arm with the posterior probability that it is the best at the threshold.
 
-    For censored feedback, thresholds in any order, and any number of rounds; of samples that are
-    seen whole it uses no more, and warns. The paper proves
-    nothing of it; on the shipped flights and deliveries its regret is a thirteenth to a third of
-    `KaplanMeierUCB`'s. `SurvivalThompson`, which uses more of what is seen, has less still, and
-    costs more a round.
+    For censored feedback, thresholds in any order, and any number of rounds; it ignores uncensored
+    samples beyond the threshold, and warns. No bound is proved for it; on the shipped flights and
+    deliveries its regret is a thirteenth to a third of `KaplanMeierUCB`'s. `SurvivalThompson` uses
+    more of each sample, has less regret, and costs more a round.
 
     In every round draw :math:`\theta_i \sim \mathrm{Beta}(a + D_i(c_t), \; b + N_i(c_t) -
     D_i(c_t))` and pull
@@ -58,7 +57,7 @@ class KaplanMeierThompson(Policy):
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples that did not")
 
     class State:
-        """Per arm and level: pulls that tell whether it was reached, and how many did."""
+        """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
 
         reached = float_array("arms", "levels")
         tried = float_array("arms", "levels")
@@ -80,5 +79,5 @@ class KaplanMeierThompson(Policy):
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
-        """Count what the pull tells."""
-        count(s, arm, threshold, value)
+        """Count the pull at the levels up to its threshold."""
+        add_observation(s, arm, threshold, value)

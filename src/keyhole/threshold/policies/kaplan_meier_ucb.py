@@ -8,11 +8,11 @@ from keyhole.threshold.policies.dkwucb import log_term
 
 
 class KaplanMeierUCB(IndexPolicy):
-    r"""Pull the arm whose estimate from censored samples could be highest at the threshold.
+    r"""Pull the arm whose chance at the threshold could be highest, from censored samples.
 
-    The paper's estimator for thresholds in any order: a pull at a high threshold also tells about
+    The paper's estimator for thresholds in any order: a pull at a high threshold also counts at
     lower ones. The paper proves no bound for it; if thresholds never rise it is `OPTIM`, which has
-    one. The width of Lemma 4 is wide: on the shipped flights and deliveries `PerThresholdUCB` does
+    one. The width of Lemma 4 is large: on the shipped flights and deliveries `PerThresholdUCB` does
     about as well, and `SurvivalThompson` has a quarter of its regret or less.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
@@ -26,8 +26,8 @@ class KaplanMeierUCB(IndexPolicy):
     Notes
     -----
     Departures from the paper: it is not in the paper, which has the estimator and, for thresholds
-    that never rise, the index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms of which
-    nothing is known at the threshold come first, the lowest first; ties go to the lowest arm.
+    that never rise, the index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms
+    without samples at the threshold come first, the lowest first; ties go to the lowest arm.
 
     References
     ----------
@@ -51,6 +51,6 @@ class KaplanMeierUCB(IndexPolicy):
     needs: ClassVar[tuple[str, ...]] = ("horizon",)
 
     def index(p, t: int, tried: float, reached: float) -> float:
-        """Return the estimate and its width."""
+        """Return the upper confidence bound."""
         share = 1.0 / tried
         return reached * share + math.sqrt(2.0 * log_term(p.horizon) * share)

@@ -1,29 +1,28 @@
-"""Censored feedback while thresholds come in permutations: level after level is settled."""
+"""KMUCB: censored feedback with thresholds in permutations, settled level by level."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array
-from keyhole.threshold.setting import Policy, count, estimate, leader
+from keyhole.threshold.setting import Policy, add_observation, estimate, find_best_arm
 
 
 class KMUCB(Policy):
-    r"""Try all arms evenly, and settle one level after another, from the lowest up.
+    r"""Pull all arms equally often, and settle one level after another, from the lowest up.
 
-    For censored feedback when every block of m rounds has each threshold once. Its guarantee is
-    for long runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m rounds, and
-    `SurvivalThompson` does far better in practice.
+    For censored feedback if every block of m rounds has each threshold once. Its bound is for long
+    runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m rounds, and
+    `SurvivalThompson` has far less regret in practice.
 
     Epoch k has K m rounds, in which each threshold comes K times. At a threshold below the current
-    level j, pull the arm that is left there; at the others, pull arms 1 to K in turn. At the end
-    of the epoch, with :math:`i^* = \arg\max_i \hat F_i(j)`, if for all other arms
+    level j, pull the arm that it was settled on; at the others, pull arms 1 to K in turn. At the
+    end of the epoch, with :math:`i^* = \arg\max_i \hat F_i(j)`, if for all other arms
 
     .. math:: \hat F_{i^*}(j) - \hat F_i(j) \ge \sqrt{\frac{16 \ln(T k)}{(m - j + 1) k}}
 
-    then only :math:`i^*` is left at level j, and the current level is j + 1.
-    :math:`\hat F_i(j)` is the share of the pulls of arm i at thresholds of at least j that reached
-    j.
+    then level j is settled on :math:`i^*`, and the current level is j + 1. :math:`\hat F_i(j)` is
+    the share of the pulls of arm i at thresholds of at least j that reached j.
 
     Notes
     -----
@@ -50,27 +49,27 @@ class KMUCB(Policy):
 
     cost_per_round = "O(1), and O(c) to count what is seen"
     needs = ("horizon",)
-    pending = ("wait",)  # whose turn it is follows from what has been told
+    pending = ("wait",)  # the next arm depends on all feedback so far
     requires = "each threshold once in every block of as many rounds as there are levels"
 
     class State:
-        """What is known at each level; where in block and epoch the policy is; what is settled."""
+        """Counts at each level, the position in block and epoch, and the settled levels."""
 
         reached = float_array("arms", "levels")
         tried = float_array("arms", "levels")
         level = int_array()
-        """How many levels are settled: the current one is the next."""
+        """The number of settled levels: the current one is the next."""
         kept = int_array("levels")
-        """The arm that is left at a settled level."""
+        """The arm of a settled level."""
         epoch = int_array()
-        """How many epochs are over."""
+        """The number of complete epochs."""
         round = int_array()
-        """Rounds of the epoch."""
+        """Rounds of the epoch so far."""
         seen = int_array("levels")
-        """How often each threshold has come in the epoch."""
+        """Rounds of the epoch with each threshold."""
 
     def select(p, s: State, threshold: int) -> int:
-        """Return the arm whose turn it is; none if the threshold came in this block already."""
+        """Return the next arm; none if this block already had the threshold."""
         if s.seen[threshold - 1] > s.round[0] // p.levels:
             return -1
         if threshold <= s.level[0]:
@@ -78,8 +77,8 @@ class KMUCB(Policy):
         return int(s.seen[threshold - 1])
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
-        """Count what the pull tells; at the end of an epoch, see whether a level is settled."""
-        count(s, arm, threshold, value)
+        """Count the pull; at the end of an epoch, settle the current level if possible."""
+        add_observation(s, arm, threshold, value)
         s.seen[threshold - 1] += 1
         s.round[0] += 1
         if s.round[0] == p.arms * p.levels:
@@ -93,11 +92,11 @@ class KMUCB(Policy):
     def recommend(  # type: ignore[override]
         p, s: State, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
     ) -> None:
-        """Report what is settled, and the estimates."""
+        """Recommend the settled arms, and the best estimates at other levels."""
         for level in range(1, p.levels + 1):
             closed = level <= s.level[0]
             settled[level - 1] = closed
-            best[level - 1] = s.kept[level - 1] if closed else leader(s, level)
+            best[level - 1] = s.kept[level - 1] if closed else find_best_arm(s, level)
             for arm in range(p.arms):
                 support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = estimate(s, level, arm)
@@ -109,14 +108,14 @@ class KMUCB(Policy):
             return ""
         return (
             f"{self} never gets beyond level {ties[0]}, at which several arms are the best; "
-            "it needs a best arm of its own at every level"
+            "it needs a unique best arm at every level"
         )
 
 
 def settle(p: KMUCB, s: KMUCB.State) -> None:
-    """Settle the current level if all other arms are far enough below the best."""
+    """Settle the current level if all other estimates are far enough below the best."""
     level, k = s.level[0] + 1, s.epoch[0]
-    best = leader(s, level)
+    best = find_best_arm(s, level)
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
     least = estimate(s, level, best) - width
     for arm in range(p.arms):

@@ -1,16 +1,16 @@
-"""Censored feedback while thresholds never rise."""
+"""OPTIM: censored feedback with thresholds that never rise."""
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.index import largest
+from keyhole.threshold.index import find_largest_index
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
-from keyhole.threshold.setting import count
+from keyhole.threshold.setting import add_observation
 
 
 class OPTIM(KaplanMeierUCB):
-    r"""Pull the arm that could be best, while thresholds never rise.
+    r"""Pull the arm that could be best, for thresholds that never rise.
 
-    With censored feedback and thresholds that never rise nothing is lost: what was learnt at high
-    thresholds holds for all that come. For thresholds in any order see `KaplanMeierUCB`, which
+    Nothing is lost to censoring then: a sample at a high threshold counts at all that follow. For
+    thresholds in any order see `KaplanMeierUCB`, which
     takes the same decisions here; this policy refuses a threshold that rises.
 
     After one pull of each arm, pull
@@ -45,7 +45,7 @@ class OPTIM(KaplanMeierUCB):
     requires = "thresholds that never rise"
 
     class State(KaplanMeierUCB.State):
-        """What is known at each level, and the threshold of the last round, 0 before it."""
+        """Counts at each level, and the threshold of the last round, 0 before the first."""
 
         last = int_array()
 
@@ -55,11 +55,11 @@ class OPTIM(KaplanMeierUCB):
         """Return the arm with the largest index; none if the threshold rises."""
         if 0 < s.last[0] < threshold:
             return -1
-        return largest(p, s, t, threshold, index)
+        return find_largest_index(p, s, t, threshold, index)
 
     def update(  # type: ignore[override]
         p, s: State, threshold: int, arm: int, value: int
     ) -> None:
-        """Count what the pull tells, and remember the threshold."""
+        """Count the pull, and keep the threshold."""
         s.last[0] = threshold
-        count(s, arm, threshold, value)
+        add_observation(s, arm, threshold, value)

@@ -1,16 +1,16 @@
-"""A bandit for each threshold."""
+"""UCB1 for each threshold separately."""
 
 import math
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.index import IndexPolicy, largest
+from keyhole.threshold.index import IndexPolicy, find_largest_index
 
 
 class PerThresholdUCB(IndexPolicy):
-    r"""Play a bandit of its own at each threshold, with UCB1.
+    r"""Pull the arm with the largest UCB1 bound from the rounds with this threshold alone.
 
-    The naive baseline: what is learnt at one threshold is not used at any other. Its widths are
-    narrower than those that Lemma 4 proves: with censored feedback and small gaps `KaplanMeierUCB`
+    The naive baseline: samples at one threshold are not used at any other. Its widths are narrower
+    than those of Lemma 4: with censored feedback and small gaps `KaplanMeierUCB`
     may lose to it, as it does on the shipped flights to Washington and deliveries.
 
     At a threshold seen for the n-th time, after one pull of each arm there, pull
@@ -46,12 +46,12 @@ class PerThresholdUCB(IndexPolicy):
     cost_per_round = "one logarithm and O(K) square roots"
 
     class State(IndexPolicy.State):
-        """Pulls at each threshold, how many reached it, and the rounds with each threshold."""
+        """Pulls of each arm at each threshold, those that reached it, and the rounds with it."""
 
         rounds = int_array("levels")
 
     def index(p, t: int, tried: float, reached: float) -> float:
-        """Return the mean and its width."""
+        """Return the upper confidence bound."""
         share = 1.0 / tried
         return reached * share + math.sqrt(2.0 * math.log(t) * share)
 
@@ -59,7 +59,7 @@ class PerThresholdUCB(IndexPolicy):
         p, s: State, threshold: int, index: Kernel
     ) -> int:
         """Return the arm with the largest index at this threshold."""
-        return largest(p, s, s.rounds[threshold - 1], threshold, index)
+        return find_largest_index(p, s, s.rounds[threshold - 1], threshold, index)
 
     def update(  # type: ignore[override]
         p, s: State, threshold: int, arm: int, value: int
@@ -70,7 +70,7 @@ class PerThresholdUCB(IndexPolicy):
         s.reached[arm, threshold - 1] += value >= threshold
 
     def impute(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
-        """Count the pull as one that keeps the mean."""
+        """Count the pending pull with the mean as its result."""
         s.rounds[threshold - 1] += 1
         tried = s.tried[arm, threshold - 1]
         mean = s.reached[arm, threshold - 1] / tried if tried > 0.0 else 0.5

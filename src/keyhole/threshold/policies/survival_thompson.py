@@ -1,4 +1,4 @@
-"""Thompson sampling on whole survival functions."""
+"""Thompson sampling of survival functions."""
 
 from keyhole.policy import (
     FloatArray,
@@ -13,24 +13,23 @@ from keyhole.threshold.setting import Policy
 
 
 class SurvivalThompson(Policy):
-    r"""Pull each arm as often as its survival function is likely to be the highest.
+    r"""Pull each arm with the posterior probability that its survival function is the highest.
 
     The choice for censored feedback: it takes thresholds in any order and any number of rounds,
-    and has the least regret of this room on the shipped flights and deliveries, a twentieth to a
+    and has the least regret of all policies on the shipped flights and deliveries, a twentieth to a
     quarter of `KaplanMeierUCB`'s. No bound is proved for it. `KaplanMeierThompson` is faster
     where there are many levels.
 
-    A chance to reach level c is a product of chances to reach each level from the one below, and
-    what was seen at a low threshold tells about the first factors. In every round draw for each
+    The chance of reaching level c is the product of the chances of reaching each level from the one
+    below, and samples at a low threshold determine the first factors. In every round draw for each
     arm
 
     .. math:: \theta_i = \prod_{j \le c_t} \mathrm{Beta}\big( w (m + 1 - j) + S_i(j), \;
         w + R_i(j) - S_i(j) \big)
 
     and pull the arm with the largest, with :math:`R_i(j)` the pulls of arm i at thresholds of at
-    least j whose samples reached j - 1, and :math:`S_i(j)` how many of them reached j. If every
-    distribution on {0, ..., m} is equally likely beforehand (w = 1), this is a draw from the
-    posterior.
+    least j whose samples reached j - 1, and :math:`S_i(j)` how many of them reached j. With a
+    uniform prior over the distributions on {0, ..., m} (w = 1) this is a draw from the posterior.
 
     Parameters
     ----------
@@ -40,9 +39,9 @@ class SurvivalThompson(Policy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper. The estimate that it reports is the product
-    of the :math:`S_i / R_i`, which is Kaplan and Meier's; its support is the number of pulls that
-    the last factor is the mean of. Ties go to the lowest arm.
+    Departures from the paper: it is not in the paper. Its estimate is the product of the :math:`S_i
+    / R_i`, Kaplan and Meier's; the support is the sample size of the last factor. Ties go to the
+    lowest arm.
 
     References
     ----------
@@ -72,7 +71,7 @@ class SurvivalThompson(Policy):
     weight: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
 
     class State:
-        """Per arm and level: pulls that reached the level below it, and those that went on."""
+        """Of each arm and level: pulls that reached the level below, and those that reached it."""
 
         at_risk = float_array("arms", "levels")
         survived = float_array("arms", "levels")
@@ -100,7 +99,7 @@ class SurvivalThompson(Policy):
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
-        """Count at which levels the sample was seen to go on, or to end."""
+        """Count the sample at the levels that it reached, and at the one where it ended."""
         shown = threshold if p.censored == 1 else p.levels
         for j in range(p.levels):
             s.at_risk[arm, j] += j < shown and value >= j
@@ -109,7 +108,7 @@ class SurvivalThompson(Policy):
     def recommend(  # type: ignore[override]
         p, s: State, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
     ) -> None:
-        """Report the product-limit estimates, and the arms that are best by them."""
+        """Recommend the arms with the best product-limit estimates."""
         for arm in range(p.arms):
             value = 1.0
             for j in range(p.levels):

@@ -1,14 +1,13 @@
 """Uniform sampling."""
 
 from keyhole.policy import float_array, int_array
-from keyhole.threshold.setting import Policy, count
+from keyhole.threshold.setting import Policy, add_observation
 
 
 class Uniform(Policy):
-    r"""Pull the arms in turn, whatever the threshold.
+    r"""Pull the arms in turn, at any threshold.
 
-    A yardstick: it learns, and never uses what it has learnt. A bound on regret that it keeps says
-    little.
+    A baseline that never uses what it has learnt: a bound on regret that even it meets says little.
 
     In round t pull
 
@@ -38,19 +37,19 @@ class Uniform(Policy):
     cost_per_round = "O(1), and O(c) to count what is seen"
 
     class State:
-        """What is known at each level, and the arm whose turn it is."""
+        """Counts at each level, and the next arm."""
 
         reached = float_array("arms", "levels")
         tried = float_array("arms", "levels")
         turn = int_array()
 
     def select(p, s: State) -> int:
-        """Return the arm whose turn it is."""
+        """Return the next arm in turn."""
         return int(s.turn[0])
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
-        """Count what the pull tells."""
-        count(s, arm, threshold, value)
+        """Count the pull at the levels up to its threshold."""
+        add_observation(s, arm, threshold, value)
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
 
     def impute(p, s: State, arm: int) -> None:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""The policies of the thresholding bandit, one file an algorithm."""
+"""Policies of the thresholding bandit, one file each."""
 
 from keyhole.thresholding.policies.apt import APT
 from keyhole.thresholding.policies.known_gaps import KnownGaps

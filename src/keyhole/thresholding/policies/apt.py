@@ -21,7 +21,7 @@ class APT(IndexPolicy):
     Parameters
     ----------
     epsilon : float, default 0
-        Precision: arms closer to the threshold than this are not worth many pulls; at least 0.
+        Precision: labels of arms closer to the threshold than this do not matter; at least 0.
         The experiments of Tao et al. use 0, 0.025, 0.05 and 0.1.
 
     Notes

@@ -1,4 +1,4 @@
-"""The paper's unrealistic algorithm O'."""
+"""Algorithm O', an oracle that knows the gaps."""
 
 import math
 
@@ -7,11 +7,10 @@ from keyhole.thresholding.setting import Policy
 
 
 class KnownGaps(Policy):
-    r"""Pull the arm that the optimal allocation for the true gaps is furthest behind on.
+    r"""Pull the arm that is furthest behind the optimal allocation for the true gaps.
 
-    An oracle: it knows the gap of every arm, though not on which side of the threshold the arm
-    lies. LSA imitates it with empirical gaps; the difference between the two is the price of not
-    knowing.
+    An oracle: it knows the gap of every arm, but not the side of the threshold. `LSA` has the same
+    rule with empirical gaps; the difference between the two is the cost of estimating them.
 
     Pull
 
@@ -38,7 +37,7 @@ class KnownGaps(Policy):
     >>> for reward in (1.0, 1.0, 0.0):
     ...     asked.append(learner.ask())
     ...     learner.tell(reward)
-    >>> asked  # the easy arm first: one label is nearly free
+    >>> asked  # the easy arm first: its label takes few pulls
     [1, 1, 1]
     """
 
@@ -49,29 +48,29 @@ class KnownGaps(Policy):
     oracle = True
 
     class State:
-        """Pulls and summed rewards of each arm, and the index of each."""
+        """Pulls, summed rewards and index of each arm."""
 
         pulls = float_array("arms")
         totals = float_array("arms")
         index = argmin_keys("arms")
 
     def init(p, s: State) -> None:
-        """Give every arm its index at no pulls."""
+        """Set the index of every arm at 0 pulls."""
         s.index[:] = math.inf
         for arm in range(p.arms):
-            argmin_set(s.index, p.arms, arm, progress(p.gaps[arm], 0.0))
+            argmin_set(s.index, p.arms, arm, allocation_index(p.gaps[arm], 0.0))
 
     def select(p, s: State) -> int:
         """Return the arm with the smallest index."""
         return argmin(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float) -> None:
-        """Count the pull and renew the arm's index."""
+        """Count the pull and update the index of the arm."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
-        argmin_set(s.index, p.arms, arm, progress(p.gaps[arm], s.pulls[arm]))
+        argmin_set(s.index, p.arms, arm, allocation_index(p.gaps[arm], s.pulls[arm]))
 
 
-def progress(gap: float, pulls: float) -> float:
+def allocation_index(gap: float, pulls: float) -> float:
     """Return T Delta^2 + ln(1 / Delta); infinite for a gap of 0."""
     return pulls * gap * gap - math.log(gap) if gap > 0.0 else math.inf

@@ -6,10 +6,10 @@ from keyhole.thresholding.setting import IndexPolicy
 
 
 class LSA(IndexPolicy):
-    r"""Pull the arm that is least explored for its gap: aggregate regret near the optimum.
+    r"""Pull the arm that is least explored for its gap, for a near-optimal aggregate regret.
 
     The default choice when every wrong label costs the same: it needs neither the horizon nor a
-    precision. For the chance of any wrong label at all, see also `APT`.
+    precision. For the simple regret, the chance of any wrong label, see also `APT`.
 
     After one pull of each arm, pull
 

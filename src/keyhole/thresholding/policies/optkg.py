@@ -1,4 +1,4 @@
-"""Optimistic Knowledge Gradient."""
+"""The optimistic knowledge gradient."""
 
 import math
 from typing import Final
@@ -17,10 +17,11 @@ from keyhole.policy import (
 )
 from keyhole.thresholding.setting import Policy
 
-# Rounding gathers in sums that are only ever added to; so often they are computed anew.
+# Rounding errors accumulate in the incremental updates of I and ln w: after so many pulls of an arm
+# both are computed anew.
 _RENEW_EVERY: Final = 1000
-# Ln scores are rounded to this grid, and I is compared with 1/2 to this precision: coarser than
-# rounding errors by orders of magnitude, finer than any difference that matters.
+# Logarithms of scores are rounded to this grid, and I is compared with 1/2 to this precision: far
+# coarser than rounding errors, finer than any difference that matters.
 _GRID: Final = 2.0**-30
 
 
@@ -28,7 +29,7 @@ class OptKG(Policy):
     r"""Pull the arm whose next reward could raise the certainty of its label the most.
 
     Bayesian: good where a beta prior describes the arms, as in crowdsourcing, for which it was
-    made. It looks one pull ahead, and cares for the number of right labels. Without such a prior,
+    made. It looks one pull ahead, and maximises the number of right labels. Without such a prior,
     see `LSA`.
 
     Each arm has a beta posterior that starts at (a, b). With :math:`I(A, B)` the probability that
@@ -52,11 +53,11 @@ class OptKG(Policy):
     Departures from the paper: any threshold, where Chen et al. have 1/2. A reward x between 0 and
     1, which they do not have, counts as x of a success and 1 - x of a failure. Ties, open in the
     paper, go to the lowest arm. Scores that agree to nine digits tie, and :math:`I` is compared
-    with 1/2 to nine digits, so that rounding decides nothing. The rest is arithmetic:
+    with 1/2 to nine digits, so that rounding decides nothing. I is updated incrementally:
     :math:`w(A, B) = \theta^A (1 - \theta)^B /
     \mathrm{B}(A, B)` gives :math:`I(A + 1, B) = I + w / A` and :math:`I(A, B + 1) = I - w / B`,
     hence the score :math:`\max\{w / A, w / B - (2 I - 1)\}` for :math:`I \ge 1/2`; the other side
-    mirrors it. Scores are kept as logarithms, since they soon become too small for numbers.
+    mirrors it. Scores are kept as logarithms, since they soon underflow.
 
     References
     ----------
@@ -87,7 +88,7 @@ class OptKG(Policy):
     b: float = parameter(default=1.0, ge=1e-6, le=1e6, doc="prior failures")
 
     class State:
-        """Of each arm: pulls, summed rewards, I, ln w, w, and minus the ln of the score."""
+        """Pulls, summed rewards, I, ln w, w, and minus the logarithm of the score of each arm."""
 
         pulls = float_array("arms")
         totals = float_array("arms")
@@ -97,7 +98,7 @@ class OptKG(Policy):
         index = argmin_keys("arms")
 
     def init(p, s: State) -> None:
-        """Give every arm the prior."""
+        """Set the posterior of every arm to the prior."""
         above = beta_cdf(1.0 - p.threshold, p.b, p.a)
         log_weight = log_beta_weight(p.threshold, p.a, p.b)
         s.above[:] = above
@@ -110,7 +111,7 @@ class OptKG(Policy):
         return argmin(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float) -> None:
-        """Renew the arm's posterior and its score."""
+        """Update the posterior of the arm and its score."""
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
         above, log_weight = s.above[arm], s.log_weight[arm]
@@ -140,14 +141,14 @@ class OptKG(Policy):
 
 
 def log_score(a: float, b: float, above: float, log_weight: float, weight: float) -> float:
-    """Return the logarithm of the largest possible gain in certainty, on a grid.
+    """Return the logarithm of the largest possible gain in certainty, rounded to the grid.
 
-    `above` is I, the posterior probability of a mean of at least the threshold; `weight` is w, 0
-    where it is too small for a number.
+    `above` is I, the posterior probability of a mean of at least the threshold; `weight` is w, or 0
+    where it underflows.
     """
-    # One more reward of the likelier kind settles the label further, by w / A or w / B. One of
-    # the other kind pays where it overturns the label and leads beyond; I is then so close to
-    # 1/2 that w is far from underflow.
+    # One more reward of the likelier kind raises the certainty by w / A or w / B. One of the other
+    # kind raises it only if it turns the label; I is then so close to 1/2 that w does not
+    # underflow.
     toward, back = (a, b) if above >= 0.5 else (b, a)
     overturning = weight / back - abs(2.0 * above - 1.0)
     if overturning > weight / toward:

@@ -1,4 +1,4 @@
-"""Upper confidence bound exploration, adapted to a threshold."""
+"""UCB-E: upper confidence bound exploration, adapted to a threshold."""
 
 import math
 
@@ -7,10 +7,9 @@ from keyhole.thresholding.setting import IndexPolicy
 
 
 class UCBE(IndexPolicy):
-    r"""Pull the arm that could be closest to the threshold, told how hard the problem is.
+    r"""Pull the arm that could be closest to the threshold, given the hardness of the problem.
 
-    An oracle: it needs the budget and the hardness of the problem, which nobody knows in
-    practice. A yardstick only.
+    An oracle for comparison: it needs the hardness of the problem, which is unknown in practice.
 
     After one pull of each arm, pull
 

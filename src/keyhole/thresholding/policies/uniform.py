@@ -7,7 +7,7 @@ from keyhole.thresholding.setting import Policy
 class Uniform(Policy):
     r"""Pull the arms in turn.
 
-    The baseline that every other policy has to beat.
+    The baseline for all other policies.
 
     In round t pull
 
@@ -38,14 +38,14 @@ class Uniform(Policy):
     cost_per_round = "O(1)"
 
     class State:
-        """Pulls and summed rewards of each arm, and the arm whose turn it is."""
+        """Pulls and summed rewards of each arm, and the next arm."""
 
         pulls = float_array("arms")
         totals = float_array("arms")
         turn = int_array()
 
     def select(p, s: State) -> int:
-        """Return the arm whose turn it is."""
+        """Return the next arm in turn."""
         # A counter, since a division by K would cost more than the rest of the round.
         arm = int(s.turn[0])
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
