@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from keyhole.contract import first_pass, pending
+from keyhole.contract import first_pass, pending_modes
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.state_access import find_access
 from keyhole.contract.state_memory import argmin_keys, float_array, int_array, scratch_array
@@ -395,10 +395,10 @@ def other_numba(request, monkeypatch):
     else:
         monkeypatch.setattr(first_pass.ir, request.param, type(request.param, (), {}))
     first_pass.read_lines.cache_clear()
-    pending._find_analysis.cache_clear()
+    pending_modes._find_analysis.cache_clear()
     yield
     first_pass.read_lines.cache_clear()
-    pending._find_analysis.cache_clear()
+    pending_modes._find_analysis.cache_clear()
 
 
 OTHERS = ["no first pass", "Assign", "SetItem", "Expr", "Var", "Global", "Arg", "Return"]
@@ -441,13 +441,13 @@ DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Unifo
 
 def test_no_own_policy_is_doubted():
     bound = [type(FixedLimit(limit=0.5)) if p is FixedLimit else p for p in own_policies()]
-    assert [text for policy in bound if (text := pending.describe_doubts(policy))] == []
+    assert [text for policy in bound if (text := pending_modes.describe_doubts(policy))] == []
 
 
 def test_own_declarations_equal_the_inference():
     against = {
         policy.__name__
         for policy in own_policies()
-        if policy.pending != ("wait",) and pending._find_reasons(policy)
+        if policy.pending != ("wait",) and pending_modes._find_reasons(policy)
     }
     assert against == DECLARED_AGAINST_ANALYSIS

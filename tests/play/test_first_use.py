@@ -11,7 +11,7 @@ import pytest
 import keyhole
 from keyhole import simulate
 from keyhole.kernels import compile_cache, compiler_lock
-from keyhole.kernels.first_use import BUDGET, Account, FirstUse
+from keyhole.kernels.tiered_execution import BUDGET, TieredFunction, TimeBudget
 from keyhole.thresholding import APT, LSA, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
@@ -29,7 +29,7 @@ def compilings(monkeypatch, tmp_path):
     monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compile_cache, "_compile", counting)
-    for held in ("_alive", "_recent", "_accounts"):
+    for held in ("_alive", "_recent", "_budgets"):
         monkeypatch.setattr(compile_cache, held, type(getattr(compile_cache, held))())
     return names
 
@@ -60,16 +60,16 @@ def test_machine_code_takes_over_between_two_calls(compilings):
     assert learner.ask() == alike.ask()
     assert compilings == []
     other = copy.deepcopy(learner)
-    learner._step.account.seconds = BUDGET + 1.0
+    learner._step.budget.seconds = BUDGET + 1.0
     for one in (learner, alike):
         one.tell(1.0)
     assert compilings == ["APT"]
-    assert not isinstance(learner._step, FirstUse)
+    assert not isinstance(learner._step, TieredFunction)
     assert [*decide(learner, 10)] == [*decide(alike, 10)]
     assert np.array_equal(learner._words, alike._words)
-    assert not isinstance(APT().learner(arms=2, threshold=0.5)._step, FirstUse)
+    assert not isinstance(APT().learner(arms=2, threshold=0.5)._step, TieredFunction)
     other.tell(1.0)  # one that began before
-    assert not isinstance(other._step, FirstUse)
+    assert not isinstance(other._step, TieredFunction)
     assert compilings == ["APT"]
 
 
@@ -77,7 +77,7 @@ def test_what_is_kept_is_not_begun_by_python(compilings):
     Uniform().learner(arms=2, threshold=0.5, interpreted=False)
     compile_cache._alive.clear()
     compile_cache._recent.clear()
-    assert not isinstance(Uniform().learner(arms=2, threshold=0.5)._step, FirstUse)
+    assert not isinstance(Uniform().learner(arms=2, threshold=0.5)._step, TieredFunction)
     assert compilings == ["Uniform"]
 
 
@@ -105,9 +105,9 @@ def test_what_cannot_be_interpreted_is_compiled(uncompiled, monkeypatch):
 def test_many_small_simulations_are_compiled_in_the_end(uncompiled):
     play = lambda: simulate(PROBLEM, [APT()], horizon=10, replications=1)  # noqa: E731
     play()
-    (account,) = compile_cache._accounts.values()
-    assert 0.0 < account.seconds < BUDGET
-    account.seconds = BUDGET + 1.0
+    (budget,) = compile_cache._budgets.values()
+    assert 0.0 < budget.seconds < BUDGET
+    budget.seconds = BUDGET + 1.0
     with pytest.raises(TypeError, match=r"^compiled$"):
         play()
 
@@ -158,14 +158,14 @@ def test_it_can_be_switched_off(uncompiled, monkeypatch, how):
 def test_what_is_interpreted_for_good_is_never_compiled(uncompiled, monkeypatch):
     monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
     learner = LSA().learner(arms=2, threshold=0.5)
-    assert not isinstance(learner._step, FirstUse)
+    assert not isinstance(learner._step, TieredFunction)
     assert [*decide(learner, 5)]
     assert simulate(PROBLEM, [LSA()], horizon=3, replications=1).labels
     assert uncompiled == []
 
 
 def first_use(run):
-    return FirstUse("Mine", run, Account(), lambda: pytest.fail("compiled"), hold_gil=True)
+    return TieredFunction("Mine", run, TimeBudget(), lambda: pytest.fail("compiled"), hold_gil=True)
 
 
 def test_no_fork_happens_in_the_midst_of_a_call():

@@ -1,7 +1,7 @@
 """Compilation of the functions in a policy's or an environment's class body.
 
 A kernel names the arguments that it needs; the drivers call every kernel with one fixed argument
-list. In between is an adapter (`bridge`), a one-line function generated from the kernel's argument
+list. In between is the `adapter`, a one-line function generated from the kernel's argument
 names, which the compiler inlines.
 """
 
@@ -75,8 +75,8 @@ def bind_kernel(
     # The interpreter finds the round of an error in functions of this name: see `faults`.
     if wanted is not None:
         scope["returned"], result = check_return(owner, kernel, wanted), f"returned({result})"
-    exec(f"def bridge({call}):\n    return {result}\n", scope)
-    return compiled(scope["bridge"])
+    exec(f"def adapter({call}):\n    return {result}\n", scope)
+    return compiled(scope["adapter"])
 
 
 def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:

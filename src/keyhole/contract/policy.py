@@ -15,10 +15,10 @@ from keyhole.contract.kernel_signatures import (
     check_functions,
     check_kernels,
 )
-from keyhole.contract.pending import (
+from keyhole.contract.pending_modes import (
     PENDING as PENDING,
 )
-from keyhole.contract.pending import (
+from keyhole.contract.pending_modes import (
     check_pending,
     describe_remedy,
     infer_pending,

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from keyhole.contract.kernel_signatures import POLICY
-from keyhole.contract.pending import combine_pending, list_candidates
+from keyhole.contract.pending_modes import combine_pending, list_candidates
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import Field, declared_state
 from keyhole.validate import check_choice
@@ -164,7 +164,8 @@ def _make_subclass(cls: type[WrapperPolicy], kind: type[Policy]) -> type[Wrapper
     twice = (own & others) | (set(declared_state(cls)) & set(declared_state(kind)))
     if twice:
         raise TypeError(
-            f"{cls.__name__} and its base {kind.__name__} both have {', '.join(sorted(twice))}"
+            f"{cls.__name__} and its base {kind.__name__} both have {', '.join(sorted(twice))}: "
+            f"use other names in {cls.__name__}"
         )
     # The subclass has the name and module of the class as written, so that messages, files and
     # pickles name that one; `factory` leads back to it.

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from keyhole.draws import samplers, streams
-from keyhole.kernels.interpreter.functions import twin_of
+from keyhole.kernels.interpreter.kernel_copies import twin_of
 from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
 _WALK: Final = int(streams.WALK)

@@ -31,12 +31,6 @@ from keyhole.kernels.cache_files import (
 from keyhole.kernels.compiler_lock import compiler_lock, import_numba
 from keyhole.kernels.execution import interpret, is_interpreted
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.first_use import (
-    Account,
-    FirstUse,
-    interpreted_at_first,
-    is_interpreted_at_first,
-)
 from keyhole.kernels.jit import (
     has_internals,
     import_internals,
@@ -46,6 +40,12 @@ from keyhole.kernels.jit import (
 )
 from keyhole.kernels.numba_settings import changed_settings
 from keyhole.kernels.source_digest import COMPILED_PACKAGES, code_digest
+from keyhole.kernels.tiered_execution import (
+    TieredFunction,
+    TimeBudget,
+    interpret_first,
+    is_tiered,
+)
 
 # The place of an operation in a kernel that Numba could type, but not lower to LLVM code.
 _LOWERED: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
@@ -58,7 +58,7 @@ _alive: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _recent: dict[str, Kernel] = {}
 _RECENT: Final = 32
 # For how long each piece of code was interpreted before it was compiled.
-_accounts: Final[dict[str, Account]] = {}
+_budgets: Final[dict[str, TimeBudget]] = {}
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: compiling takes long where all cores are busy
@@ -212,7 +212,7 @@ def compile_cached(
     `hold_gil` is set. Its code is freed with the last reference to it (those used last are
     referenced here).
 
-    Within `interpreted_at_first`, code that is not on disk is not compiled: a `FirstUse` is
+    Within `interpret_first`, code that is not on disk is not compiled: a `TieredFunction` is
     returned.
     """
     # Never cached: an interpreted copy holds its caller's arrays, and is made in milliseconds.
@@ -224,8 +224,8 @@ def compile_cached(
         function = _alive.get(name)
         if function is None:
             kept = has_internals() and is_usable(cache_folder())
-            account = _accounts.setdefault(name, Account())
-            if is_interpreted_at_first() and not account.is_spent:
+            budget = _budgets.setdefault(name, TimeBudget())
+            if is_tiered() and not budget.is_spent:
                 # The file name takes 0.2 s to compute, which an empty folder does not need.
                 function = _load(_path(name)) if kept and has_code() else None
                 if function is None:
@@ -233,7 +233,7 @@ def compile_cached(
                         compile_cached, owner, digest, build, signature, hold_gil=hold_gil
                     )
                     with contextlib.suppress(TypeError):  # it cannot be interpreted: compile it
-                        return _first_use(owner, build, account, again, hold_gil)
+                        return _make_tiered(owner, build, budget, again, hold_gil)
             if function is None:
                 path = _path(name) if kept else None
                 function = _load_or_compile(owner, path, build, signature, hold_gil)
@@ -245,21 +245,21 @@ def compile_cached(
         return function
 
 
-def _first_use(
+def _make_tiered(
     owner: str,
     build: Callable[[], Any],
-    account: Account,
+    budget: TimeBudget,
     again: Callable[[], Kernel],
     hold_gil: bool,
-) -> FirstUse:
+) -> TieredFunction:
     """Return a function that Python runs at first; `again` returns its machine code."""
-    with account.charge():
+    with budget.charge():
         run = interpret(owner, build())
     # Compiled later, but with the settings of now (`bounds_checked`): these are context variables.
     context = copy_context()
 
     def compiled() -> Kernel:
-        with interpreted_at_first(False):
+        with interpret_first(False):
             return again()
 
-    return FirstUse(owner, run, account, lambda: context.copy().run(compiled), hold_gil)
+    return TieredFunction(owner, run, budget, lambda: context.copy().run(compiled), hold_gil)

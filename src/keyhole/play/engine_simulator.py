@@ -19,9 +19,9 @@ from keyhole.drivers.engine import (
 )
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import Kernel, is_own
-from keyhole.kernels.first_use import FirstUse, interpreted_at_first
-from keyhole.kernels.interpreter.faults import OutOfBoundsError
+from keyhole.kernels.interpreter.errors import OutOfBoundsError
 from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.plan import Plan
 from keyhole.validate import check_memory
 
@@ -42,7 +42,7 @@ class EngineSimulator:
         self.checkpoints = np.array(checkpoints, np.int64)
         may_be = plan.interpret_uncompiled and not plan.checked
         own = may_be and p_side.is_own and w_side.is_own and is_own(problem.setting.allowed)
-        with bounds_checked(plan.checked), interpreted(plan.interpreted), interpreted_at_first(own):
+        with bounds_checked(plan.checked), interpreted(plan.interpreted), interpret_first(own):
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),
@@ -56,7 +56,7 @@ class EngineSimulator:
     @property
     def is_interpreted(self) -> bool:
         """Whether Python runs the kernels."""
-        return self._interpreted or isinstance(self.kernel, FirstUse)
+        return self._interpreted or isinstance(self.kernel, TieredFunction)
 
     def memory(self) -> tuple[Any, ...]:
         """Return new working memory of the compiled loop."""

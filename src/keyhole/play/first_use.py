@@ -11,11 +11,11 @@ import numpy as np
 
 from keyhole.contract.compiled_class import Component
 from keyhole.drivers.policy_step import compiled_step
-from keyhole.kernels import first_use
+from keyhole.kernels import tiered_execution
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import Kernel, is_own
-from keyhole.kernels.first_use import FirstUse, interpreted_at_first
 from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 
 if TYPE_CHECKING:
     from keyhole.play.engine_simulator import EngineSimulator
@@ -35,10 +35,10 @@ def find_step(learner: Learner, side: Component, checked: bool) -> Kernel:
     """
     setting, wanted = learner.policy.setting, learner._interpreted
     may_be = wanted is None and not checked
-    at_first = interpreted_at_first(may_be and side.is_own and is_own(setting.allowed))
+    at_first = interpret_first(may_be and side.is_own and is_own(setting.allowed))
     with bounds_checked(checked), interpreted(bool(wanted)), at_first:
         step = compiled_step(side, setting)
-    if isinstance(step, FirstUse):
+    if isinstance(step, TieredFunction):
         step.when_compiled = partial(_take_step, ref(learner))
     return step
 
@@ -54,11 +54,11 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     The duration is estimated from the first rounds of one replication.
     """
     estimated = 0.0
-    begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, FirstUse)]
+    begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, TieredFunction)]
     for simulator, kernel in begun:
         seconds = _seconds_of_a_round(simulator, kernel, replications.start)
         estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
-        if kernel.account.seconds + estimated > first_use.BUDGET:
+        if kernel.budget.seconds + estimated > tiered_execution.BUDGET:
             break
     else:
         return
@@ -66,14 +66,16 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
         simulator.kernel = kernel.compiled()
 
 
-def _seconds_of_a_round(simulator: EngineSimulator, kernel: FirstUse, replication: int) -> float:
+def _seconds_of_a_round(
+    simulator: EngineSimulator, kernel: TieredFunction, replication: int
+) -> float:
     """Return the duration of an interpreted round; an hour if it cannot be measured."""
     rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
     control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
     checkpoints, last = np.array([rounds], np.int64), replication + 1
-    before = kernel.account.seconds
+    before = kernel.budget.seconds
     try:
         kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())
     except Exception:  # the simulation itself raises it, with the replication's number
         return _HOUR
-    return max(_LEAST_SECONDS, (kernel.account.seconds - before) / rounds)
+    return max(_LEAST_SECONDS, (kernel.budget.seconds - before) / rounds)

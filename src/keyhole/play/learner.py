@@ -36,7 +36,7 @@ from keyhole.drivers.policy_step import (
     state_view,
 )
 from keyhole.kernels.execution import is_interpreted, wanted_execution
-from keyhole.kernels.interpreter.faults import OutOfBoundsError
+from keyhole.kernels.interpreter.errors import OutOfBoundsError
 from keyhole.kernels.jit import is_bounds_checked
 from keyhole.play.first_use import find_step
 from keyhole.play.known_facts import describe_facts
@@ -78,8 +78,8 @@ class Learner:
     scale : (float, float), default (0, 1)
         The least and the largest reward, in the units of facts and rewards.
     interpreted : bool, optional
-        Whether Python runs the kernels: see `keyhole.interpreted`. By default, one of Keyhole's own
-        policies that is not compiled yet begins interpreted: see `keyhole.kernels.first_use`.
+        Whether Python runs the kernels: see `keyhole.interpreted`. By default, Keyhole's own
+        kernels that are not compiled yet are interpreted first: `keyhole.kernels.tiered_execution`.
     """
 
     scale: Scale = UNIT

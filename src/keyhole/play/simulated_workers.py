@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.contract.environment import Problem
 from keyhole.contract.kernel_checks import local_names
-from keyhole.contract.pending import check_allowed
+from keyhole.contract.pending_modes import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.state_memory import FloatArray
 from keyhole.kernels.fingerprint import Kernel

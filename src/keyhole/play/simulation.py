@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.clusters import Cluster
 from keyhole.clusters.connection import THREADS, check_address, cluster_connection
 from keyhole.contract.environment import Problem
-from keyhole.contract.pending import Pending
+from keyhole.contract.pending_modes import Pending
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import FloatArray
 from keyhole.play.block import Block

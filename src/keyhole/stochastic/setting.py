@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
-from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, FloatArray, IntArray
@@ -96,7 +96,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base class of index policies: see `keyhole.contract.index.IndexPolicy`.
+    """Base class of index policies: see `keyhole.contract.index_policy.IndexPolicy`.
 
     Examples
     --------

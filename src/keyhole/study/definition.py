@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from keyhole.contract.fact_arguments import resolve_facts
-from keyhole.contract.pending import check_allowed
+from keyhole.contract.pending_modes import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.play.reserved_words import check_words, declared_words

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from keyhole.contract.pending import Pending
+from keyhole.contract.pending_modes import Pending
 from keyhole.contract.policy import Policy
 from keyhole.study import operations
 from keyhole.study.cached_state import ReadOnlyReplica

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from keyhole.contract.descriptions import count_text, mean_text
 from keyhole.contract.facts import fact
-from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.scale import Scale
 from keyhole.contract.setting import Setting
@@ -134,7 +134,7 @@ def _describe_arm(side: str, pulls: float, total: float, scale: Scale) -> str:
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base class of index policies: see `keyhole.contract.index.IndexPolicy`.
+    """Base class of index policies: see `keyhole.contract.index_policy.IndexPolicy`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import pytest
 from numba.extending import intrinsic
 
 from keyhole.kernels.interpreter.entry import Entry
-from keyhole.kernels.interpreter.faults import NotInterpretedError
+from keyhole.kernels.interpreter.errors import NotInterpretedError
 
 NARROW = np.zeros(3, np.float32)
 

@@ -9,8 +9,8 @@ from weakref import finalize
 
 import numpy as np
 
-from keyhole.kernels.interpreter.faults import NotInterpretedError, explain
-from keyhole.kernels.interpreter.functions import twin_of
+from keyhole.kernels.interpreter.errors import NotInterpretedError, explain
+from keyhole.kernels.interpreter.kernel_copies import twin_of
 from keyhole.kernels.interpreter.memory_views import start_caching, stop_caching, view_of
 from keyhole.kernels.interpreter.wrapping_integers import UInt64
 

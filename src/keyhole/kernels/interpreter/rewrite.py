@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from keyhole.kernels.interpreter import arithmetic, array_functions
 from keyhole.kernels.interpreter.constants import constant_of
-from keyhole.kernels.interpreter.faults import NotInterpretedError
-from keyhole.kernels.interpreter.source import compile_definition, find_definition
+from keyhole.kernels.interpreter.errors import NotInterpretedError
+from keyhole.kernels.interpreter.source_trees import compile_definition, find_definition
 from keyhole.kernels.interpreter.wrapping_integers import LARGEST, to_uint64
 
 _PREFIX: Final = "__keyhole_"

@@ -15,7 +15,7 @@ from keyhole.kernels.compiler_lock import compiler_lock
 from keyhole.kernels.fingerprint import Chain, references
 from keyhole.kernels.interpreter import arithmetic
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
-from keyhole.kernels.interpreter.faults import NotInterpretedError
+from keyhole.kernels.interpreter.errors import NotInterpretedError
 from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
 from keyhole.kernels.interpreter.memory_views import cache_views, is_array, to_numpy, view_of
 from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code

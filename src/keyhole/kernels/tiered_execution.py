@@ -20,15 +20,15 @@ BUDGET: Final = 0.5
 """The processor seconds for which a process interprets one piece of code before compiling it: about
 a fifth of the time to compile it, so that no run loses more than that."""
 
-_wanted: ContextVar[bool] = ContextVar("first_use", default=False)
+_wanted: ContextVar[bool] = ContextVar("interpret_first", default=False)
 
 
 @contextmanager
-def interpreted_at_first(wanted: bool = True) -> Iterator[None]:
+def interpret_first(wanted: bool = True) -> Iterator[None]:
     """Interpret uncompiled code at first, for everything made inside.
 
-    `compile_cached` then returns a `FirstUse` in place of compiling. It is for code that is known
-    to compile: code that cannot be compiled must be refused at once, not after some seconds.
+    `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile: other
+    code must be refused at once, not after some seconds.
     """
     token = _wanted.set(wanted)
     try:
@@ -37,13 +37,13 @@ def interpreted_at_first(wanted: bool = True) -> Iterator[None]:
         _wanted.reset(token)
 
 
-def is_interpreted_at_first() -> bool:
-    """Return whether `interpreted_at_first` holds where this is called."""
+def is_tiered() -> bool:
+    """Return whether `interpret_first` holds where this is called."""
     return _wanted.get()
 
 
 @dataclass
-class Account:
+class TimeBudget:
     """The processor seconds for which one piece of code has been interpreted."""
 
     seconds: float = 0.0
@@ -63,7 +63,7 @@ class Account:
             self.seconds += time.thread_time() - began
 
 
-class FirstUse:
+class TieredFunction:
     """A function that is interpreted until it is compiled.
 
     Parameters
@@ -72,8 +72,8 @@ class FirstUse:
         The name of its policy or pair, for messages.
     run : callable
         The function, interpreted.
-    account : Account
-        The account shared by all that run the same code.
+    budget : TimeBudget
+        The budget shared by all that run the same code.
     compiled : callable
         Returns the machine code.
     hold_gil : bool
@@ -84,23 +84,23 @@ class FirstUse:
         self,
         owner: str,
         run: Kernel,
-        account: Account,
+        budget: TimeBudget,
         compiled: Callable[[], Kernel],
         hold_gil: bool,
     ) -> None:
         def charged(*args: Any) -> Any:
-            with account.charge():
+            with budget.charge():
                 return run(*args)
 
         self._run: Kernel = AtomicCall(owner, charged) if hold_gil else charged
         self._holds_gil = hold_gil
-        self.account, self.compiled = account, compiled
+        self.budget, self.compiled = budget, compiled
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def __call__(self, *args: Any) -> Any:
         """Call the function, compiled if the budget is spent."""
         # Only for learners, whose calls are short. A simulation estimates its length beforehand.
-        if self._holds_gil and self.account.is_spent:
+        if self._holds_gil and self.budget.is_spent:
             code = self.compiled()
             self.when_compiled(code)
             return code(*args)

@@ -3,7 +3,7 @@
 import threading
 
 from keyhole.kernels import compiler_lock
-from keyhole.kernels.interpreter import functions
+from keyhole.kernels.interpreter import kernel_copies
 
 
 def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
@@ -24,8 +24,8 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     def kernel():
         return 1
 
-    monkeypatch.setattr(functions, "_make_twin", copied)
-    functions.twin_of(kernel)
+    monkeypatch.setattr(kernel_copies, "_make_twin", copied)
+    kernel_copies.twin_of(kernel)
     assert found == [False]
 
 
@@ -37,4 +37,4 @@ class Own:
 
 
 def test_a_function_may_name_the_class_that_it_stands_in():
-    assert functions.twin_of(Own.kernel)() == 3
+    assert kernel_copies.twin_of(Own.kernel)() == 3

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from keyhole import simulate, stochastic
-from keyhole.contract.pending import describe_doubts
+from keyhole.contract.pending_modes import describe_doubts
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
 from keyhole.contract.state_memory import float_array, int_array, scratch_array

@@ -16,7 +16,7 @@ from keyhole.kernels.interpreter.wrapping_integers import KernelFault
 
 _HERE: Final = str(Path(__file__).parent)
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
-_BRIDGE: Final = "bridge"
+_ADAPTER: Final = "adapter"
 """The name of the generated functions that call kernels, in which `t` is the round."""
 _ARM: Final = "arm"
 
@@ -99,7 +99,7 @@ def _describe_place(steps: list[TracebackType]) -> str:
     place = next((step for step in reversed(steps) if _is_own(step.tb_frame)), steps[-1])
     code = place.tb_frame.f_code
     words = [f"{code.co_filename}, line {place.tb_lineno}", f"in {code.co_name}"]
-    words += [f"round {t}" for t in _find_local(steps, _BRIDGE, "t")]
+    words += [f"round {t}" for t in _find_local(steps, _ADAPTER, "t")]
     words += [f"arm {arm}" for arm in _find_local(steps, "", _ARM)]
     return f" ({', '.join(words)})"
 
