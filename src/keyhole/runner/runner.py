@@ -11,10 +11,9 @@ from keyhole.runner.helper_client import Helper, RefusedError
 from keyhole.validate import Range, check_choice, check_integer, check_number, short_repr
 
 MECHANISMS: Final = {
-    "namespace": "nothing that a run starts outlives it, or the runner",
+    "namespace": "no process of a run outlives it, or the runner",
     "subreaper": (
-        "nothing that a run starts outlives it, or the runner, unless it finds and kills its "
-        "supervisors"
+        "no process of a run outlives it, or the runner, unless it finds and kills its supervisors"
     ),
     "group": "a process outlives its run if it leaves the run's process group",
 }
