@@ -19,7 +19,7 @@ def test_the_second_process_fills_the_cache(tmp_path, monkeypatch):
     assert any(tmp_path.iterdir())
 
 
-def test_it_ends_with_the_block(monkeypatch):
+def test_the_second_process_ends_with_the_block(monkeypatch):
     children = []
 
     class Recorded(subprocess.Popen):
@@ -33,7 +33,7 @@ def test_it_ends_with_the_block(monkeypatch):
     assert children[0].returncode is not None
 
 
-def test_it_is_not_needed(monkeypatch):
+def test_a_second_process_that_cannot_start_is_ignored(monkeypatch):
     def failing(*args, **kwargs):
         raise OSError("no more processes")
 
@@ -42,7 +42,7 @@ def test_it_is_not_needed(monkeypatch):
         pass
 
 
-def test_it_compiles_every_policy_of_every_problem(monkeypatch):
+def test_the_second_process_compiles_every_policy_of_every_problem(monkeypatch):
     compiled = []
     monkeypatch.setattr(
         "keyhole.experiment.compile_jobs.compiled_engine",

@@ -82,7 +82,7 @@ def few(monkeypatch):
     make_few(monkeypatch)
 
 
-def test_the_page_in_front_leads_to_all(made):
+def test_the_index_links_to_all_reports(made):
     page = check_page(made.index.read_text(), known=FILES)
     links = [one.attrs["href"] for one in page.all("a")]
     files = [link for link in links if not link.startswith("#")]
@@ -91,7 +91,7 @@ def test_the_page_in_front_leads_to_all(made):
     assert all((made.index.parent / file).is_file() for file in files)
 
 
-def test_each_report_leads_back_to_the_page_in_front(made):
+def test_each_report_links_to_the_index(made):
     for name in FEW:
         report = made.index.parent / "entries" / name / "report.html"
         links = [one.attrs["href"] for one in check_page(report.read_text()).all("a")]
@@ -99,7 +99,7 @@ def test_each_report_leads_back_to_the_page_in_front(made):
         assert (report.parent / back).resolve() == made.index.resolve()
 
 
-def test_every_verdict_stands_on_the_page_and_in_the_file(made):
+def test_every_verdict_is_on_the_index_and_in_the_file(made):
     text, record = made.index.read_text(), json.loads(made.claims.read_text())
     assert len(made.verdicts) == len(record["claims"]) > 20
     assert len(re.findall(r'<span class="verdict', text)) == len(made.verdicts)
@@ -110,20 +110,20 @@ def test_every_verdict_stands_on_the_page_and_in_the_file(made):
     assert {f"{line}." for line in others} <= set(lines)
 
 
-def test_the_papers_are_charged_with_their_own_claims_on_set_ups_of_theirs_alone(made):
+def test_the_index_counts_the_papers_claims_on_their_set_ups_apart(made):
     papers, replicas, ours = made.counts
     assert papers.startswith("4 claims of the papers: ")  # Lemma 19, and of Figure 3
     assert replicas.startswith("11 claims of the papers on set-ups of ours: ")
     assert ours.startswith("9 checks of Keyhole's own: ")
 
 
-def test_the_page_says_what_of_a_paper_is_not_covered_and_why(made):
+def test_the_index_names_items_that_are_not_covered_with_the_reason(made):
     text = made.index.read_text()
     assert "not covered" in text
     assert "An order in the budget, with a constant that is not given." in text
 
 
-def test_each_entry_is_a_reproduction_of_its_own(made, few, plain_figures):
+def test_each_entry_is_its_own_reproduction(made, few, plain_figures):
     again = report_again(made.index.parent / "entries" / FEW[0])
     assert [v.status for v in again.verdicts] == [v.status for v in made.parts[0].verdicts]
 
@@ -133,14 +133,14 @@ def test_nothing_is_left_but_results(made):
     assert names == {"index.html", "claims.json", "everything.json", "entries"}
 
 
-def test_called_again_it_plays_nothing(made, few, plain_figures, monkeypatch):
+def test_a_second_call_simulates_nothing(made, few, plain_figures, monkeypatch):
     monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
     again = reproduce_all(out=made.index.parent, threads=1)
     assert isinstance(again, BatchReproduction)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
 
 
-def test_what_was_run_of_another_paper_is_kept(made, few, plain_figures):
+def test_results_of_another_paper_are_kept(made, few, plain_figures):
     found = reproduce_all(out=made.index.parent, paper="tao2019", threads=1)
     assert {v.id.partition("/")[0] for v in found.verdicts} == set(FEW)
 
@@ -153,13 +153,13 @@ def test_what_was_run_of_another_paper_is_kept(made, few, plain_figures):
         ({"threads": 0}, r"threads must lie in \[1, 1024\]"),
     ],
 )
-def test_what_is_not_allowed_is_refused_before_anything_is_made(tmp_path, given, message):
+def test_bad_arguments_are_refused_before_anything_is_written(tmp_path, given, message):
     with pytest.raises(ValueError, match=message):
         reproduce_all(out=tmp_path / "out", **given)
     assert not (tmp_path / "out").exists()
 
 
-def test_all_that_never_reached_their_cluster_leave_no_folder(few, tmp_path, monkeypatch):
+def test_a_batch_that_cannot_reach_its_cluster_leaves_no_folder(few, tmp_path, monkeypatch):
     def gone(*_, **__):
         raise ClusterLostError("there is no answer")
 
@@ -202,13 +202,13 @@ def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path):
         (("rewards.csv", "gone.csv"), "gone.csv"),
     ],
 )
-def test_what_is_wrong_in_an_entry_of_ones_own_is_named(tmp_path, change, message):
+def test_an_error_in_a_users_entry_is_named(tmp_path, change, message):
     (tmp_path / "rewards.csv").write_text("arm,reward\na,1\na,0\nb,1\n")
     (tmp_path / "mine.toml").write_text(MINE.replace(*change))
     with pytest.raises((ValueError, OSError), match=message):
         reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")
 
 
-def test_an_entry_that_is_not_there_is_said_to_be_missing(tmp_path):
+def test_a_missing_entry_is_reported(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*mine\.toml"):
         reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")

@@ -41,12 +41,12 @@ def test_a_claim_is_written_with_its_verdict_and_numbers(tmp_path, parts):
     assert (step["name"], step["low"]) == ("Easy minus Hard", verdict.numbers[-1].low)
 
 
-def test_claims_keep_their_place_where_only_some_problems_are_run(tiny):
+def test_claims_keep_their_ids_where_only_some_problems_are_run(tiny):
     assert [claim.id for claim in tiny.claims] == ["tiny/1", "tiny/2", "tiny/3"]
     assert [claim.id for claim in tiny.with_problems("hard").claims] == ["tiny/2"]
 
 
-def test_what_json_cannot_say_is_null(tmp_path, parts):
+def test_infinite_numbers_are_null(tmp_path, parts):
     (part,) = parts
     number = Number("mean", math.nan, -math.inf, math.inf, 1.0)
     verdict = replace(part.verdicts[0], numbers=(number,))

@@ -40,7 +40,7 @@ def test_names_are_found_alone_and_among_others():
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_what_has_a_number_is_listed_once(paper):
+def test_numbered_items_are_listed_once(paper):
     items = COVERAGES[paper].items
     names = Counter(item.name for item in items)
     assert [n for n in names if names[n] > 1 and re.match(rf"{NUMBERED}|Algorithm", n)] == []

@@ -26,7 +26,7 @@ def test_every_file_is_an_entry_or_shared_by_entries():
 
 
 @each_entry
-def test_what_ships_passes_the_checks_of_a_users_file(name):
+def test_shipped_entries_pass_the_checks_of_a_users_file(name):
     path = FOLDER / FILES[name]
     found = Entry.from_file(path.parent, path.name, name)  # makes every problem at every scale
     assert found.model_dump() == entry_of(name).model_dump()
@@ -124,7 +124,7 @@ def test_an_unknown_scale_gets_the_nearest():
         Entry.load("tao2019-setup1").spec("setup1", "quik")
 
 
-def test_a_file_with_a_problem_that_is_not_there_is_refused(tmp_path):
+def test_a_file_with_an_unknown_problem_is_refused(tmp_path):
     (tmp_path / "bad.toml").write_text('title = "x"\nuse.problems = ["nowhere"]\n')
     with pytest.raises(ValueError, match=r"bad\.toml: .*nowhere"):
         Entry.from_file(tmp_path, "bad.toml", "bad")

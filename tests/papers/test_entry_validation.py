@@ -52,7 +52,7 @@ def check(**more):
         ({"metric": "regret"}, r"metric must be one of aggregate_regret; got 'regret'"),
     ],
 )
-def test_what_a_new_kind_names_is_checked_by_the_types_of_its_fields(table, message):
+def test_names_in_a_new_kind_are_checked_by_the_types_of_its_fields(table, message):
     check(rivals=["x"])
     with pytest.raises(ValueError, match=message):
         check(**({"rivals": ["x"]} | table))

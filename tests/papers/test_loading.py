@@ -138,7 +138,7 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
         ),
     ],
 )
-def test_a_claim_about_what_is_not_there_is_refused(tmp_path, lines, message):
+def test_a_claim_with_an_unknown_name_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=rf"^bad\.toml: .*{message}"):
         load(tmp_path, TINY + CLAIM + lines)
 
@@ -237,7 +237,7 @@ def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
         ('label = "LSA"', "", r"policies\[0\]\.label must be given"),
     ],
 )
-def test_an_entry_about_what_is_not_there_is_refused(tmp_path, old, new, message):
+def test_an_entry_with_an_unknown_name_is_refused(tmp_path, old, new, message):
     assert old in TINY
     with pytest.raises(ValueError, match=rf"^bad\.toml: {message}"):
         load(tmp_path, TINY.replace(old, new))

@@ -39,7 +39,7 @@ def test_a_policy_counts_when_it_is_done_and_its_speed_is_that_of_its_kind(told)
     assert preparing == pytest.approx(2 * 3.0)  # APT and UCB1; LSA is compiled
 
 
-def test_policies_with_workers_say_nothing_of_those_without():
+def test_speeds_with_and_without_simulated_workers_are_independent():
     clock, shown = Clock(), []
     alone = WorkItem("a", "alone", ("none", "thresholding", "LSA"), 1000)
     crowd = WorkItem("a", "crowd", ("64 workers", "resource", "RCUCB"), 1000)
@@ -53,7 +53,7 @@ def test_policies_with_workers_say_nothing_of_those_without():
     assert playing == pytest.approx(1.0)  # as fast as "alone", not as the mean of all
 
 
-def test_a_kind_is_as_fast_as_it_was_and_others_as_their_setting(told):
+def test_a_known_kind_has_its_own_speed_and_others_that_of_their_setting(told):
     clock, shown, count = told
     for label, begin, end in (("LSA", 0.0, 2.0), ("APT", 2.0, 10.0)):
         clock.now = begin
@@ -73,7 +73,7 @@ def test_a_kind_is_as_fast_as_it_was_and_others_as_their_setting(told):
     assert playing < 1000 * 0.002 + 4000 * 0.005  # it is faster than it was
 
 
-def test_what_was_finished_before_needs_no_time(told):
+def test_cached_work_needs_no_time(told):
     _, shown, count = told
     count.of("one/a")("LSA", 1000, 1000)  # read from a block
     _, share, playing, _ = shown[-1]
@@ -95,6 +95,6 @@ def test_progress_of_unknown_work_is_ignored(told):
     assert not shown
 
 
-def test_it_is_said_in_words():
+def test_the_remaining_time_is_formatted():
     assert _format_remaining(30.0, 0.5) == "about 30 s left"
     assert _format_remaining(300.0, 60.0) == "about 6 min left, 60 s of it compiling"

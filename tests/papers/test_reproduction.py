@@ -47,7 +47,7 @@ def test_the_report_needs_no_network(done):
     assert not re.search(r"src=|<link|@import|url\((?!#)", text)
 
 
-def test_figures_lie_beside_the_report_for_the_metrics_there_are(done):
+def test_there_are_figure_files_for_the_metrics_of_each_problem(done):
     kinds = ("svg", "png", "pdf")
     names = {path.name for kind in kinds for path in done.report.parent.glob(f"*.{kind}")}
     stems = {f"{p}-aggregate_regret{more}" for p in ("easy", "hard") for more in ("", "-ratio")}
@@ -62,7 +62,7 @@ def test_the_report_shows_parameter_figures_and_ratios(done):
     assert "delta method" in text
 
 
-def test_the_report_shows_what_the_paper_prints(done):
+def test_the_report_shows_published_values(done):
     tables = check_page(done.report.read_text()).all("table")
     (one,) = [table for table in tables if "Table 1." in table.all("caption")[0].words()]
     cells = [[cell.words() for cell in row.inner][:3] for row in one.all("tr")[1:]]
@@ -79,7 +79,7 @@ def test_runs_can_be_read_back(done):
     assert curves.replications == 40
 
 
-def test_a_reproduction_cut_off_goes_on(load, plain_figures, tmp_path, monkeypatch):
+def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monkeypatch):
     out, played = tmp_path / "out", []
     real = keyhole.play.jobs.simulate_replications
 
@@ -97,7 +97,7 @@ def test_a_reproduction_cut_off_goes_on(load, plain_figures, tmp_path, monkeypat
     assert len(again.verdicts) == 3
 
 
-def test_done_twice_it_plays_once(done, load, plain_figures, monkeypatch):
+def test_a_second_reproduction_simulates_nothing(done, load, plain_figures, monkeypatch):
     monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
     assert reproduce("tiny", out=done.report.parent, threads=1).verdicts == done.verdicts
 
@@ -123,7 +123,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(load, tmp_path, ag
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_file_is_no_folder(load, tmp_path):
+def test_a_file_in_place_of_the_folder_is_refused(load, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="out must be a folder"):
         reproduce("tiny", out=tmp_path / "file")
@@ -170,7 +170,7 @@ def test_bad_arguments_leave_nothing_behind(load, tmp_path, wrong, message):
     assert not (tmp_path / "out").exists()
 
 
-def test_one_that_never_reached_its_cluster_leaves_no_folder(load, tmp_path, monkeypatch):
+def test_a_reproduction_that_cannot_reach_its_cluster_leaves_no_folder(load, tmp_path, monkeypatch):
     def gone(*_, **__):
         raise ClusterLostError("there is no answer")
 
@@ -254,9 +254,7 @@ def test_progress_names_the_problem(load, plain_figures, tmp_path, capsys):
     assert "Easy:\nLSA: 100 %" in captured.err
 
 
-def test_what_comes_later_is_compiled_by_another_process(
-    load, plain_figures, tmp_path, monkeypatch
-):
+def test_later_policies_are_compiled_by_another_process(load, plain_figures, tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(
         keyhole.papers.reproduction,

@@ -29,7 +29,7 @@ def folder(tmp_path):
     return shutil.copytree(SAVED / "reproduction", tmp_path / "reproduction")
 
 
-def test_it_is_judged_again(folder, plain_figures):
+def test_a_saved_reproduction_is_judged_again(folder, plain_figures):
     assert is_reproduction(folder)
     done = report_again(folder)
     assert judged(done) == EXPECTED["verdicts"]

@@ -46,7 +46,7 @@ def test_every_step_and_every_other_policy_counts():
     assert claim.judge(results({"a": 1.2, "b": 1.8, "c": 1.5}))[0] == "does not hold"
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_the_interval_of_an_advantage_covers_the_true_value():
     # Mean quotients are equal: of 300 experiments about 7.5 find a significant rise.
     claim, wrong = advantage(), 0
     rng = np.random.default_rng(5)
@@ -62,6 +62,6 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     assert wrong <= 15 + 5 * np.sqrt(15)
 
 
-def test_one_problem_is_no_order():
+def test_an_advantage_needs_two_problems():
     with pytest.raises(ValidationError, match="at least 2"):
         advantage(x=["a"])

@@ -30,7 +30,7 @@ def judged(rows, **more):
 GOOD, HIGH, LOW = [0.55, 0.45, 1.0], [0.56, 0.45, 0.5], [0.5, 0.39, 0.5]
 
 
-def test_estimates_need_not_be_close_to_serve():
+def test_estimates_need_not_be_close_to_lead_to_the_best_allocation():
     status, detail, _ = judged([(GOOD, 99), (HIGH, 1)])
     assert status == "holds"
     assert detail.startswith("in 99 of 100 replications at the end")

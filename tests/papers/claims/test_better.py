@@ -17,7 +17,7 @@ def verdict(kind, table, found):
 
 @pytest.mark.parametrize("kind", ["ordering", "not-better", "not-worse"])
 @pytest.mark.parametrize(("better", "means"), [("lower", LOW), ("higher", HIGH)])
-def test_the_better_policy_is_the_one_that_its_metric_says(kind, better, means):
+def test_the_metric_decides_which_policy_is_better(kind, better, means):
     other = {"lower": "higher", "higher": "lower"}[better]
     claim = COMMON | {"policy": "us", "others": ["x"], "rounds": [10, 20]}
     claim |= {} if kind == "ordering" else {"runs": RUNS}
@@ -34,7 +34,7 @@ def test_the_better_policy_is_the_one_that_its_metric_says(kind, better, means):
 @pytest.mark.parametrize(
     ("better", "words"), [("lower", "lowest at T = 10 is us"), ("higher", "highest at T = 10 is x")]
 )
-def test_a_reversal_names_the_best_as_the_metric_says(better, words):
+def test_the_metric_decides_which_policy_a_reversal_names(better, words):
     claim = COMMON | {"policies": ["us", "x"], "early": 10, "late": 20}
     status, detail, _ = verdict("reversal", claim, {"made-up": result(TURNED, better=better)})
     assert status == "holds"
@@ -42,7 +42,7 @@ def test_a_reversal_names_the_best_as_the_metric_says(better, words):
 
 
 @pytest.mark.parametrize(("better", "best"), [("lower", "us"), ("higher", "x")])
-def test_the_best_elsewhere_is_the_one_that_the_metric_says(better, best):
+def test_the_metric_decides_which_policy_is_best_elsewhere(better, best):
     found = {
         "a": result(LOW, title="A", better=better),
         "b": result(HIGH, title="B", better=better, own=1),

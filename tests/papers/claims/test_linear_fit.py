@@ -129,6 +129,6 @@ def test_the_error_of_r_squared_is_that_of_the_jackknife():
         ({"slope": "steep"}, "rising"),
     ],
 )
-def test_lines_that_cannot_be_are_refused(table, message):
+def test_impossible_lines_are_refused(table, message):
     with pytest.raises(ValidationError, match=message):
         linear(**table)

@@ -26,7 +26,7 @@ def below(**more):
         (11, 9, "does not hold", "keeps it too"),
     ],
 )
-def test_a_bound_that_a_bad_policy_keeps_says_nothing(bound, ours, bad, status, words):
+def test_a_bound_that_its_negative_control_keeps_is_undecided(bound, ours, bad, status, words):
     found, detail, _ = judge(below(), result({"us": [1, ours], "bad": [1, bad]}))
     assert found == status
     assert words in detail

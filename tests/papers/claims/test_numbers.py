@@ -198,7 +198,7 @@ def judged(kind, table, found):
 
 
 @pytest.mark.parametrize("kind", CLAIMS)
-def test_a_verdict_rests_on_the_numbers_of_its_text(found, kind):
+def test_the_numbers_of_a_verdict_are_those_of_its_text(found, kind):
     table, names = CLAIMS[kind]
     finding = judged(kind, table, found)
     assert [number.name for number in finding.numbers] == names
@@ -213,7 +213,7 @@ def test_kinds_are_found_and_can_be_imported_by_name():
         claims.Miracle  # noqa: B018
 
 
-def test_every_kind_is_asked_for_its_numbers():
+def test_every_kind_has_a_case_for_its_numbers():
     quantities = {f"estimate: {of}" for of in get_args(Quantity)}
     assert CLAIMS.keys() | APART == KINDS.keys() - {"estimate"} | quantities
 
@@ -225,7 +225,7 @@ def test_a_difference_has_interval_and_p_value_of_the_curves(found):
     assert number.p_value == gap.p_value
 
 
-def test_what_is_claimed_stands_with_the_number(found):
+def test_a_number_has_its_claimed_range(found):
     (number,) = judged("estimate: ratio", CELLS | {"low": 2.5, "high": 3.0}, found).numbers
     assert (number.at_least, number.at_most) == (2.5, 3.0)
     (number,) = judged("estimate: proportion", CLAIMS["estimate: proportion"][0], found).numbers

@@ -116,7 +116,7 @@ def test_a_reversal_does_not_hold_where_one_is_best_throughout():
     assert judge(reversal(["c", "b", "a"]), found)[0] == "does not hold"
 
 
-def test_a_reversal_is_not_shown_by_worse_ones_that_change_order():
+def test_a_reversal_needs_more_than_worse_policies_that_change_order():
     found = result({"a": [1, 1], "b": [2, 3], "c": [3, 2.0]})
     assert judge(reversal(["a", "b", "c"]), found)[0] == "does not hold"
 

@@ -44,7 +44,7 @@ def test_ln_squared_is_distinguished_from_ln():
     assert judge(power(at_most=0.25), found)[0] == "holds"
 
 
-def test_what_may_not_rise_has_no_exponent():
+def test_a_metric_that_may_not_rise_has_no_exponent():
     assert judge(power(at_most=1), curve(lambda t: 300.0))[0] == "undecided"
     assert judge(power(at_most=1), curve(lambda t: 900 - t**0.5))[0] == "undecided"
     assert judge(power(at_most=1), curve(GROWTHS[0.5], runs=1))[0] == "undecided"
@@ -87,6 +87,6 @@ def test_the_test_of_the_true_exponent_rejects_in_5_percent():
         ({"at_most": 9}, "less than or equal to 8"),
     ],
 )
-def test_powers_that_cannot_be_are_refused(table, message):
+def test_impossible_powers_are_refused(table, message):
     with pytest.raises(ValidationError, match=message):
         power(**table)

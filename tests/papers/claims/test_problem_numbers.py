@@ -142,7 +142,7 @@ def test_a_number_may_be_of_the_whole_problem():
         ({"low": 0.0, "high": 1.0, "number": "resource.lead_shar"}, "number must be one of"),
     ],
 )
-def test_claims_of_numbers_that_say_nothing_are_refused(tmp_path, fields, message):
+def test_claims_of_numbers_without_content_are_refused(tmp_path, fields, message):
     with pytest.raises(ValueError, match=message):
         load(tmp_path, THREE + claim_of(**(LEAD | fields)))
 

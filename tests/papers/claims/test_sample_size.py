@@ -61,7 +61,7 @@ def test_a_number_without_information_has_no_estimate(number):
     assert replications_needed([number], 100) is None
 
 
-def test_so_many_decide_as_a_rule():
+def test_the_estimated_replications_mostly_decide():
     """A mean of 1 with spread 4 against a limit of 1.5: about 256 for an interval of 0.5."""
     assert LEVEL == 0.05
     reach = 1.96 * 4 / math.sqrt(50)

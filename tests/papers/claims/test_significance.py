@@ -9,7 +9,7 @@ def test_one_comparison_is_not_adjusted():
     assert holm([0.03]).tolist() == [0.03]
 
 
-def test_holm_multiplies_by_how_many_are_left_and_never_turns_the_order():
+def test_holm_multiplies_by_how_many_are_left_and_keeps_the_order():
     # From Holm's (1979) procedure by hand: 4 x .01, 3 x .02, then the larger of 2 x .022 and
     # what came before, then 1 x .5.
     adjusted = holm([0.5, 0.01, 0.022, 0.02])
@@ -27,7 +27,7 @@ def test_among_many_equal_policies_false_findings_are_rare():
     assert found <= 20  # binomial(200, 0.05): more has chance 0.1 %
 
 
-def test_a_comparison_says_who_is_better():
+def test_a_comparison_knows_the_better_policy():
     curves = result({"a": [1.0, 2.0], "b": [1.5, 2.0]}).curves
     first, same = comparisons(curves, "aggregate_regret", [("a", "b", 10), ("a", "b", 20)])
     assert (first.better, first.worse) == (True, False)
@@ -36,7 +36,7 @@ def test_a_comparison_says_who_is_better():
     assert (turned.better, turned.worse) == (False, True)
 
 
-def test_a_comparison_reads_as_who_when_and_how_much():
+def test_a_comparison_is_written_with_policies_round_and_difference():
     curves = result({"a": [1.0, 2.0], "b": [1.5, 2.0]}).curves
     (cell,) = comparisons(curves, "aggregate_regret", [("a", "b", 10)])
     assert str(cell).startswith("a minus b at T = 10: -0.5000 [-0.50")

@@ -22,7 +22,7 @@ def equivalence(keys, tolerance, **more):
     )
 
 
-def test_a_chain_holds_where_every_step_rises():
+def test_a_trend_holds_where_every_step_rises():
     found = trend("abc").verdict(results({"a": 1.0, "b": 1.1, "c": 1.2}))
     assert found.status == "holds"
     assert found.claim == "us on A, B, C: so it is"
@@ -32,13 +32,13 @@ def test_a_chain_holds_where_every_step_rises():
     )
 
 
-def test_a_chain_does_not_hold_where_a_step_falls():
+def test_a_trend_does_not_hold_where_a_step_falls():
     status, detail, _ = trend("abc").judge(results({"a": 1.0, "b": 1.2, "c": 1.1}))
     assert status == "does not hold"
     assert "1 of 2 steps significant. Not so: B minus C: 0.1000 [" in detail
 
 
-def test_a_chain_is_undecided_where_a_step_may_be_none():
+def test_a_trend_is_undecided_where_a_step_may_be_zero():
     status, detail, _ = trend("abc").judge(results({"a": 1.0, "b": 1.0, "c": 1.1}))
     assert status == "undecided"
     assert "Not so: A minus B" in detail
@@ -54,7 +54,7 @@ def test_a_chain_is_undecided_where_a_step_may_be_none():
         ([2.1, 1.0], "does not hold"),
     ],
 )
-def test_a_chain_may_ask_for_factors(factors, status):
+def test_a_trend_may_require_factors(factors, status):
     found = results({"a": 1.0, "b": 2.0, "c": 4.0})
     assert trend("abc", factors=factors).judge(found)[0] == status
 
@@ -69,7 +69,7 @@ def test_cells_may_be_policies_of_one_problem_at_a_round():
     assert Trend.model_validate(table).judge(found)[0] == "does not hold"
 
 
-def test_cells_that_differ_in_both_are_called_by_both():
+def test_cells_that_differ_in_both_are_named_by_both():
     cells = [{"problem": "a", "policy": "u"}, {"problem": "b", "policy": "v"}]
     claim = Trend.model_validate({"kind": "trend", "cells": cells} | WORDS)
     found = {"a": result({"u": [1, 1]}, title="A"), "b": result({"v": [2, 2]}, title="B")}
@@ -100,7 +100,7 @@ def test_of_many_problems_the_verdict_names_first_last_and_number():
         ({"policy": None}, "cells.0.policy"),
     ],
 )
-def test_chains_that_are_none_are_refused(table, message):
+def test_impossible_trends_are_refused(table, message):
     with pytest.raises(ValidationError, match=message):
         trend("abc", **table)
 
@@ -114,19 +114,19 @@ def test_chains_that_are_none_are_refused(table, message):
         ((1.15, 1.0, 1.0), "does not hold"),
     ],
 )
-def test_means_within_the_tolerance_of_one_another_are_flat(levels, status):
+def test_means_within_the_tolerance_are_equivalent(levels, status):
     found = results(dict(zip("abc", levels, strict=True)))
     assert equivalence("abc", 0.1).judge(found)[0] == status
 
 
-def test_too_few_replications_are_no_evidence_of_flatness():
+def test_too_few_replications_are_no_evidence_of_equivalence():
     few = results({"a": 1.0, "b": 1.0}, runs=4)
     assert equivalence("ab", 0.02).judge(few)[0] == "undecided"
     assert equivalence("ab", 0.02).judge(results({"a": 1.0, "b": 1.0}))[0] == "holds"
 
 
 @pytest.mark.parametrize(("errors", "status"), [(1.8, "holds"), (1.5, "undecided")])
-def test_each_test_of_flatness_is_one_sided(errors, status):
+def test_each_test_of_equivalence_is_one_sided(errors, status):
     # One-sided, 5 % is 1.65 standard errors; two-sided it would be 1.97.
     found = results({"a": 1.0, "b": 1.0})
     values = found["a"].curves.values("us", "aggregate_regret")
@@ -135,7 +135,7 @@ def test_each_test_of_flatness_is_one_sided(errors, status):
     assert equivalence("ab", 0.1).judge(found)[0] == status
 
 
-def test_equal_constants_are_flat_and_negative_means_undecided():
+def test_equal_constants_are_equivalent_and_negative_means_undecided():
     found = results({"a": 1.0, "b": 1.0})
     for one in found.values():
         one.curves.values("us", "aggregate_regret")[:] = 0.0

@@ -49,7 +49,7 @@ def test_the_best_of_one_problem_is_not_the_best_of_another(here, there, status)
 @pytest.mark.parametrize(
     ("best", "status"), [({"x": 1.0}, "does not hold"), ({"x": 2.999}, "undecided")]
 )
-def test_another_best_is_not_shown_by_worse_ones_that_change_order(best, status):
+def test_another_best_needs_more_than_worse_policies_that_change_order(best, status):
     here, there = best | {"y": 3.0, "z": 4.0}, best | {"y": 4.0, "z": 3.0}
     found, detail, _ = other_best("x", "y", "z").judge(two(here, there))
     assert found == status

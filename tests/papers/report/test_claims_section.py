@@ -14,7 +14,7 @@ def shown(block):
     return parse(render(block.template, block=block))
 
 
-def test_the_summary_says_what_became_of_all_claims_and_leads_to_those_that_fail():
+def test_the_summary_counts_all_claims_and_links_to_those_that_fail():
     found = [verdict("It is"), verdict("It is not", "does not hold"), verdict("It was")]
     page = shown(ClaimsSummary(found, "2 of 3 entries, "))
     assert page.words() == (
@@ -29,13 +29,13 @@ def test_claims_of_several_entries_are_named_in_full():
     assert [one.words() for one in shown(ClaimsSummary(found)).all("a")] == ["a/1", "b/1"]
 
 
-def test_the_summary_leads_to_every_claim_that_fails_however_many():
+def test_the_summary_links_to_every_claim_that_fails():
     found = [verdict("It is", "undecided", id=f"{e}/{i}") for e in "ab" for i in range(1, 21)]
     links = [one.attrs["href"] for one in shown(ClaimsSummary(found)).all("a")]
     assert links == [f"#{one.id}" for one in found]
 
 
-def test_claims_are_counted_by_who_makes_them():
+def test_claims_are_counted_by_origin():
     found = [
         verdict("It is"),
         verdict("It is not", "does not hold"),
@@ -49,7 +49,7 @@ def test_claims_are_counted_by_who_makes_them():
     ]
 
 
-def test_the_papers_own_claims_stand_first_and_in_words():
+def test_the_claims_of_papers_are_listed_first():
     found = [
         verdict("It is ours", "does not hold", id="a/1"),
         verdict("On ours", "does not hold", origin="paper", setup="replica", id="a/2"),
@@ -65,7 +65,7 @@ def test_the_papers_own_claims_stand_first_and_in_words():
     assert [one.words() for one in page.all("li")] == ["3 Theorem", "2 On ours", "1 It is ours"]
 
 
-def test_a_statement_that_two_entries_judge_counts_once_by_the_one_with_more_replications():
+def test_a_repeated_claim_counts_once_by_the_entry_with_more_replications():
     few = verdict("So", "holds", id="a/1", same_as=("b/1",), replications=5000)
     many = verdict("So", "does not hold", id="b/1", same_as=("a/1",), replications=100_000)
     for order in ([few, many], [many, few]):
@@ -74,7 +74,7 @@ def test_a_statement_that_two_entries_judge_counts_once_by_the_one_with_more_rep
     assert len(one_per_statement([few])) == 1
 
 
-def test_verdicts_on_one_statement_lead_to_each_other_and_say_which_has_more():
+def test_verdicts_on_a_repeated_claim_link_to_each_other_with_their_replications():
     few = verdict("So", "holds", id="a/1", same_as=("b/1",), replications=5000)
     many = verdict("So", "does not hold", id="b/1", same_as=("a/1",), replications=100_000)
     both = {"a/1": few, "b/1": many}
@@ -85,7 +85,7 @@ def test_verdicts_on_one_statement_lead_to_each_other_and_say_which_has_more():
     assert "a/1 (5,000 replications, fewer than the 100,000 here; holds)" in text
 
 
-def test_an_entry_that_is_not_run_is_named_with_its_replications():
+def test_a_repeated_claim_of_an_entry_that_is_not_run_has_its_replications():
     name = "tao2019-setup1-long"
     few = verdict("So", id="tao2019-setup1/1", same_as=(f"{name}/1",), replications=5000)
     page = shown(ClaimsSection([few], repeated_verdicts([few], "paper", {})))
@@ -95,7 +95,7 @@ def test_an_entry_that_is_not_run_is_named_with_its_replications():
     assert [one.attrs["href"] for one in page.all("a")] == [f"../{name}/report.html#{name}/1"]
 
 
-def test_what_is_undecided_says_what_would_decide_it():
+def test_an_undecided_claim_says_how_many_replications_would_decide_it():
     open_ = verdict("So", "undecided", id="a/1", replications=200, needed=1234)
     (text,) = [one.words() for one in shown(ClaimsSection([open_], largest={"a": 5000})).all("p")][
         -1:
@@ -108,7 +108,7 @@ def test_what_is_undecided_says_what_would_decide_it():
     assert text.endswith("there were 200.")
 
 
-def test_a_claim_stands_with_its_verdict_and_what_was_found():
+def test_a_claim_is_shown_with_its_verdict_and_explanation():
     page = shown(ClaimsSection([verdict("LSA <best>", "does not hold", detail="0.1 & more")]))
     (one,) = page.all("li")
     assert (
@@ -118,7 +118,7 @@ def test_a_claim_stands_with_its_verdict_and_what_was_found():
     assert one.all("span")[0].attrs["class"] == "verdict does-not-hold"
 
 
-def test_one_claim_about_several_problems_stands_once_with_a_mark_for_each():
+def test_a_claim_about_several_problems_is_listed_once_with_a_verdict_for_each():
     statuses = ["holds", "undecided", "holds"]
     one = [
         verdict("So it is", status, about=f"P{i}", detail=f"found {i}", id=f"mine/{i}")

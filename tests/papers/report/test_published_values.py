@@ -9,7 +9,7 @@ from tests.papers.made_up import result
 METRIC = "aggregate_regret"
 
 
-def test_what_a_paper_prints_stands_beside_what_was_found():
+def test_published_values_are_shown_beside_ours():
     curves = result({"us": [1, 2], "them": [3, 4]}).curves
     printed = PublishedValues(source="Table 1.", values={"p": {"us": 2.1, "them": 4.25}})
     table = printed.table({"p": "Easy"}, {"p": curves}, METRIC)
