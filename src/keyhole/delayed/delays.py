@@ -41,7 +41,7 @@ def draw_poisson(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
-    """Return the integer part of |X| for a normal variate X with this standard deviation."""
+    """Return the integer part of ``|X|`` for a normal variate X with this standard deviation."""
     return float(np.floor(abs(normal(rng)) * numbers[0]))
 
 
