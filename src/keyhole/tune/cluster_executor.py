@@ -17,7 +17,7 @@ from keyhole.clusters import Cluster
 from keyhole.clusters.connection import THREADS, cluster_connection
 from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.runner import CommandResult, Runner
-from keyhole.tune.executor import CommandOutcome, Executor, Executors
+from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.spec import Spec
 
 _POLL_SECONDS: Final = 0.5
@@ -153,7 +153,7 @@ class _Executor:
         folder: Path | None,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
-    ) -> CommandOutcome:
+    ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
         future = self._future = self._runs.submit(
             list(command), limit, cpu, memory, None if folder is None else str(folder)

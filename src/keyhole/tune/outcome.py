@@ -4,8 +4,8 @@ import signal
 from dataclasses import dataclass
 from typing import Final
 
+from keyhole.runner import CommandResult
 from keyhole.tune.command import Arm
-from keyhole.tune.executor import CommandOutcome
 from keyhole.tune.function_arms import find_answer
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import RunScore, SuccessRule
@@ -28,7 +28,7 @@ class Outcome:
     reason: str = ""
 
 
-def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandOutcome) -> Outcome:
+def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandResult) -> Outcome:
     """Return the outcome of a run.
 
     A run that was lost, or during which the machine slept, is expired. A run that exited, but after
@@ -56,7 +56,7 @@ def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandOutcome) -> Ou
 
 
 def _score_call(
-    success: SuccessRule, limit: float, run: CommandOutcome
+    success: SuccessRule, limit: float, run: CommandResult
 ) -> tuple[float, RunScore | None]:
     """Return the seconds and the score of a function; None if its alarm killed it."""
     found = find_answer(run.output)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from keyhole.runner import CommandResult
 from keyhole.spec_values import unknown_name_error
-from keyhole.tune.executor import CommandOutcome
 from keyhole.validate import check_number, short_repr
 
 _ENTRIES: Final = ("codes", "pattern", "number", "scale")
@@ -58,7 +58,7 @@ class SuccessRule:
             _check_scale(table.get("scale", [0, 1])),
         )
 
-    def score_run(self, run: CommandOutcome) -> RunScore:
+    def score_run(self, run: CommandResult) -> RunScore:
         """Return the score of a run that exited."""
         if run.signal is not None:
             return RunScore(None, f"ended by signal {run.signal}")
