@@ -52,7 +52,7 @@ __all__ = [
     "tune",
 ]
 
-# Each is imported when it is first asked for: a list on the command line waits for no compiler.
+# Each name is imported when it is first used, so that commands without simulation start fast.
 _HOMES: Final = {
     "Curves": "results.curves",
     "Learner": "play.learner",

@@ -1,4 +1,4 @@
-"""``python -m keyhole`` is the command line."""
+"""The command line as ``python -m keyhole``."""
 
 from keyhole.cli import main
 

@@ -1,4 +1,4 @@
-"""Properties that are computed when they are first asked for."""
+"""A cached property without a lock."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
@@ -7,11 +7,11 @@ _T = TypeVar("_T")
 
 
 class cached_property(Generic[_T]):
-    """A property that is computed once for each object, as by `functools.cached_property`.
+    """A property that is computed once for each object, like `functools.cached_property`.
 
-    Until Python 3.12 that one has a lock, and all objects of a class share it. A process that is
-    forked while another thread computes inherits it locked, and hangs. This one has none: threads
-    that ask at once may compute the same twice.
+    Before Python 3.12 that one has a lock, which all objects of a class share. A process that is
+    forked while another thread computes inherits the lock locked, and hangs. This class has no
+    lock: two threads may compute the same value.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class cached_property(Generic[_T]):
     def __get__(self, instance: object, owner: type | None = None) -> _T: ...
 
     def __get__(self, instance: object | None, owner: type | None = None) -> Self | _T:
-        """Compute the value; later on it is found in the object, and nobody comes here."""
+        """Compute the value and store it in the object, where later accesses find it."""
         if instance is None:
             return self
         value = vars(instance)[self.name] = self.compute(instance)

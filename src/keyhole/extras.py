@@ -1,11 +1,11 @@
-"""Packages that are optional, each under an extra of its own: ``pip install 'keyhole[dask]'``."""
+"""Optional packages, each in an extra of its own: ``pip install 'keyhole[dask]'``."""
 
 from importlib.util import find_spec
 from typing import Final, NamedTuple
 
 
 class Extra(NamedTuple):
-    """The package behind an extra: what is imported, and what is installed."""
+    """The package of an extra: the module to import, and the package to install."""
 
     module: str
     package: str
@@ -33,7 +33,7 @@ def require_extra(extra: str, what: str) -> None:
 
 
 def missing_extra(extra: str, what: str, reason: object = "") -> ImportError:
-    """Return the error that says how to install what is missing.
+    """Return the error of a missing extra, with the command that installs it.
 
     Examples
     --------

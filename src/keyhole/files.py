@@ -1,4 +1,4 @@
-"""Files that are complete or absent, and folders in which one process is at work."""
+"""Atomic file writes, and locks of folders."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ _DRAFT_SECONDS: Final = 60.0
 
 
 def read_file(path: Path, wanted: str) -> bytes:
-    """Return what is in a file that a user named; `wanted` is what the file must be.
+    """Return the content of a file that a user named; errors say that it must be `wanted`.
 
     Examples
     --------
@@ -34,18 +34,18 @@ def read_file(path: Path, wanted: str) -> bytes:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is complete or absent, whatever happens on the way."""
+    """Write a file atomically: it is complete or absent, also after a crash."""
     with open_draft(path) as file:
         file.write(data)
 
 
 @contextmanager
 def open_draft(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to be written; it is in its place when it is complete, and absent till then."""
+    """Yield a draft file to write to, which then replaces the file at `path` atomically."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be a file, got a folder")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} must be in a folder that there is; {path.parent} is none")
+        raise FileNotFoundError(f"{path} must be in an existing folder; {path.parent} is none")
     file, draft = _new_draft(path)
     try:
         with file:
@@ -53,7 +53,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             if sys.platform != "win32":  # where open files cannot be renamed
-                os.replace(draft, path)  # while it is locked, so that nobody takes it for left
+                os.replace(draft, path)  # while locked: `remove_drafts` removes unlocked drafts
         if sys.platform == "win32":
             os.replace(draft, path)
     except BaseException:
@@ -62,21 +62,21 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
 
 
 def _new_draft(path: Path) -> tuple[BinaryIO, Path]:
-    """Begin a draft of a file, locked for as long as it is open."""
+    """Create a draft of a file, which is locked for as long as it is open."""
     while True:
         draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         file = draft.open("xb")
-        # Before it is locked another process may take it for left, and remove it.
+        # Before it is locked, `remove_drafts` in another process may remove it: then try again.
         if _lock(file.fileno()) is not False and draft.exists():
             return file, draft
         file.close()
 
 
 def _lock(handle: int) -> bool | None:
-    """Lock a file or folder until it is closed; return False if another has it, None if none can.
+    """Lock a file or folder until it is closed.
 
-    The lock belongs to what was opened, not to the process: it is gone when that ends, however it
-    ends.
+    Return False if another process holds the lock, None if the file system has no locks. The system
+    releases the lock when the process ends, also if it is killed.
     """
     if sys.platform == "win32":
         return None
@@ -92,7 +92,7 @@ def _lock(handle: int) -> bool | None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make the names of a folder's files durable; Windows does so by itself."""
+    """Flush a folder, so that renames in it survive a power loss; Windows needs no flush."""
     if sys.platform == "win32":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -103,14 +103,12 @@ def flush_folder(folder: Path) -> None:
 
 
 def has_content(folder: Path) -> bool:
-    """Return whether there is something in a folder for results, which need not be there yet.
-
-    Drafts that a killed process left are nothing.
+    """Return whether a folder for results has content; drafts of killed processes do not count.
 
     Raises
     ------
     ValueError
-        If a file is in its place.
+        If the path is a file.
     """
     if folder.is_dir():
         return any(not path.name.startswith(".") for path in folder.iterdir())
@@ -120,10 +118,10 @@ def has_content(folder: Path) -> bool:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove what killed processes left of files that `write_atomically` had begun.
+    """Remove drafts of `write_atomically` that killed processes left.
 
-    A draft that a living process has open is locked, and stays; where there are no locks, one of
-    the last minute.
+    A draft that a process is writing is locked, and stays. Without locks, a draft stays for a
+    minute.
     """
     for path in folder.glob(".*"):
         if _DRAFT.fullmatch(path.name):
@@ -136,11 +134,10 @@ def remove_drafts(folder: Path) -> None:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold a folder while work goes on in it.
+    """Lock a folder for the duration of a block; a ValueError says if another process holds it.
 
-    The system lets go of it when the process ends, however it ends; nothing is written to the
-    folder. Where there is no such lock (on Windows, on some network drives), nothing is held. A
-    folder that another process holds is refused with a ValueError.
+    The system releases the lock when the process ends, also if it is killed; no file is written.
+    There are no such locks on Windows and on some network drives.
     """
     if sys.platform == "win32":  # which opens no folders
         yield

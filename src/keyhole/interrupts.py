@@ -1,4 +1,4 @@
-"""Delay of Ctrl-C while something runs that must not stop half-way, such as an import."""
+"""Delay of Ctrl-C during code that must not be interrupted, such as an import."""
 
 import signal
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from types import FrameType
 
 @contextmanager
 def delayed_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C within the block take effect at its end.
+    """Delay a Ctrl-C within the block until its end.
 
-    An import that is interrupted leaves some modules behind, and others not: a large package may
-    then be broken until the process ends. Only the main thread is ever interrupted; in others this
-    does nothing.
+    An interrupted import leaves some modules of a package loaded and others not, which may break it
+    until the process ends. Python interrupts the main thread only; in other threads this does
+    nothing.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def delayed_interrupts() -> Iterator[None]:
 
     handler = signal.getsignal(signal.SIGINT)
     try:
-        if handler is None:  # it was not set from Python, and could not be set again
+        if handler is None:  # it was not set from Python, so it could not be restored
             raise ValueError
         signal.signal(signal.SIGINT, note)
     except ValueError:  # not the main thread of the main interpreter

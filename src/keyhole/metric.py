@@ -1,4 +1,4 @@
-"""What is measured of a policy: a name, words, and which of two values is better."""
+"""Metrics: name, title, unit, and which of two values is better."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, get_args
@@ -13,26 +13,25 @@ PER_ARM_LOGARITHM: Final = "ln(mean / arms)"
 
 @dataclass(frozen=True)
 class Metric:
-    """One number that a world writes at a checkpoint, and what is to be known of it.
+    """A number that an environment writes at a checkpoint, with its title and unit.
 
     Parameters
     ----------
     name : str
-        What kernels, specs and tables call it.
+        The name in kernels, specs and tables.
     words : str, optional
-        What figures and reports call it; by default the name, with spaces.
+        The name in figures and reports; by default `name` with spaces.
     unit : str, optional
-        In what it is counted, where the words leave that open.
+        The unit, if the words do not name it.
     better : {"lower", "higher"}
-        Which of two means is the better one; "lower" also of what is neither.
+        Which of two means is better; "lower" also for a metric of which neither is.
     drawn : {"mean", "from 0", "share", "ln(mean / arms)"}
-        How figures show it: as a mean; on an axis that begins at 0; as the mean of what is 0 or 1
-        in every replication, with the exact interval of a share; or as the logarithm of the mean
-        per arm.
+        How figures show it: as a mean; on an axis that begins at 0; as a share, with its exact
+        interval, if it is 0 or 1 in every replication; or as the logarithm of the mean per arm.
     per_arm : bool, default False
-        Whether there is one for each arm; that of arm 1 is called ``pulls[1]``.
+        Whether each arm has one; that of arm 1 is called ``pulls[1]``.
     detail : bool, default False
-        Whether it is kept on request alone.
+        Whether it is kept only on request.
 
     Examples
     --------
@@ -50,7 +49,7 @@ class Metric:
     detail: bool = False
 
     def __post_init__(self) -> None:
-        """Check what was given, and make words of the name where there are none."""
+        """Check the values, and make default words from the name."""
         check_line("name", self.name)
         words = check_line(f"words of {self.name}", self.words or self.name.replace("_", " "))
         object.__setattr__(self, "words", words)
@@ -59,12 +58,12 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """What figures and reports call it, with its unit."""
+        """The name in figures and reports, with the unit."""
         return f"{self.words} ({self.unit})" if self.unit else self.words
 
     @property
     def best(self) -> Literal["lowest", "highest"]:
-        """Which mean is the best of many."""
+        """Whether the lowest or the highest mean is the best."""
         return "lowest" if self.better == "lower" else "highest"
 
     def of(self, arm: int) -> Self:
@@ -73,11 +72,11 @@ class Metric:
         return replace(self, name=f"{self.name}[{arm}]", words=words, per_arm=False)
 
 
-# What most worlds measure.
+# Metrics of most environments.
 REGRET: Final = Metric("regret", "cumulative regret", drawn="from 0")
 REWARD: Final = Metric(
     "cumulative_reward", "cumulative reward", better="higher", drawn="from 0", detail=True
 )
 CLOCK: Final = Metric("clock", "time until all feedback is back", drawn="from 0")
-"""Where decisions take time: see the workers of `keyhole.simulate`."""
+"""The metric of simulations with workers: see `keyhole.simulate`."""
 PULLS: Final = Metric("pulls", drawn="from 0", per_arm=True, detail=True)

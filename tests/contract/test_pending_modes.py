@@ -155,7 +155,7 @@ class Turning(Tallying):
 
 
 def test_a_select_that_writes_lasting_state_must_not_impute():
-    mend = r'is lost on the copy; declare `pending = \("wait",\)` in the class Turning'
+    mend = r'is lost with the copy; declare `pending = \("wait",\)` in the class Turning'
     with pytest.raises(AssertionError, match=mend):
         check_policy(Turning(), PROBLEM)
     check_policy(derive(Turning, pending=("ignore",))(), PROBLEM)
@@ -179,7 +179,7 @@ class Relying(Tallying):
 
 
 def test_an_update_that_reads_what_select_wrote_is_detected():
-    with pytest.raises(AssertionError, match="was asked since; declare `pending = "):
+    with pytest.raises(AssertionError, match="on a later decision; declare `pending = "):
         check_policy(Relying(), PROBLEM)
 
 
@@ -357,7 +357,7 @@ def test_intermediate_results_in_scratch_arrays_do_not_count():
 
 def test_scratch_arrays_read_by_another_kernel_are_detected_with_the_remedy():
     with pytest.raises(
-        AssertionError, match=r"made with `scratch_array` is not saved; .*compute `chan"
+        AssertionError, match=r"arrays of `scratch_array` are not saved; .*compute `chan"
     ):
         check_policy(Scratching(), ARMS)
 

@@ -169,7 +169,7 @@ def test_words_are_tried_on_decisions_that_are_allowed():
             check_setting(PAIRS, facts, decision=pair, vocabulary=kind)
     same = {"arm": 1, "rival": 1}
     for arms, given, got in ((1, None, "one of zeros"), (3, same, "{'arm': 1, 'rival': 1}")):
-        message = f"decision must be one that pairs allows, with which its words .*; got {got}"
+        message = f"decision must be one that pairs allows, on which its vocabulary .*; got {got}"
         with pytest.raises(ValueError, match=message):
             check_setting(PAIRS, {"arms": arms}, decision=given, vocabulary=PairWords)
 

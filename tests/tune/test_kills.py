@@ -115,6 +115,6 @@ def test_ctrl_c_kills_all_commands_and_says_how_to_resume(begun, tmp_path):
         tuner.send_signal(signal.SIGINT)
         done = tuner.finish()
     assert done.returncode == 130
-    assert "the same command goes on from here" in done.stderr
+    assert "the same command resumes from here" in done.stderr
     assert "Traceback" not in done.stderr
     check_nothing_is_left(tag)

@@ -1,4 +1,4 @@
-"""Words on a terminal."""
+"""The command line."""
 
 from keyhole.cli.entry_point import main
 

@@ -1,9 +1,9 @@
-"""The command line: what is typed, what is printed, and how it ends.
+"""The commands of the command line, their output and exit codes.
 
-Exit codes: 0 done, 1 a claim does not hold or a study is damaged, 2 bad input, 3 not now (a study
-waits for feedback, its database failed, a cluster does not answer), the last two with one line on
-standard error, 130 interrupted, 141 nobody reads the output on. Results go to standard output,
-progress to standard error.
+Exit codes: 0 done; 1 a claim does not hold, or a study is damaged; 2 bad input; 3 try again later
+(a study waits for feedback, its database failed, a cluster does not answer); 130 interrupted; 141
+the reader of the output has ended. Codes 2 and 3 come with one line on standard error. Results go
+to standard output, progress to standard error.
 """
 
 import os
@@ -28,7 +28,7 @@ CLAIM_FAILED: Final = 1
 BAD_INPUT: Final = 2
 TRY_LATER: Final = 3
 INTERRUPTED: Final = 130
-NOBODY_READS: Final = 141  # as of a command that the signal SIGPIPE ends
+BROKEN_PIPE: Final = 141  # as of a command that the signal SIGPIPE ends
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ app = typer.Typer(
 
 study.app.command()(study_check.check)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
-app.add_typer(tune.app, name="tune", short_help="Run real commands under learnt limits.")
+app.add_typer(tune.app, name="tune", short_help="Learn time limits for commands by running them.")
 
 Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
@@ -77,7 +77,7 @@ def catalog(
     setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List problems, policies, parameters, sources."""
+    """List problems, policies, their parameters and references."""
     from keyhole.cli.catalog import show
 
     show(setting, as_json)
@@ -90,10 +90,10 @@ def run(
     threads: Threads = None,
     on: On = "threads",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be played, and for how long.")
+        bool, typer.Option("--dry-run", help="Print the size of the run and its expected time.")
     ] = False,
 ) -> None:
-    """Run an experiment, or finish one that was cut off."""
+    """Run an experiment, or resume one that was interrupted."""
     check_address(on, threads)
     from keyhole.cli.experiments import run_spec, show_forecast
 
@@ -109,7 +109,7 @@ def run(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
 ) -> None:
-    """Write the report of a finished run anew."""
+    """Write the report of a finished run again."""
     from keyhole.experiment.report import write_report
     from keyhole.papers import is_reproduction, report_again
 
@@ -127,7 +127,7 @@ def reproduce(
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     threads: Threads = None,
     on: On = "threads",
-    all_: Annotated[bool, typer.Option("--all", help="All entries, with a page in front.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="All entries, with an index page.")] = False,
     paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
 ) -> None:
@@ -164,7 +164,7 @@ def compile_(
         str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
     ] = None,
 ) -> None:
-    """Compile ahead what a setting or an experiment needs."""
+    """Compile the kernels of a setting or an experiment ahead of time."""
     from keyhole.cli.compilation import compile_ahead
 
     compile_ahead(what)
@@ -174,7 +174,7 @@ def compile_(
 def cache(
     action: Annotated[str, typer.Argument(metavar="info|clear", help="Show, or remove.")],
 ) -> None:
-    """Show how much compiled code is kept, or remove it."""
+    """Show the size of the compile cache, or empty it."""
     from keyhole.cli.compilation import empty_cache, show_cache
     from keyhole.validate import check_choice
 
@@ -184,7 +184,7 @@ def cache(
 
 @app.command()
 def doctor() -> None:
-    """Show versions, folders, and how runs of commands are ended."""
+    """Show versions, folders, and how commands are isolated."""
     from keyhole.cli.doctor import show_doctor
 
     show_doctor()
@@ -192,14 +192,16 @@ def doctor() -> None:
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="Of what.")],
+    kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
     setting: Annotated[
         str | None, typer.Option("--setting", help="The setting of a policy.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder; made if need be.")] = Path(),
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder; created if it does not exist.")
+    ] = Path(),
 ) -> None:
-    """Write stubs that run, with their test, to begin from."""
+    """Write a working stub with its test, to begin from."""
     from keyhole.cli.new import write_stubs
 
     write_stubs(kind, name, setting, out)
@@ -212,7 +214,7 @@ def demo(
     ),
     threads: Threads = None,
 ) -> None:
-    """Take a first look: a paper's figure, and real labels."""
+    """Reproduce a paper's figure, and label real items."""
     from keyhole import papers
 
     result = papers.demo(out, threads=threads, progress=True)
@@ -234,7 +236,7 @@ def _conclude(result: "Reproduction") -> None:
 
 
 def _conclude_all(result: "BatchReproduction") -> None:
-    """Print how many claims hold, by whose they are, and end with 1 if one does not."""
+    """Print how many claims hold, by their origin, and end with 1 if one does not."""
     entries = "entry" if len(result.parts) == 1 else "entries"
     typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims")
     for line in result.counts:
@@ -249,13 +251,13 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warned(message)
         code = _code()
-    if code == INTERRUPTED:  # which Typer may also return by itself
-        print("keyhole: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
+    if code == INTERRUPTED:  # Typer may also return it by itself
+        print("keyhole: interrupted; the same command resumes from here", file=sys.stderr)  # noqa: T201
     sys.exit(code or 0)
 
 
 def _code() -> int | None:
-    """Run the command line; return what it ends with."""
+    """Run the command line; return its exit code."""
     code: int | None
     try:
         code = app(standalone_mode=False)
@@ -263,7 +265,7 @@ def _code() -> int | None:
         code = INTERRUPTED
     except BrokenPipeError:
         code = _discard_output()
-    except SystemExit as end:  # which Typer makes of a closed pipe, with a code of its own
+    except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
         if not isinstance(end.__context__, BrokenPipeError):
             raise
         code = _discard_output()
@@ -272,15 +274,15 @@ def _code() -> int | None:
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
         code = _refused(str(error), TRY_LATER if getattr(error, "later", False) else BAD_INPUT)
     except Exception as error:
-        # What was mistyped: Typer's errors have no public base, but they can all be shown.
+        # Typer's usage errors have no public base class, but all of them have this method.
         if not hasattr(error, "format_message"):
             raise
-        code = _refused(_in_our_words(error))
+        code = _refused(_usage_message(error))
     return code
 
 
-def _in_our_words(error: Any) -> str:
-    """Return what Typer says of what was mistyped; of a number not in the words of Pydantic."""
+def _usage_message(error: Any) -> str:
+    """Return the message of a usage error; of a number, without Pydantic's message."""
     message: str = error.format_message()
     where = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
     for found in getattr(error.__cause__, "errors", list)():
@@ -292,18 +294,18 @@ def _in_our_words(error: Any) -> str:
 
 def _warned(message: Warning | str) -> None:
     """Show a warning on one line, without the place in the code."""
-    with suppress(OSError):  # what cannot be said ends nothing
+    with suppress(OSError):  # standard error may be closed
         print(f"keyhole: warning: {one_line_text(str(message))}", file=sys.stderr)  # noqa: T201
 
 
 def _discard_output() -> int:
-    """End in silence where nobody reads on, as after ``| head``."""
-    # What is left in the buffer would be written, in vain, when the process ends.
+    """Discard all further output, whose reader has ended, as after ``| head``."""
+    # Python flushes the buffer when the process ends, which would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return NOBODY_READS
+    return BROKEN_PIPE
 
 
 def _refused(message: str, code: int = BAD_INPUT) -> int:
-    with suppress(OSError):  # nobody may read on
+    with suppress(OSError):  # standard error may be closed
         print(f"keyhole: {one_line_text(message)}", file=sys.stderr)  # noqa: T201
     return code

@@ -1,4 +1,4 @@
-"""What there is: settings, problems, policies."""
+"""`catalog`: list settings with their problems, metrics and policies."""
 
 import inspect
 import json
@@ -17,7 +17,7 @@ from keyhole.metric import Metric
 def show(setting: str | None, as_json: bool) -> None:
     """Print the catalog of one setting, or of all."""
     found = settings.all_settings() if setting is None else [settings.find_setting(setting)]
-    described = [_describe_setting(room) for room in found]
+    described = [_describe_setting(entry) for entry in found]
     if as_json:
         typer.echo(json.dumps(described))
         return
@@ -26,7 +26,7 @@ def show(setting: str | None, as_json: bool) -> None:
 
 
 def _describe_setting(setting_entry: settings.SettingEntry) -> dict[str, Any]:
-    """Return what there is to say of a setting, as JSON has it."""
+    """Return the description of a setting as JSON values."""
     return {
         "setting": setting_entry.name,
         "doc": _sentence(setting_entry.module),
@@ -99,7 +99,7 @@ def _print_policy(name: str, policy: dict[str, Any]) -> None:
 
 
 def _remarks(metric: Metric) -> list[str]:
-    """Return what a metric is beyond a number at each checkpoint, of which lower is better."""
+    """Return the remarks on a metric: higher is better, of each arm, kept with details."""
     remarks = {
         "higher is better": metric.better == "higher",
         "of each arm": metric.per_arm,
@@ -109,7 +109,7 @@ def _remarks(metric: Metric) -> list[str]:
 
 
 def _plain(default: Any) -> int | float | str | None:
-    """Return a default as JSON has it; a policy as it is written, None where there is none."""
+    """Return a default as a JSON value: a policy as text, None if there is no default."""
     if default is MISSING:
         return None
     return default if isinstance(default, int | float | str) else str(default)

@@ -1,4 +1,4 @@
-"""Machine code: compiled ahead, listed, removed."""
+"""`compile` and `cache`: compile ahead of time, show and empty the compile cache."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ _MEGABYTE = 10**6
 
 
 def compile_ahead(what: str | None) -> None:
-    """Compile what a room or a spec needs, by default all rooms, and print each piece."""
+    """Compile the kernels of a setting or a spec, by default of all settings; print each."""
     jobs = _jobs(what)
     for number, (name, compile_it) in enumerate(jobs, 1):
         compile_it()
@@ -23,7 +23,7 @@ def compile_ahead(what: str | None) -> None:
 
 def _jobs(what: str | None) -> list[Job]:
     if what is None:
-        return [job for room in settings.all_settings() for job in setting_jobs(room)]
+        return [job for entry in settings.all_settings() for job in setting_jobs(entry)]
     if what in settings.setting_names():
         return setting_jobs(settings.find_setting(what))
     if not what.endswith(".toml"):
@@ -33,7 +33,7 @@ def _jobs(what: str | None) -> list[Job]:
 
 
 def show_cache() -> None:
-    """Print where compiled code is kept, and how much."""
+    """Print the folder and size of the compile cache."""
     typer.echo(f"folder: {cache_folder()}")
     _print_size()
 
@@ -48,5 +48,5 @@ def _print_size() -> None:
 
 
 def empty_cache() -> None:
-    """Remove all compiled code, and print how much there was."""
+    """Empty the compile cache; print how much was removed."""
     typer.echo(f"removed {clear_cache()} pieces of compiled code from {cache_folder()}")

@@ -1,4 +1,4 @@
-"""How the command line starts: what it needs is loaded in here, so that Ctrl-C meanwhile is one."""
+"""The entry point, which imports the command line so that Ctrl-C during imports exits cleanly."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Running an experiment: what is printed of it, before and after."""
+"""`run`: run an experiment or forecast it, and print the results."""
 
 from pathlib import Path
 from time import perf_counter, process_time
@@ -23,7 +23,7 @@ _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 
 
 def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
-    """Play a spec, and print its means and where the report is."""
+    """Run a spec; print its means and the path of the report."""
     command = f"keyhole run {path.name} --out {out.name}"
     command += "" if threads is None else f" --threads {threads}"
     command += "" if on == THREADS else f" --on {on}"
@@ -38,7 +38,7 @@ def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
 
 
 def show_forecast(path: Path, threads: int | None, on: str) -> None:
-    """Print what a spec plays, and how long that takes here, or on a cluster."""
+    """Print the size of a spec's run, and its expected duration here or on a cluster."""
     check_address(on, threads)
     spec = Spec.from_file(path)
     for name, values in (spec.sweep or {}).items():
@@ -46,7 +46,7 @@ def show_forecast(path: Path, threads: int | None, on: str) -> None:
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {one_line_text(str(point))}")
-    starting, began = process_time(), perf_counter()  # as long as a run takes, too
+    starting, began = process_time(), perf_counter()  # a run takes as long to start
     with cluster_connection(on, threads) as cluster:
         if cluster is not None:
             warm_up_workers(cluster)
@@ -89,7 +89,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time in words, with two digits or so.
+    """Return a duration as text, with about two digits.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _print_means(curves: Curves) -> None:
 
 
 def _print_points(grid: Summaries) -> None:
-    """Print the first metric at each point, if they are few, and who is best at how many."""
+    """Print the first metric at each point, if they are few, and which policy is best."""
     metric = next(iter(grid.metrics))
     if len(grid.points) <= _SHOWN_POINTS:
         typer.echo(f"{metric} at the last checkpoint")

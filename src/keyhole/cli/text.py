@@ -1,4 +1,4 @@
-"""How text is laid out: wrapped for a reader, one line a thing for a program."""
+"""Layout of output: wrapped on a terminal, one line per item in a pipe."""
 
 import shutil
 import sys
@@ -11,12 +11,12 @@ _MOST_COLUMNS: Final = 100
 
 
 def one_line_text(text: str) -> str:
-    """Return a text on one line; what a terminal would obey is written out."""
+    """Return a text on one line, with control characters escaped."""
     return printable(" ".join(text.split()))
 
 
 def printable(text: str) -> str:
-    """Return a text in which what a terminal would obey is written out."""
+    """Return a text with control characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -26,7 +26,7 @@ def heading(text: str, indent: int = 0) -> None:
 
 
 def paragraph(text: str, indent: int) -> None:
-    """Print a paragraph, each line indented by some columns, all but the first by two more."""
+    """Print a paragraph with an indent; lines after the first are indented by two more."""
     pad = " " * indent
     if sys.stdout.isatty():
         width = min(shutil.get_terminal_size().columns, _MOST_COLUMNS)

@@ -1,4 +1,4 @@
-"""Policies of a user's own, named on the command line as ``file.py:Class``."""
+"""Users' policies, given on the command line as ``file.py:Class``."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from keyhole.validate import short_repr
 
 
 def own_policies(names: list[str] | None) -> list[Any]:
-    """Return the classes that are named as ``file.py:Class``; make those of packages known."""
+    """Return the classes given as ``file.py:Class``; import the packages that add settings."""
     from keyhole.experiment import settings
 
     settings.import_plugins()
@@ -18,7 +18,7 @@ def own_policies(names: list[str] | None) -> list[Any]:
 
 
 def users_policy(said: str, name: str) -> Any:
-    """Return the class that is named as ``file.py:Class``; `said` is where."""
+    """Return the class given as ``file.py:Class``; errors call it `said`."""
     from keyhole.experiment import factories
 
     try:

@@ -1,1 +1,1 @@
-"""What was measured: curves, estimates with intervals, figures."""
+"""Results of simulations: curves, estimates with intervals, figures."""

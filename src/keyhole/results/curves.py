@@ -1,4 +1,4 @@
-"""Results: every metric of every policy at every checkpoint, in every replication."""
+"""Curves: the metrics of several policies at every checkpoint, in every replication."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 
 
 class Curves:
-    """What `keyhole.simulate` measured.
+    """The result of `keyhole.simulate`.
 
     Parameters
     ----------
     checkpoints : sequence of int
-        Rounds at which the metrics were taken.
+        The rounds after which the metrics were taken.
     metrics : sequence of Metric or str
-        What they are, or their names alone.
+        The metrics, or their names.
     values : mapping of str to ndarray, shape (checkpoints, metrics, replications)
-        By policy label.
+        The values by policy label.
     arms : int, optional
-        How many arms there are, for metrics that are drawn per arm.
+        The number of arms, for metrics that are drawn per arm.
 
     Attributes
     ----------
     metrics : tuple of str
-        Their names; see `metric`.
+        The names of the metrics; see `metric`.
 
     Examples
     --------
@@ -79,11 +79,11 @@ class Curves:
 
     @property
     def replications(self) -> int:
-        """How many replications."""
+        """The number of replications."""
         return int(self._values[self.labels[0]].shape[2])
 
     def __repr__(self) -> str:
-        """Return how much there is of what."""
+        """Return the numbers of policies, checkpoints and replications, and the metrics."""
         return (
             f"Curves({count_text(len(self.labels), 'policy')}, "
             f"{count_text(len(self.checkpoints), 'checkpoint')}, "
@@ -102,7 +102,7 @@ class Curves:
         return "\n".join([caption, *lines])
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the means at the last checkpoint."""
+        """Return the table that notebooks show: the means at the last checkpoint."""
         from keyhole.results.html import Table
 
         return Table(*self._last_means()).html()
@@ -121,7 +121,7 @@ class Curves:
         return caption, ["policy", *(self.metric(m).title for m in shown)], rows
 
     def metric(self, name: str) -> Metric:
-        """Return what is to be known of a metric: its words, and which of two means is better."""
+        """Return a metric by its name: its title, unit, and which of two means is better."""
         return self._known[check_choice("metric", name, self.metrics)]
 
     def values(self, policy: str | Policy, metric: str) -> FloatArray:
@@ -130,20 +130,20 @@ class Curves:
         Parameters
         ----------
         policy : str
-            A label, or what stands before its parameters where that is one policy's alone: "LSA"
-            for "LSA(alpha=1.35)"; or the policy, where its label is its `repr`.
+            A label, or its part before the parameters if that is unique: "LSA" for
+            "LSA(alpha=1.35)"; or the policy itself, if its label is its `repr`.
         metric : str
-            A metric's name.
+            The name of a metric.
         """
         check_choice("metric", metric, self.metrics)
         return self._values[self._label(policy)][:, self.metrics.index(metric), :]
 
     def _label(self, policy: str | Policy) -> str:
-        """Return the label that is meant."""
+        """Return the label of a policy that is given as in `values`."""
         name = policy if isinstance(policy, str) else repr(policy)
-        meant = [label for label in self.labels if label.partition("(")[0] == name]
-        given = name if isinstance(policy, Policy) else policy  # shown as it is
-        return meant[0] if len(meant) == 1 else check_choice("policy", given, self.labels)
+        found = [label for label in self.labels if label.partition("(")[0] == name]
+        given = name if isinstance(policy, Policy) else policy  # for the error message
+        return found[0] if len(found) == 1 else check_choice("policy", given, self.labels)
 
     def mean(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric's mean over replications, shape (checkpoints,)."""
@@ -165,9 +165,10 @@ class Curves:
         return [estimate(row) for row in self.values(policy, metric)]
 
     def paired(self, a: str, b: str, *, metric: str, round: int) -> PairedDifference:
-        """Compare two policies, by label, at a checkpoint, replication by replication: a minus b.
+        """Return the paired difference, a minus b, of two policies at a checkpoint.
 
-        Since both policies met the same randomness, this is sharper than comparing the two means.
+        Both policies share common random numbers, so its interval is narrower than that of the
+        difference of two independent means.
         """
         if round not in self.checkpoints:
             listed = ", ".join(map(str, self.checkpoints))
@@ -233,8 +234,8 @@ class Curves:
         x : {"linear", "log"}, default "linear"
             The axis of rounds.
         y : {"linear", "log"}, optional
-            The axis of means; by default as the metric is drawn (`keyhole.Metric`). What is not
-            positive has no logarithm, and is left out where one is drawn.
+            The axis of means; by default as the metric is drawn (`keyhole.Metric`). Means that are
+            not positive are left out of a logarithmic axis.
         """
         metric = check_choice("metric", metric or self.metrics[0], self.metrics)
         from keyhole.results.plot import plot_curves

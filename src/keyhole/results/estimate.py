@@ -1,4 +1,4 @@
-"""Numbers with their uncertainty: the one 95 % interval of tables, figures and claims."""
+"""Estimates with 95 % confidence intervals, for tables, figures and claims."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Estimate:
     """A number estimated from replications."""
 
     value: float
-    error: float  # its standard error; infinite where one replication says nothing of it
-    replications: int  # from how many
-    # Of a share of the replications: in how many it was so. The interval is then exact, else
-    # Student's t.
+    error: float  # its standard error; infinite for one replication
+    replications: int
+    # For a share of the replications: in how many the metric is 1. The interval is then that of
+    # Clopper and Pearson, else Student's t.
     count: int | None = None
 
     @property
@@ -53,7 +53,7 @@ class Estimate:
         return t_half_width(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:
-        """Return the two-sided p-value against the nearest number of a range; 1 inside of it."""
+        """Return the two-sided p-value against the nearest end of a range; 1 inside of it."""
         distance = max(low - self.value, self.value - high)
         if not distance > 0.0 or math.isinf(self.error):
             return 1.0
@@ -68,7 +68,7 @@ class Estimate:
     def _share_p_value(self, low: float, high: float) -> float:
         from scipy.special import bdtr, bdtrc
 
-        if not (low <= 1.0 and high >= 0.0):  # no share lies there
+        if not (low <= 1.0 and high >= 0.0):  # no share lies in the range
             return 0.0
         below = self.value < low
         count, n = self.count or 0, self.replications
@@ -76,7 +76,7 @@ class Estimate:
         return min(1.0, 2.0 * float(tail))
 
     def __str__(self) -> str:
-        """Return the estimate with its interval, in as many digits as that is good for."""
+        """Return the estimate with its interval, rounded to the precision of the interval."""
         if not math.isfinite(self.reach):
             return f"{format_estimate(self.value)} (one replication: no interval)"
         if self.reach == 0.0:
@@ -85,7 +85,7 @@ class Estimate:
         return f"{one} [{low}, {high}]"
 
     def plus_minus(self) -> str:
-        """Return it as a table shows it: with half of the interval, or a share's whole one."""
+        """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
         if self.count is not None:
             return str(self)
         if self.reach == 0.0:
@@ -106,12 +106,11 @@ class PairedDifference:
     difference : float
         Mean of `a` minus mean of `b`; in the metric's unit.
     low, high : float
-        Its 95 % confidence interval (Student's t over replications); infinite when there is but
-        one replication.
+        Its 95 % confidence interval (Student's t over replications); infinite for one replication.
     p_value : float
-        Of the two-sided paired t-test that the means are equal.
+        The p-value of the two-sided paired t-test that the means are equal.
     replications : int
-        How many pairs.
+        The number of pairs.
     """
 
     difference: float
@@ -122,11 +121,11 @@ class PairedDifference:
 
     @property
     def equal(self) -> bool:
-        """Whether both were the same in every replication."""
+        """Whether both metrics are equal in every replication."""
         return self.low == self.high == 0.0
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show."""
+        """Return the table that notebooks show."""
         from keyhole.results.html import Table
 
         row = [str(self), f"{self.replications:,}"]
@@ -146,14 +145,14 @@ class PairedDifference:
 
 
 def t_half_width(replications: int) -> float:
-    """Return how many standard errors half of the 95 % interval of a mean is (Student's t)."""
+    """Return half of the 95 % interval of a mean in standard errors (Student's t)."""
     from scipy.special import stdtrit
 
     return float(-stdtrit(replications - 1, _TAIL)) if replications > 1 else math.inf
 
 
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
-    """Return the 95 % interval of Clopper and Pearson (1934) for a binomial share."""
+    """Return the 95 % interval of Clopper and Pearson (1934) for a binomial proportion."""
     from scipy.special import betaincinv
 
     low = 0.0 if count == 0 else float(betaincinv(count, runs - count + 1, _TAIL))
@@ -164,7 +163,7 @@ def exact_interval(count: int, runs: int) -> tuple[float, float]:
 def mean_estimate(values: FloatArray) -> Estimate:
     """Estimate a mean from its replications.
 
-    Values that differ by no more than the rounding of their sums are equal.
+    Values that differ by rounding errors only count as equal.
     """
     n, lowest, highest = len(values), float(values.min()), float(values.max())
     if n == 1:
@@ -175,16 +174,16 @@ def mean_estimate(values: FloatArray) -> Estimate:
 
 
 def share_estimate(values: FloatArray) -> Estimate:
-    """Estimate a share of replications, with its exact interval: the mean of values 0 or 1."""
+    """Estimate the mean of values 0 or 1, with its exact interval."""
     n, count = len(values), int(values.sum())
     share = count / n
     return Estimate(share, math.sqrt(share * (1.0 - share) / n), n, count)
 
 
 def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
-    """Compare two samples, pair by pair.
+    """Return the mean difference of two paired samples.
 
-    Pairs that differ by no more than the rounding of their sums are equal.
+    Pairs that differ by rounding errors only count as equal.
     """
     gap = a - b
     gap = np.where(np.abs(gap) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, gap)
@@ -194,20 +193,20 @@ def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
 
 
 def format_estimate(value: float, reach: float = 0.0) -> str:
-    """Return a number in as many digits as half of its interval is good for: two of that.
+    """Return a number rounded to two significant digits of half its interval.
 
-    `reach` is half of the interval, 0 where the number is known exactly.
+    `reach` is half of the interval, 0 if the number is exact.
     """
     if math.isnan(value):
         return "n/a"
     size = abs(value)
     if _ROUNDING * size < reach < _PLAIN and size < _PLAIN:
         places = 1 - math.floor(math.log10(reach))
-        number = round(value, places) + 0.0  # no minus before 0
+        number = round(value, places) + 0.0  # -0.0 becomes 0.0
         return f"{number:,.{max(0, places)}f}" if places <= _FINEST else f"{value:.3g}"
     if not 1.0 / _PLAIN < size < _PLAIN:
         return f"{value:.4g}"
-    # Of what is known exactly, or not at all, as many digits as anybody reads.
+    # Exact numbers, and those of one replication, have six significant digits.
     places = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
     text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if places else text

@@ -1,4 +1,4 @@
-"""From plain data to HTML, by templates: tables for notebooks, and whole pages for reports."""
+"""Rendering of HTML by templates: tables for notebooks, and pages for reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _SPACE: Final = "\N{NO-BREAK SPACE}"
-# A number or its logarithm with its interval, or with half of it; a p-value; a round.
+# A number or its logarithm with its interval or ± half of it; a p-value; a round.
 _UNBROKEN: Final = re.compile(
     r"(?:\bln )?[-\d.,e+]+ (?:\[[^\]]*\]|± \S+)|\b[pT] [=<] \S+|\bln \S+|95 %"
 )
@@ -28,12 +28,12 @@ class Table:
     template: ClassVar[str] = "results/templates/table.html.j2"
 
     def html(self) -> str:
-        """Return it as a part of a page."""
+        """Return the HTML of the table."""
         return render(self.template, block=self)
 
 
 def side_by_side(text: str) -> str:
-    r"""Return a text in which no line parts a number from its interval.
+    r"""Return a text with no-break spaces between numbers and their intervals.
 
     Examples
     --------
@@ -44,13 +44,13 @@ def side_by_side(text: str) -> str:
 
 
 def render(template: str, **shown: Any) -> str:
-    """Return what a template, by its path in the package, makes of what it is shown."""
+    """Render a template, given by its path in the package."""
     return _templates().get_template(template).render(shown)
 
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # which simulating needs not
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # only reports need it
 
     found = Environment(
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,

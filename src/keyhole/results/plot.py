@@ -1,4 +1,4 @@
-"""How curves are drawn, everywhere the same."""
+"""Plots of curves, for notebooks and reports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
@@ -20,11 +20,11 @@ Scale = Literal["linear", "log"]
 
 
 class CurveSet(Protocol):
-    """What can be drawn: see `keyhole.Curves`."""
+    """The interface of curves that can be drawn: see `keyhole.Curves`."""
 
     @property
     def labels(self) -> Sequence[str]:
-        """The policies."""
+        """The labels of the policies."""
 
     @property
     def checkpoints(self) -> Sequence[int]:
@@ -32,10 +32,10 @@ class CurveSet(Protocol):
 
     @property
     def arms(self) -> int | None:
-        """How many arms there are."""
+        """The number of arms."""
 
     def metric(self, name: str) -> Metric:
-        """Return what is to be known of a metric."""
+        """Return a metric by its name."""
 
     def mean(self, policy: str, metric: str) -> FloatArray:
         """Return the mean by checkpoint."""
@@ -46,19 +46,20 @@ class CurveSet(Protocol):
 
 SCALES: Final = ("linear", "log")
 
-# Okabe and Ito's (2008) palette without its yellow, told apart by readers with any colour vision;
-# line styles and markers tell the curves apart in grey print. A policy keeps its look by its place.
+# Okabe and Ito's (2008) palette without its yellow, which readers with any colour vision can
+# distinguish; line styles and markers distinguish curves in grey print. Their numbers are coprime,
+# so that combinations repeat late. The position of a policy determines its style.
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
 
 MOST_LOOKS: Final = len(_MARKERS)
-"""More curves are not told apart."""
+"""More curves cannot be distinguished."""
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Return colour, line and marker of the policy with this number."""
+    """Return colour, line style and marker of the policy at a position."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "linestyle": _STYLES[number % len(_STYLES)],
@@ -73,7 +74,7 @@ def interval(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mean, lower and upper end of the 95 % interval, by checkpoint.
 
-    The ends are NaN, and nothing is drawn, where there is but one replication.
+    The ends are NaN, which is not drawn, for one replication.
     """
     found = curves.estimates(label, metric)
     mean, low, high = (
@@ -84,9 +85,9 @@ def interval(
 
 
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
-    """Return at how many checkpoints a policy's mean has no logarithm, for those that have any.
+    """Return at how many checkpoints each policy's mean is not positive, if at any.
 
-    Empty where no mean has one: then all are drawn as they are.
+    The result is empty if no mean is positive: then no logarithm is drawn.
     """
     counts = {label: int((curves.mean(label, metric) <= 0).sum()) for label in curves.labels}
     if all(count == len(curves.checkpoints) for count in counts.values()):
@@ -95,9 +96,9 @@ def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
 
 
 def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
-    """Return the number of arms where ln(mean / arms) is drawn, as the metric says, else none.
+    """Return the number of arms if the metric is drawn as ln(mean / arms), else None.
 
-    It is not where an axis `y` is asked for, or nobody says how many arms there are.
+    It is None if an axis `y` is given, or if the number of arms is unknown.
     """
     drawn = curves.metric(metric).drawn
     return curves.arms if y is None and drawn == PER_ARM_LOGARITHM else None
@@ -114,10 +115,10 @@ def plot_curves(
 ) -> Axes:
     """Draw a metric over the checkpoints, with its 95 % intervals.
 
-    Means are drawn as the metric says, unless `y` says otherwise. Those that are not positive have
-    no logarithm: where one is drawn they are left out (see `count_nonpositive`), unless all are
-    such: then they are drawn as they are. An interval over a logarithm ends at the `log_floor` the
-    curves, or at a `floor` that is lower: that of several panels.
+    Means are drawn as the metric declares, unless `y` is given. On a logarithmic axis, means that
+    are not positive are left out (see `count_nonpositive`); if none is positive, the axis is
+    linear. There an interval ends at the `log_floor` of the curves, or at a lower `floor`, which
+    several panels share.
     """
     check_choice("x", x, SCALES)
     if y is not None:
@@ -138,7 +139,7 @@ def plot_curves(
         drawable = np.isfinite(lines[0])
         if logarithm:
             drawable &= lines[0] > 0
-        # A line is broken where a point is left out: nothing is claimed of what lies between.
+        # NaN breaks the line where a point is left out.
         mean, low, high = (np.where(drawable, np.maximum(one, floor), np.nan) for one in lines)
         if arms is not None:
             mean, low, high = (np.log(one / arms) for one in (mean, low, high))
@@ -146,16 +147,16 @@ def plot_curves(
         (line,) = axes.plot(rounds, mean, markevery=_marked(number, drawable), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = line, float(curves.mean(label, metric)[-1])
-    axes.dataLim.update_from_data_x(rounds, ignore=False)  # also those where nothing is drawn
+    axes.dataLim.update_from_data_x(rounds, ignore=False)  # includes rounds without a point
     axes.set_ylabel(known.title if arms is None else f"ln({known.title} / arms)")
     axes.set_xlabel("round")
     _set_scales(axes, x, y)
     finish_axes(axes, drawn)
     if logarithm:
         end = bottom if arms is None else np.log(bottom / arms)
-        axes.dataLim.y0 = max(axes.dataLim.y0, end)  # or what is far below makes room above
+        axes.dataLim.y0 = max(axes.dataLim.y0, end)  # margins are a share of the data's range
         axes.set_ylim(bottom=end)
-    elif known.drawn != "mean":  # what begins above 0 hides that it grows in a straight line
+    elif known.drawn != "mean":  # an axis that begins above 0 hides linear growth
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     return axes
 
@@ -163,7 +164,7 @@ def plot_curves(
 def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
     """Return the points of a curve that get a marker: some ten, and those without neighbours.
 
-    Each curve's markers begin elsewhere, so that those of close curves do not cover each other.
+    Markers of different curves are shifted, so that those of close curves do not overlap.
     """
     step = max(1, len(drawable) // _MARKS_A_CURVE)
     walled = np.concatenate([[False], drawable, [False]])
@@ -172,7 +173,7 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
 
 
 def log_floor(curves: CurveSet, metric: str) -> float:
-    """Return where a logarithmic axis ends: an interval's end may be anything below the means."""
+    """Return the lower end of a logarithmic axis, half of the least positive mean."""
     means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
     return float(means[means > 0].min(initial=np.inf)) / 2
 
@@ -187,12 +188,12 @@ def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
 
 
 def set_title(axes: Axes, title: str) -> None:
-    """Set a title as it is written: a dollar sign begins no formula."""
+    """Set a title without formulas: a dollar sign is a plain character."""
     axes.set_title(title, fontsize=10, parse_math=False)
 
 
 def finish_axes(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]]) -> None:
-    """Add the grid, and name the curves in the order in which they end, the highest first."""
+    """Add a grid, and a legend in the order of the curves' last values, the highest first."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     order = sorted(drawn, key=lambda label: -drawn[label][1])
@@ -205,5 +206,5 @@ def finish_axes(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
     )
-    for text in legend.get_texts():  # written as they are, like titles
+    for text in legend.get_texts():  # a dollar sign begins no formula
         text.set_parse_math(False)

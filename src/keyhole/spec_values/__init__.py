@@ -1,6 +1,6 @@
-"""What a file says, read: sources of problems, tables of named values, complaints.
+"""Readers of values in specs: problem factories, tagged tables, error messages.
 
-A room, and a package that brings one, says here how a spec describes its problems.
+With them a setting, also one of an installed package, declares how specs describe its problems.
 """
 
 from keyhole.spec_values.error_messages import error_message, unknown_name_error

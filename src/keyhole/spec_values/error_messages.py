@@ -1,4 +1,4 @@
-"""What is wrong with a file, in one line: the field, what is allowed, and what came."""
+"""Error messages about a file, in one line: the field, what is allowed, and the value."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from keyhole.validate import short_repr, suggestion
 
-if TYPE_CHECKING:  # rooms need no pydantic
+if TYPE_CHECKING:  # settings can be imported without pydantic
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-# How pydantic names the branches of a union, on the way to a field.
+# Pydantic's names for branches of a union, in the path of a field.
 _BRANCH: Final = re.compile(r"float|constrained-\w+|list\[.*\]")
 _WORDS: Final = {"a valid dictionary": "a table", "a valid string": "a text"}
 
 
 def unknown_name_error(path: str, known: Iterable[str]) -> ValueError:
-    """Return the complaint about an entry that there is not, to be raised.
+    """Return the error of an unknown entry, to be raised.
 
     Examples
     --------
@@ -36,10 +36,10 @@ def error_message(
     tables: Mapping[str, type[BaseModel]] | None = None,
     words: Mapping[str, str] | None = None,
 ) -> str:
-    """Return pydantic's first complaint on one line: field, what is allowed, and value.
+    """Return pydantic's first error on one line: field, what is allowed, and value.
 
-    `tables` has by path those whose entries are to be listed where one is not known, `words` what
-    such a table must be.
+    `tables` has the models, by path, whose entries are listed if one is unknown; `words` has, by
+    path, what such a table must be.
     """
     tables, first = tables or {}, error.errors()[0]
     branches = {model.__name__ for model in tables.values()}
@@ -56,7 +56,7 @@ def error_message(
         if table is None:
             return f"{path} is not known and must be left out"
         return str(unknown_name_error(path, table.model_fields))
-    if first["type"] == "value_error":  # one of our own, complete, with or without its field
+    if first["type"] == "value_error":  # raised by a validator of ours, with or without the field
         text = str(first["ctx"]["error"])
         return path + text if text.startswith(" ") else text
     what = (words or {}).get(path) if first["type"] in ("model_type", "list_type") else None
@@ -64,7 +64,7 @@ def error_message(
 
 
 def _allowed(error: ErrorDetails) -> str:
-    """Return what pydantic says is allowed, to follow "must"."""
+    """Return pydantic's description of what is allowed, to follow "must"."""
     if error["type"] == "model_type":
         return "be a table"
     what = re.sub(r"^\w+ should ", "", error["msg"])

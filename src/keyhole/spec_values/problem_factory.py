@@ -1,4 +1,4 @@
-"""Where problems come from: the function that makes one, and what it wants to be told."""
+"""Problem factories: functions that make a problem from entries of a spec."""
 
 import inspect
 import re
@@ -15,9 +15,9 @@ from keyhole.validate import check_memory
 
 @dataclass(frozen=True)
 class Argument:
-    """An entry that a source takes beside the one that names it.
+    """A further entry of a factory, beside the one that names it.
 
-    Type and description are those in the documentation of the function.
+    Type and description are taken from the docstring of the function.
     """
 
     required: bool
@@ -27,19 +27,19 @@ class Argument:
 
 @dataclass(frozen=True)
 class ProblemFactory:
-    """A way to describe a problem in a spec: by the arguments of a function that makes it.
+    """A function that makes a problem from the entries of a spec's table ``[problem]``.
 
-    The first is the entry that names the source, the others are further entries, required where
-    they have no default, and documented as they are.
+    Its first argument is the entry that names the factory; the others are further entries, required
+    if they have no default, with the documentation of the function.
 
     Parameters
     ----------
     doc : str
-        What the entry that names the source is, in one line.
+        The description of the entry that names the factory, in one line.
     make : callable
         The function; its errors begin with the name of an argument.
     read : callable, optional
-        Turns the value of that entry into the first argument: see `Read`.
+        Converts the value of that entry to the first argument: see `Read`.
     further_readers : mapping of str to callable
         The same for further entries, by name.
     excluded : tuple of str
@@ -64,7 +64,7 @@ class ProblemFactory:
         }
 
     def problem(self, name: str, given: Mapping[str, Any], folder: Path) -> Problem:
-        """Make the problem from the entry `name`, which names this source, and the further ones.
+        """Make the problem from the entry `name`, which names this factory, and further entries.
 
         Paths among the values are relative to the folder; errors begin with ``problem.`` and the
         name of an entry.
@@ -88,16 +88,16 @@ class ProblemFactory:
             with check_memory(name):
                 return self.make(first, **arguments)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"problem.{self._in_words_of(name, str(error))}") from error
+            raise ValueError(f"problem.{self._rename_first(name, str(error))}") from error
 
-    def _in_words_of(self, name: str, message: str) -> str:
-        """Return a message in which the first argument has the name of the entry."""
+    def _rename_first(self, name: str, message: str) -> str:
+        """Return an error message in which the first argument has the name of the entry."""
         first = next(iter(inspect.signature(self.make).parameters))
         return re.sub(rf"^{first}\b", name, message)
 
 
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
-    """Return type and description of the parameters that a docstring has, by name."""
+    """Return the types and descriptions of a docstring's parameters, by name."""
     text = inspect.getdoc(function) or ""
     found = re.search(r"^Parameters\n-+\n(.*?)(\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
     result = {}
@@ -119,7 +119,7 @@ def _read(read: Read | None, path: str, value: Any, folder: Path) -> Any:
 
 
 def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
-    """Yield lines that begin at the margin, each with the indented ones that follow it."""
+    """Yield each line without indentation together with the indented lines that follow it."""
     group: list[str] = []
     for line in lines:
         if group and not line.startswith(" "):

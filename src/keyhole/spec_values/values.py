@@ -1,4 +1,4 @@
-"""Values of a file: plain ones, files, and tables that name what is to be made."""
+"""Readers of values in a file: plain values, paths, and tables that name a type."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -10,15 +10,15 @@ import numpy as np
 from keyhole.validate import check_choice, short_repr
 
 Read = Callable[[str, Any, Path], Any]
-"""From the path of a field (``problem.cost``), its value and the folder of the file to an argument.
+"""A function of a field's path (``problem.cost``), its value and the folder of the file.
 
-Errors begin with the path, or say what is wrong without a field."""
+It returns the argument of a factory. Errors begin with the path, or name no field."""
 
 
 def plain_value(field: str, value: Any) -> Any:
-    """Return a value as texts, numbers, lists and tables: what a file can hold.
+    """Return a value as texts, numbers, lists and tables, which a file can hold.
 
-    Arrays and tuples become lists; anything else is refused with a TypeError that names the field.
+    Arrays and tuples become lists; any other type is refused with a TypeError that names the field.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def _name(field: str, key: Any) -> str:
 
 
 def file_path(field: str, value: Any, folder: Path) -> Path:
-    """Return the path that a field holds, relative to the folder; whether it is there, or not."""
+    """Return the path in a field, relative to the folder; the file need not exist."""
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field} must be the name of a file, got {short_repr(value)}")
     return folder / value
@@ -97,9 +97,9 @@ def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> Read:
 
 
 def tagged_value(*kinds: Callable[..., Any]) -> Read:
-    """Return what reads a name, or one name with its value, such as ``{ given = [3, 1] }``.
+    """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
-    It names one of the types or functions, by its own name; those without parameters take no value.
+    It is the name of one of the types or functions; those without parameters take no value.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def tagged_value(*kinds: Callable[..., Any]) -> Read:
 
 
 def list_of(read: Read) -> Read:
-    """Return what reads a list, each of whose tables `read` reads."""
+    """Return a reader of a list of tables, each of which `read` reads."""
 
     def read_all(field: str, value: Any, folder: Path) -> Any:
         if not isinstance(value, list) or not value:

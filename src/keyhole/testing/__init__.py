@@ -1,4 +1,4 @@
-"""The conformance test: what every policy must do, ours and yours; problems and settings too."""
+"""The conformance test of policies, problems and settings, for Keyhole's and for your own."""
 
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.parametrized import parametrize_with_checks

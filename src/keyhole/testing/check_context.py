@@ -1,4 +1,4 @@
-"""What the checks of policies and problems are given."""
+"""The context of checks: the policy and problem to check, and how to play them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ REPLICATIONS: Final = 4
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What a check is given.
+    """The policy and problem of a check, with the horizon and seed to play.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class CheckContext:
     horizon : int
         Rounds to play, at least 2.
     seed : int
-        Of all randomness.
+        The seed of all random numbers.
     failing : mapping of str to str
         Checks that are known to fail, by name, each with the reason.
     """
@@ -45,10 +45,7 @@ class CheckContext:
     failing: Mapping[str, str] = field(default_factory=dict)
 
     def learner(self, replication: int = 0) -> Any:
-        """Return a learner that knows what the simulation would tell the policy.
-
-        Every index that it uses is checked.
-        """
+        """Return a learner with the known quantities of the simulation; its indices are checked."""
         plan = Plan.make(
             self.problem, [self.policy], horizon=self.horizon, checkpoints=None, seed=self.seed
         )
@@ -57,7 +54,7 @@ class CheckContext:
             return learner_for(self.policy, facts, seed=self.seed, replication=replication)
 
     def environment(self, replication: int = 0) -> InteractiveEnvironment:
-        """Return the world that a learner meets in a replication."""
+        """Return the environment of a replication."""
         with bounds_checked():
             return InteractiveEnvironment(
                 self.problem, seed=self.seed, replication=replication, horizon=self.horizon
@@ -66,7 +63,7 @@ class CheckContext:
     def simulate_metrics(
         self, *others: Policy, threads: int = 1, replications: int = REPLICATIONS
     ) -> NDArray[np.float64]:
-        """Return all metrics at the horizon, by replication, as the engine finds them."""
+        """Return all metrics of a simulation at the horizon, by replication."""
         curves = simulate(
             self.problem,
             {"it": self.policy, **{f"other {i}": p for i, p in enumerate(others)}},

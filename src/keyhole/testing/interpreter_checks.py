@@ -1,4 +1,4 @@
-"""The check that Python runs the kernels of a policy as the processor does."""
+"""The check that interpreted kernels give the same results as compiled ones."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -17,11 +17,11 @@ _OPEN = 2  # decisions at a time, where some may be pending
 
 
 def interpreted_and_compiled_agree(subject: CheckContext) -> None:
-    """Check that interpreted kernels do what compiled ones do: in a learner, its world, the engine.
+    """Check that interpreted and compiled kernels write the same values, in every round.
 
-    Integers that leave 64 bits, or numbers that are whole in one branch and not in another, may
-    tell them apart. Compared is all that they write, in every round. Where something that the
-    policy uses cannot be interpreted, there is a warning.
+    They may differ if an integer exceeds 64 bits, or if a variable is an integer in one branch and
+    a float in another. Learner, environment and engine are compared. If something that the policy
+    uses cannot be interpreted, there is a warning.
     """
     try:
         _compare_learners(subject)
@@ -96,7 +96,7 @@ def _refuse_difference(
 def _differences(
     machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
 ) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield what differs: the group, the name with its place, and both numbers."""
+    """Yield the differences: the group, the name with its index, and both numbers."""
     for group, arrays in machine.items():
         for name, one in arrays.items():
             other = python[group][name]

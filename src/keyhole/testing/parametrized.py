@@ -1,4 +1,4 @@
-"""Checks as the parameters of a pytest test: each has a name, and can be run alone."""
+"""Checks as parameters of a pytest test, so that each can be run alone by its name."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,13 +14,13 @@ def parametrize_with_checks(
 ) -> Callable[[Any], Any]:
     """Return a pytest decorator that runs each check on each subject as a test of its own.
 
-    The test takes two arguments, ``check`` and ``subject``. A check that a subject says is
+    The test takes two arguments, ``check`` and ``subject``. A check that a subject lists as
     `failing` must fail.
 
     Parameters
     ----------
-    subjects : iterable of Trial or SettingCase
-        What the checks take.
+    subjects : iterable of CheckContext or SettingCase
+        The arguments of the checks.
     checks : sequence of callable, default CHECKS
         Or `PROBLEM_CHECKS`, `SETTING_CHECKS`.
 
@@ -33,7 +33,7 @@ def parametrize_with_checks(
     ... def test_it_keeps_the_contract(check, subject):
     ...     check(subject)
     """
-    import pytest  # tests have it; who plays need not
+    import pytest  # not a dependency of Keyhole itself
 
     names = [check.__name__ for check in checks]
     cases = []

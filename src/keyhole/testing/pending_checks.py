@@ -1,4 +1,4 @@
-"""Checks of what a policy says of decisions that are open, as studies play it."""
+"""Checks of a policy with pending decisions, as in a study."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from keyhole.kernels.jit import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.testing.check_context import CheckContext
 
-# Decisions that are open at a time, where several are.
+# Decisions that are pending at a time.
 _OPEN: Final = 4
 
 
 class PendingPolicy:
-    """A policy whose decisions may be open, and its two memories."""
+    """A policy with pending decisions: its state, and the copy that accounts for them."""
 
     def __init__(self, subject: CheckContext, way: str) -> None:
         self._policy = policy = subject.policy
@@ -47,7 +47,7 @@ class PendingPolicy:
         return tuple(value.tolist() for value in self.taken.values())
 
     def ask(self, environment: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
-        """Decide while others are open; return the row of the decision, with what came of it."""
+        """Decide while others are pending; return the row of the decision with its feedback."""
         for name, value in environment.observe().items():
             self._seen[name][...] = value
         self.copy[self._context] = self.cells[self._context]
@@ -66,7 +66,7 @@ class PendingPolicy:
         self._run(self.copy, row, int(row[0]), 1, TELL)
 
     def state_if_told(self, row: FloatArray, stream: Any) -> Any:
-        """Return the state that telling would lead to, from this place of the stream, as bits."""
+        """Return the state, as bits, after telling feedback at a position of the stream."""
         cells, words = self.cells.copy(), self._words.copy()
         self._words[:2] = stream
         self.tell(row)
@@ -75,13 +75,13 @@ class PendingPolicy:
         return found
 
     def bits(self) -> Any:
-        """Return the state, as Python sees it, as bits."""
+        """Return the state as bits."""
         views = [view.ravel().view(np.uint64) for view in self.views.values()]
         return np.concatenate([np.zeros(0, np.uint64), *views])
 
     @property
     def stream(self) -> Any:
-        """Where the policy draws next."""
+        """The position in the policy's stream of random numbers."""
         return self._words[:2].copy()
 
     def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, what: int) -> int:
@@ -90,34 +90,34 @@ class PendingPolicy:
 
 
 def _declare(subject: CheckContext) -> str:
-    """Return the mend of a policy that says more than it can do."""
+    """Return the advice for a policy that declares a mode it does not support."""
     return f'declare `pending = ("wait",)` in the class {type(subject.policy).__name__}'
 
 
 def pending_modes(policy: Any) -> Iterator[str]:
-    """Yield what the policy can do but wait: then nothing is ever open."""
+    """Yield the policy's pending modes except "wait", in which no decision is pending."""
     yield from (way for way in policy.pending if way != "wait")
 
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
-    """Check that, where each decision is told before the next, `pending` changes none."""
+    """Check that `pending` changes no decision if each is told before the next is asked for."""
     straight = subject.decisions
     for way in pending_modes(subject.policy):
         opened, environment = PendingPolicy(subject, way), subject.environment()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(environment, ()))
             assert opened.decision == decision, (
-                f"{subject.policy}: with nothing open, {way!r} changed the decision of round {t}: "
-                "what `select` leaves in the state is lost on the copy; "
+                f"{subject.policy}: with nothing pending, {way!r} changed the decision of round "
+                f"{t}: what `select` writes into the state is lost with the copy; "
                 f"{_declare(subject)}"
             )
 
 
 def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
-    """Check that what is learnt from feedback does not depend on what was asked since.
+    """Check that what is learnt from feedback does not depend on later decisions.
 
-    A policy whose `update` relies on what its last `select` left behind must wait. Where it does
-    not, and the subject shows nothing, but its code says that it may, a warning says so.
+    A policy whose `update` reads what the last `select` wrote must wait. If only its code, and not
+    this check, suggests that, there is a warning.
     """
     if "ignore" in subject.policy.pending:
         _try_later(subject)
@@ -126,7 +126,7 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
 
 
 def _try_later(subject: CheckContext) -> None:
-    """Compare what is learnt from feedback at once and after another decision."""
+    """Compare the states after feedback that is told at once, and after another decision."""
     opened, environment = PendingPolicy(subject, "ignore"), subject.environment()
     while environment.rounds + 1 < subject.horizon:
         row = opened.ask(environment, ())
@@ -136,18 +136,18 @@ def _try_later(subject: CheckContext) -> None:
         same = opened.bits() == asked
         late = opened.state_if_told(row, stream)
         assert (at_once[same] == late[same]).all(), (
-            f"{subject.policy}: what it learnt from the decision of round {int(row[0])} depends on "
-            f"one that was asked since; {_declare(subject)}"
+            f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
+            f"a later decision; {_declare(subject)}"
         )
         opened.tell(later)
         opened.tell(row)
 
 
 def pending_decisions_are_safe(subject: CheckContext) -> None:
-    """Check four decisions at a time, told in any order.
+    """Check four pending decisions at a time, told in any order.
 
-    All must be allowed, what is remembered stays a number within its arrays, and imagining leaves
-    what was learnt from feedback as it is.
+    All must be allowed, no index may leave its array, the state must not become NaN, and imputed
+    feedback must not change the state learnt from real feedback.
     """
     for way in pending_modes(subject.policy):
         opened, environment = PendingPolicy(subject, way), subject.environment()
@@ -162,7 +162,7 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
                     opened.tell(rows.pop(draw.integers(_OPEN)))
             except IndexError as error:
                 raise AssertionError(
-                    f"{subject.policy}: with decisions open, a kernel reads or writes beyond an "
+                    f"{subject.policy}: with decisions pending, a kernel reads or writes beyond an "
                     f"array in round {environment.rounds}"
                 ) from error
             assert way == "ignore" or unchanged, (
@@ -171,6 +171,6 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
             )
             for name, values in opened.views.items():
                 assert not np.isnan(values).any(), (
-                    f"{subject.policy}: with decisions open, {name} became NaN in round "
+                    f"{subject.policy}: with decisions pending, {name} became NaN in round "
                     f"{environment.rounds}"
                 )

@@ -1,4 +1,4 @@
-"""Checks that a policy keeps the contract; each can be run alone."""
+"""Checks of a policy, each of one promise of the contract."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from keyhole.testing.pending_checks import (
 )
 from keyhole.validate import check_choice
 
-# Replications that are followed by hand: the first and the last.
-_FOLLOWED: Final = (0, REPLICATIONS - 1)
+# Replications that a learner repeats: the first and the last.
+_REPEATED: Final = (0, REPLICATIONS - 1)
 _SIZES: Final = (1, 2, 1000)
 
 
@@ -68,7 +68,7 @@ def parameters_round_trip(subject: CheckContext) -> None:
 def stays_within_its_arrays(subject: CheckContext) -> None:
     """Check that no kernel reads or writes beyond an array.
 
-    This comes before the engine plays the policy unchecked.
+    It runs before the checks that use the engine, where indices are not checked.
     """
     learner, environment = subject.learner(), subject.environment()
     try:
@@ -81,7 +81,7 @@ def stays_within_its_arrays(subject: CheckContext) -> None:
 
 
 def acts_at_all(subject: CheckContext) -> None:
-    """Check that the policy does something: decides differently, or remembers what it is told."""
+    """Check that the policy takes different decisions, or that its state changes."""
     learner, environment = subject.learner(), subject.environment()
     first = {name: value.copy() for name, value in learner.state.items()}
     decisions = set()
@@ -108,13 +108,13 @@ def engine_is_deterministic(subject: CheckContext) -> None:
 
 
 def engine_and_learner_agree(subject: CheckContext) -> None:
-    """Check that a learner, told what the simulation would tell, ends where it ends.
+    """Check that a learner with the feedback of a simulation has the same metrics in the end.
 
-    Since a learner sees feedback and nothing else, this also shows that the policy is blind to
-    what its setting hides.
+    A learner receives feedback only, so this also shows that the policy does not read what its
+    setting hides.
     """
     simulated = subject.simulate_metrics()
-    for replication in _FOLLOWED:
+    for replication in _REPEATED:
         learner = subject.learner(replication)
         environment = subject.environment(replication)
         for _ in subject.play_rounds(learner, environment):
@@ -126,7 +126,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
 
 
 def saving_changes_nothing(subject: CheckContext) -> None:
-    """Check that a learner saved and loaded at random moments decides as if it had not been."""
+    """Check that saving and loading a learner at random moments changes no decision."""
     straight = subject.decisions
     learner, environment = subject.learner(), subject.environment()
     draw = np.random.default_rng(subject.seed)
@@ -144,7 +144,7 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     has_scratch = _has_scratch(subject.policy)
     assert again == straight, (
         f"{subject.policy}: saving and loading changed its decisions"
-        f"{': what is made with `scratch_array` is not saved' if has_scratch else ''}"
+        f"{': arrays of `scratch_array` are not saved' if has_scratch else ''}"
         f"{f'; {why}' if why else ''}"
     )
 
@@ -154,7 +154,7 @@ def _has_scratch(policy: Policy) -> bool:
 
 
 def copies_go_on_alone(subject: CheckContext) -> None:
-    """Check that a copy of a learner decides as the learner would, whatever becomes of that."""
+    """Check that a copy of a learner takes the same decisions, independently of the original."""
     straight = subject.decisions
     draw = np.random.default_rng(subject.seed)
     for copied in (copy.copy, copy.deepcopy):
@@ -166,14 +166,14 @@ def copies_go_on_alone(subject: CheckContext) -> None:
             if t in moments:
                 with bounds_checked():
                     original, learner = learner, copied(learner)
-                original._tell()  # of some other round: it is on its own from here
+                original._tell()  # other feedback, which must not affect the copy
             again.append(decision_of(learner))
             environment.tell(learner)
         assert again == straight, f"{subject.policy}: {copied.__name__} changed its decisions"
 
 
 def state_stays_a_number(subject: CheckContext) -> None:
-    """Check that nothing the policy remembers or recommends becomes NaN."""
+    """Check that neither the state nor a recommendation becomes NaN."""
     learner, environment = subject.learner(), subject.environment()
     for _ in subject.play_rounds(learner, environment):
         for name, values in (learner.state | learner._recommend()).items():
@@ -237,7 +237,7 @@ def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]
         except Exception:
             continue
         raise AssertionError(
-            f"{check.__name__} was to fail ({failing[check.__name__]}), and passes"
+            f"{check.__name__} was expected to fail ({failing[check.__name__]}), but passes"
         )
 
 
@@ -249,7 +249,7 @@ def check_policy(
     seed: int = 0,
     failing: Mapping[str, str] | None = None,
 ) -> None:
-    """Check that a policy keeps the contract; an AssertionError says which promise is broken.
+    """Check that a policy keeps the contract; an AssertionError names the broken promise.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks of what surrounds a policy: that a problem, and a setting, keep the contract."""
+"""Checks that problems and settings keep the contract."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,16 +22,16 @@ from keyhole.testing.vocabulary_checks import VOCABULARY_CHECKS
 
 
 def environment_and_problem_share_a_setting(subject: CheckContext) -> None:
-    """Check that the problem, its world and the policy speak the same words."""
+    """Check that the problem, its environment and the policy are of the same setting."""
     problem = subject.problem
     assert problem.setting is problem.environment.setting, (
-        f"{problem}: its world is of another setting"
+        f"{problem}: its environment is of another setting"
     )
     assert subject.policy.setting is problem.setting, f"{subject.policy} is of another setting"
 
 
 def truth_is_complete(subject: CheckContext) -> None:
-    """Check that the problem says everything that its world declares, in the declared shape."""
+    """Check that `truth` returns all values that the environment declares, in their shapes."""
     truth, environment = subject.problem.truth(), subject.problem.environment
     fields = {n: f for n, f in declared_fields(environment).items() if n not in PER_ROUND}
     missing = [name for name in fields if name not in truth]
@@ -45,7 +45,7 @@ def truth_is_complete(subject: CheckContext) -> None:
 
 
 def facts_are_allowed(subject: CheckContext) -> None:
-    """Check that the problem gives every fact that a policy is always told, and an allowed one."""
+    """Check that the problem has every quantity that all policies know, with allowed values."""
     setting, told = subject.problem.setting, {}
     for name in setting.known_quantities(()):
         told[name] = subject.horizon if name in PER_ROUND else subject.problem.fact(name)
@@ -53,7 +53,7 @@ def facts_are_allowed(subject: CheckContext) -> None:
 
 
 def feedback_and_metrics_are_numbers(subject: CheckContext) -> None:
-    """Check that no index leaves its array, and that what comes back is never NaN."""
+    """Check that no index leaves its array, and that feedback and metrics are never NaN."""
     learner, environment = subject.learner(), subject.environment()
     for _ in subject.play_rounds(learner, environment):
         for name, value in (environment.context | environment.feedback).items():
@@ -80,7 +80,7 @@ def check_problem(
     seed: int = 0,
     failing: Mapping[str, str] | None = None,
 ) -> None:
-    """Check that a problem, and its world, keep the contract.
+    """Check that a problem and its environment keep the contract.
 
     `policy`, one of its setting, plays it; the other parameters are those of `check_policy`.
 
@@ -97,7 +97,7 @@ _TAKEN: Final = ("p", "e", "s", "t", "rng", "metrics")
 
 
 def names_are_distinct(case: SettingCase) -> None:
-    """Check that no two values have one name, and none that of a word of the contract."""
+    """Check that names of values are distinct, and none is reserved by the contract."""
     setting = case.setting
     groups = (setting.context, setting.decision, setting.feedback, setting.report)
     words = [*_TAKEN, *(name for group in groups for name in group)]
@@ -106,18 +106,18 @@ def names_are_distinct(case: SettingCase) -> None:
 
 
 def facts_are_documented(case: SettingCase) -> None:
-    """Check that every fact says what it is."""
+    """Check that every fact has a description."""
     for name, fact in case.setting.facts.items():
         assert fact.doc, f"{case.setting.name}: the fact {name} has no doc"
 
 
 def facts_pass(case: SettingCase) -> None:
-    """Check that the given facts are those that every policy is told, and allowed."""
+    """Check that the given facts are those that every policy knows, and allowed."""
     case.setting.check((), case.facts)
 
 
 def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
-    """Check that no decision passes with a position below 0 or beyond all arms, or with NaN."""
+    """Check that the guard refuses a negative index, one beyond all arms, and NaN."""
     setting, told, sizes = case.setting, case.told, case.sizes
     for name, declaration in setting.decision.items():
         bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
@@ -149,10 +149,10 @@ def check_setting(
     vocabulary: type[StudyVocabulary] | None = None,
     failing: Mapping[str, str] | None = None,
 ) -> None:
-    """Check that a setting can be played in.
+    """Check that a setting keeps the contract.
 
-    `facts`, `context` and `decision` are those of some problem and round, and `vocabulary` are the
-    words that studies have for it: see `SettingCase`.
+    `facts`, `context` and `decision` are those of some problem and round, and `vocabulary` is the
+    one that studies use: see `SettingCase`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The setting that is checked, with what its words are tried on."""
+"""The setting to check, with sample values for its vocabulary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,23 +13,23 @@ from keyhole.play.study_vocabulary import StudyVocabulary
 
 @dataclass(frozen=True)
 class SettingCase:
-    """What the check of a setting is given.
+    """The setting of a check, with sample values.
 
     Parameters
     ----------
     setting : Setting
         The setting to check.
     facts : mapping of str to value
-        What every policy of it is told, in some problem.
+        The quantities that every policy knows, in some problem.
     context : mapping of str to value
-        What the world might show in some round, where it shows something.
+        A context of some round, if the setting has one.
     failing : mapping of str to str
         Checks that are known to fail, by name, each with the reason.
     vocabulary : type of StudyVocabulary, optional
-        The words in which studies speak of it.
+        The vocabulary that studies use.
     decision : mapping of str to value, optional
-        A decision that the setting allows. By default those of zeros, with the first arm and with
-        the last, as far as they are allowed.
+        A decision that the setting allows. By default the decision of zeros and that with the last
+        arm, as far as they are allowed.
     """
 
     setting: Setting
@@ -46,11 +46,11 @@ class SettingCase:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The lengths that shapes refer to."""
+        """The lengths of array dimensions."""
         return {name: value for name, value in self.told.items() if isinstance(value, int)}
 
     def vocabulary_for(self, arms: Sequence[str]) -> StudyVocabulary:
-        """Return the words of a study with such arms."""
+        """Return the vocabulary of a study with these arms."""
         assert self.vocabulary is not None
         return self.vocabulary(self.setting, self.told, arms)
 
@@ -61,7 +61,7 @@ class SettingCase:
         Raises
         ------
         ValueError
-            If there is none that the setting allows.
+            If the setting allows none of them.
         """
         found = sample_decisions(self.setting, self.told, self.context)
         if self.decision is not None:
@@ -69,8 +69,8 @@ class SettingCase:
             found = [taken] if is_allowed(self.setting, self.told, self.context, taken) else []
         if not found:
             raise ValueError(
-                f"decision must be one that {self.setting.name} allows, with which its words are "
-                f"tried; got {'one of zeros' if self.decision is None else self.decision}"
+                f"decision must be one that {self.setting.name} allows, on which its vocabulary is "
+                f"tested; got {'one of zeros' if self.decision is None else self.decision}"
             )
         return [(_values(self.context), taken) for taken in found]
 

@@ -1,4 +1,4 @@
-"""Checks of the words in which studies speak of a setting."""
+"""Checks of a setting's vocabulary, which studies use."""
 
 import json
 import math
@@ -16,7 +16,7 @@ Values = dict[str, Any]
 
 
 def decisions_round_trip(case: SettingCase) -> None:
-    """Check that a decision in words is JSON, and read back is the same decision."""
+    """Check that a decision in words can be stored as JSON, and is the same when parsed."""
     if (words := _words(case)) is None:
         return
     for context, decision in case.decisions:
@@ -28,7 +28,7 @@ def decisions_round_trip(case: SettingCase) -> None:
 
 
 def words_are_not_reserved(case: SettingCase) -> None:
-    """Check that no word is one that studies use for events and decisions."""
+    """Check that the vocabulary uses no reserved word."""
     if (words := _words(case)) is None:
         return
     check_words(declared_words(words))
@@ -40,7 +40,7 @@ def words_are_not_reserved(case: SettingCase) -> None:
 
 
 def arm_fields_hold_all_arms(case: SettingCase) -> None:
-    """Check that a decision names no arm but those of `arm_fields`, where arms come and go."""
+    """Check that a decision names arms in `arm_fields` only, if arms can be added and retired."""
     if (words := _words(case)) is None or not words.find_arm_fields():
         return
     backward = case.vocabulary_for(words.arms[::-1])
@@ -64,7 +64,7 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
 
 
 def feedback_round_trips(case: SettingCase) -> None:
-    """Check that feedback has the declared values, and is the same after formatting and parsing."""
+    """Check that feedback has the declared values, and is the same when formatted and parsed."""
     if (words := _words(case)) is None or not words.has_feedback:
         return
     fields = {**words.feedback_fields, **words.note_fields}
@@ -77,7 +77,7 @@ def feedback_round_trips(case: SettingCase) -> None:
 
 
 def bad_words_are_refused(case: SettingCase) -> None:
-    """Check that no feedback passes with an unknown word or NaN, and no decision of no arm."""
+    """Check that unknown words, NaN and unknown arms are refused."""
     if (words := _words(case)) is None:
         return
     context, decision = case.decisions[0]
