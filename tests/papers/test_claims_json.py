@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from keyhole.papers.claims_json import ClaimRecord, ClaimsFile, NumberRecord, schema, write_claims
-from keyhole.papers.report.report_pages import ReportPart
+from keyhole.papers.report.reproduction_page import ReportPart
 from keyhole.papers.verdicts import Number
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "claims.schema.json"

@@ -1,14 +1,16 @@
-"""What a file may not say, and how that is put."""
+"""Refusals of invalid entry files, and their messages."""
 
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
+from keyhole.papers.claims.estimate_fields import Quantity
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.published_values import PublishedValues
 from tests.papers.conftest import TINY
@@ -262,7 +264,9 @@ def test_claims_and_figures_are_kept_only_if_all_their_problems_are(tiny):
 def test_every_kind_of_claim_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
     rows = re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
-    assert set(KINDS) <= {kind for row in rows for kind in re.findall("`([^`]+)`", row)}
+    assert {*KINDS, *get_args(Quantity)} <= {
+        kind for row in rows for kind in re.findall("`([^`]+)`", row)
+    }
 
 
 def test_the_entries_of_the_documentation_are_read():

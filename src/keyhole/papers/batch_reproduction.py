@@ -18,7 +18,7 @@ from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.progress import TotalProgress, WorkItem, track_total
 from keyhole.papers.report.index_page import write_index
-from keyhole.papers.report.report_pages import ALL, ReportPart
+from keyhole.papers.report.reproduction_page import ALL, ReportPart
 from keyhole.papers.reproduction import (
     SHARED,
     ProgressOf,

@@ -19,7 +19,7 @@ from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
-from keyhole.papers.report.report_pages import ReportPart, write_pages
+from keyhole.papers.report.reproduction_page import ReportPart, write_pages
 from keyhole.papers.verdicts import Verdict
 from keyhole.play.progress import Report, print_step
 from keyhole.validate import check_choice, check_distinct, check_line

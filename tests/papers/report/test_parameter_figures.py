@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole.papers.report import report_pages
+from keyhole.papers.report import reproduction_page
 from keyhole.papers.report.comparison_figures import (
     draw_bound,
     draw_parameter_figure,
@@ -67,7 +67,7 @@ def test_a_parameter_figure_may_lack_the_policies_of_the_first_problem(tmp_path)
     entry = SimpleNamespace(metrics=[METRIC], policies=[{"label": "us"}, {"label": "them"}])
     part = SimpleNamespace(entry=entry, runs=runs)
     declared = ParameterFigure(title="O", x_label="x", x={"b": 1.0, "c": 2.0})
-    picture, table = report_pages._parameter_figure_section(
+    picture, table = reproduction_page._parameter_figure_section(
         part, declared, tmp_path / "overview-1"
     ).blocks
     assert "them" in picture.svg

@@ -4,13 +4,13 @@ Every class in `KINDS` can be imported from here.
 """
 
 from keyhole.papers.claims.base import Claim, Finding, ProblemClaim, Result
+from keyhole.papers.claims.bound_registry import BOUNDS, Bound
 from keyhole.papers.claims.bounds import Bounded
 from keyhole.papers.claims.cells import Cell
+from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.problem_numbers import NUMBERS
-from keyhole.papers.claims.ranges import is_inside
 from keyhole.papers.claims.ratio_estimates import ratio_of
-from keyhole.papers.claims.registry import BOUNDS, Bound
 from keyhole.papers.claims.significance import LEVEL, Comparison, comparisons, holm
 
 __all__ = [

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, decide, format_round
+from keyhole.papers.claims.claimed_ranges import format_range
 from keyhole.papers.claims.negative_control import PolicyClaim
-from keyhole.papers.claims.numbers import number_of
-from keyhole.papers.claims.ranges import format_range
+from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_validation import Checkpoint
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import share_estimate

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from keyhole.papers.claims.base import Finding, Result, Rounds, format_round
+from keyhole.papers.claims.bound_registry import BOUNDS
+from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.negative_control import PolicyClaim
-from keyhole.papers.claims.numbers import format_compared, number_of
-from keyhole.papers.claims.ranges import is_inside
-from keyhole.papers.claims.registry import BOUNDS
+from keyhole.papers.claims.verdict_numbers import format_compared, number_of
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.validate import check_choice

@@ -8,8 +8,8 @@ from pydantic import model_validator
 from keyhole.papers.claims.base import Rounds
 from keyhole.papers.claims.bounds import BoundName
 from keyhole.papers.claims.cells import Cell, CellsClaim
+from keyhole.papers.claims.claimed_ranges import End, check_ends, each_range
 from keyhole.papers.claims.negative_control import ControlledClaim
-from keyhole.papers.claims.ranges import End, check_ends, each_range
 from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
 
 Quantity = Literal[

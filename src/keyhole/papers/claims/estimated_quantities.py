@@ -7,10 +7,15 @@ from typing import Final, NamedTuple
 from keyhole.papers.claims.base import Finding, Result, decide, format_round
 from keyhole.papers.claims.bounds import bound_of
 from keyhole.papers.claims.cells import Cell, cell_names
+from keyhole.papers.claims.claimed_ranges import format_range, is_inside, log_range, or_infinite
 from keyhole.papers.claims.estimate_fields import EstimateFields, Quantity
-from keyhole.papers.claims.numbers import factor_of, format_compared, known_number, number_of
-from keyhole.papers.claims.ranges import format_range, is_inside, log_range, or_infinite
 from keyhole.papers.claims.ratio_estimates import log_deviation_ratio, log_quotient, ratio_of
+from keyhole.papers.claims.verdict_numbers import (
+    factor_of,
+    format_compared,
+    known_number,
+    number_of,
+)
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, format_estimate, mean_estimate, share_estimate
 

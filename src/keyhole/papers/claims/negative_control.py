@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import model_validator
 
 from keyhole.papers.claims.base import Claim, Finding, Result
-from keyhole.papers.claims.numbers import attribute_numbers
+from keyhole.papers.claims.verdict_numbers import attribute_numbers
 from keyhole.papers.entry_validation import PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 

@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.claimed_ranges import check_ends, is_inside, or_infinite
 from keyhole.papers.claims.negative_control import ControlledClaim
-from keyhole.papers.claims.numbers import number_of
-from keyhole.papers.claims.ranges import check_ends, is_inside, or_infinite
+from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_estimate

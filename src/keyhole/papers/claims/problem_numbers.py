@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Claim, Finding, Result, decide
-from keyhole.papers.claims.numbers import attribute_numbers, known_number
-from keyhole.papers.claims.ranges import check_ends, format_range, or_infinite
+from keyhole.papers.claims.claimed_ranges import check_ends, format_range, or_infinite
+from keyhole.papers.claims.verdict_numbers import attribute_numbers, known_number
 from keyhole.papers.entry_validation import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan

@@ -10,8 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Claim, Finding, Result, decide, order_by_lead
-from keyhole.papers.claims.numbers import differences, factor_of, format_compared, known_number
 from keyhole.papers.claims.significance import LEVEL, comparisons, holm
+from keyhole.papers.claims.verdict_numbers import (
+    differences,
+    factor_of,
+    format_compared,
+    known_number,
+)
 from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
 from keyhole.results.estimate import mean_estimate
 

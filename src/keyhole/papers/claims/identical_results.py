@@ -8,7 +8,7 @@ from pydantic import Field
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.cells import Cell, CellsClaim, cell_names, problems_of
-from keyhole.papers.claims.numbers import format_compared, known_number
+from keyhole.papers.claims.verdict_numbers import format_compared, known_number
 from keyhole.papers.entry_validation import MetricName
 from keyhole.papers.verdicts import Number
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, ProblemClaim, Result, decide
-from keyhole.papers.claims.numbers import factor_of
+from keyhole.papers.claims.verdict_numbers import factor_of
 from keyhole.papers.entry_validation import PolicyName
 from keyhole.results.estimate import mean_estimate
 

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.negative_control import PolicyClaim
-from keyhole.papers.claims.numbers import number_of
-from keyhole.papers.claims.ranges import is_inside
+from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_validation import MetricName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate

@@ -3,7 +3,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.papers.claims import Result
-from keyhole.papers.claims.potential import Potential
+from keyhole.papers.claims.ucb_potential import Potential
 from keyhole.stochastic import HoeffdingUCB, Problem, Uniform
 from keyhole.stochastic.ucb_potential import potential_bound
 from keyhole.threshold import DKWUCB
