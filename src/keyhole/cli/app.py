@@ -41,7 +41,7 @@ app = typer.Typer(
 
 study.app.command()(study_check.check)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
-app.add_typer(tune.app, name="tune", short_help="Learn time limits for commands by running them.")
+app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
 Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
@@ -77,7 +77,7 @@ def catalog(
     setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List problems, policies, their parameters and references."""
+    """List problems, policies, parameters, sources."""
     from keyhole.cli.catalog import show
 
     show(setting, as_json)
@@ -93,7 +93,7 @@ def run(
         bool, typer.Option("--dry-run", help="Print the size of the run and its expected time.")
     ] = False,
 ) -> None:
-    """Run an experiment, or resume one that was interrupted."""
+    """Run an experiment, or resume one."""
     check_address(on, threads)
     from keyhole.cli.experiments import run_spec, show_forecast
 
@@ -164,7 +164,7 @@ def compile_(
         str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
     ] = None,
 ) -> None:
-    """Compile the kernels of a setting or an experiment ahead of time."""
+    """Compile a setting or an experiment in advance."""
     from keyhole.cli.compilation import compile_ahead
 
     compile_ahead(what)
