@@ -168,8 +168,8 @@ def test_both_formats_say_the_same(tmp_path):
         ("@ATTRIBUTE runtime", "@ATTRIBUTE quality", "the attribute runtime must be given"),
         ("@RELATION", "@ATTRIBUTE x", "the run must have 6 fields, got 5"),
         ("c.cnf,1,two,0.25,ok", "c.cnf,1,tw", "line 14: the run must have 5 fields, got 3"),
-        ("c.cnf,1,two,0.25,ok\n", "", "two on c.cnf, 1, must be given"),
-        ("c.cnf,1,two", "c.cnf,1,one", "one on c.cnf, 1, must be given once"),
+        ("c.cnf,1,two,0.25,ok\n", "", "two on c.cnf, 1 must be given"),
+        ("c.cnf,1,two", "c.cnf,1,one", "one on c.cnf, 1 must be given once, got 2"),
         ("0.25,ok", "0.25,fine", "line 14: runstatus must be one of ok, .*got 'fine'"),
         ("0.25,ok", "-1,ok", "line 14: runtime must be seconds, at least 0, got '-1'"),
         ("0.25,ok", "?,ok", r"line 14: runtime must be seconds, at least 0, got '\?'"),
@@ -254,7 +254,7 @@ def test_objectives_that_cannot_be_believed_are_left_out():
     assert rows.sum() == 67 + (~done.any(axis=1)).sum()
     problem = scenario.problem(reward="quality")
     assert len(problem.distributions[0].rewards) == rows.sum()
-    with pytest.raises(ValueError, match="reward must be done for IPC2018, which has no quality"):
+    with pytest.raises(ValueError, match="reward must be 'done' for IPC2018, which has no quality"):
         aslib(FOLDER / "IPC2018.parquet", reward="quality")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.data import deliveries, load_deliveries
 from keyhole.data.food_deliveries import BANDS, DAYS, PROMISED
-from keyhole.data.recorded_times import bundled_datasets
+from keyhole.data.recorded_times import read_bundled_table
 
 FOLDER = Path(str(resources.files("keyhole.data"))) / "deliveries"
 
@@ -33,7 +33,7 @@ WITHIN = {
 
 def orders():
     """Return day, hour, distance and minutes of every order."""
-    for row in bundled_datasets("deliveries", "orders.csv")[1]:
+    for row in read_bundled_table("deliveries", "orders.csv")[1]:
         day, *numbers = row.split(",")
         yield (day, *map(float, numbers))
 
@@ -100,11 +100,11 @@ def test_the_problem_has_the_shares_of_the_arms():
         ({"arms": "hours"}, r"arms must be one of day, hour, distance; got 'hours' \(did you mean"),
         ({"arms": "day", "bands": [1]}, r"bands must be left out where arms are days, got \[1\]"),
         ({"arms": "hour", "bands": []}, "bands must have at least one entry, got none"),
-        ({"arms": "hour", "bands": [14, 14]}, "bands must rise, got 14 after 14"),
+        ({"arms": "hour", "bands": [14, 14]}, "bands must be increasing, got 14 after 14"),
         ({"arms": "hour", "bands": [5, 14]}, "bands must each have an order, got none below 5: "
          "orders lie between 11.028 and 20.93"),
         ({"arms": "distance", "bands": [3, 14]}, "got none from 14: orders lie between 1.75 and"),
-        ({"arms": "hour", "promised": [20, 30]}, "promised must fall, .*got 30 after 20"),
+        ({"arms": "hour", "promised": [20, 30]}, "promised must be decreasing, .*got 30 after 20"),
         ({"arms": "hour", "promised": []}, "promised must have at least one entry"),
         ({"arms": "hour", "feedback": "some"}, "feedback must be one of uncensored, censored"),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.data import Forests, forests, load_forests, read_measured_csv
-from keyhole.data.random_forests import CONFIGURATIONS, task, train
+from keyhole.data.random_forests import CONFIGURATIONS, make_task, train
 from keyhole.resource import RCUCB, Power
 
 
@@ -18,7 +18,7 @@ def test_training_is_real_and_repeatable():
 
 
 def test_tasks_differ_in_size_and_in_splits():
-    tasks = [task(seed, 2930) for seed in range(200)]
+    tasks = [make_task(seed, 2930) for seed in range(200)]
     sizes = [len(one[0][0]) + len(one[0][1]) for one in tasks]
     assert min(sizes) >= 150
     assert max(sizes) <= 450

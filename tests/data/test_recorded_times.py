@@ -74,8 +74,11 @@ def test_times_refuse_what_is_no_list_of_numbers(column):
     ("deadlines", "message"),
     [
         ([], "deadlines must have at least one entry"),
-        ([5, 10], "deadlines must fall, from the most generous to the tightest; got 10 after 5"),
-        ([10, 10], "deadlines must fall, .* got 10 after 10"),
+        (
+            [5, 10],
+            "deadlines must be decreasing, from the most generous to the tightest; got 10 after 5",
+        ),
+        ([10, 10], "deadlines must be decreasing, .* got 10 after 10"),
         ([10, np.nan], r"deadlines\[1\] must be a finite number, got nan"),
         ([np.inf, 10], r"deadlines\[0\] must be a finite number, got inf"),
     ],

@@ -95,21 +95,21 @@ def test_theorem_2_says_nothing_of_horizons_that_can_be_played():
         (lambda: csbst_search_bound(20, 7, 0, 0.1), "delta must lie in"),
         (lambda: csbst_search_bound(20, 0, 0.1, 0.1), "resource must be above 0"),
         (lambda: csbst_bound(INSTANCE_1, 100, 1.0), "epsilon must lie in"),
-        (lambda: csbst_bound(INSTANCE_1, 10_000, 0.3), "at most the least mean loss, 0.25, for Th"),
+        (lambda: csbst_bound(INSTANCE_1, 10_000, 0.3), "at most the smallest mean loss, 0.25, for"),
         (lambda: csbst_bound(INSTANCE_1, 10, 0.1), "horizon must be above 18.* Theorem 1, got 10"),
         (
             lambda: csbst_bound(Problem([0.5, 0.5, 0.7], 0.5, 1), 1000, 0.1),
-            "one best set .* 1 arms to leave alone, .* mean loss of 0.5",
+            "unique optimal set .* 1 unfunded arms, .* mean loss of 0.5",
         ),
         (
             lambda: csbdt_bound(OWN, 10_000, 0.4, eta=0.001, alpha_1=1),
-            "epsilon must be at most the least mean loss, 0.3, for Theorem 2, got 0.4",
+            "epsilon must be at most the smallest mean loss, 0.3, for Theorem 2, got 0.4",
         ),
         (lambda: csbdt_bound(OWN, 500, 0.1, eta=0.001, alpha_1=1), "horizon must be above .* Th"),
         (lambda: csbdt_search_bound(5, 2, 0.1, 0.1, 0), "gamma must lie in"),
         (
             lambda: csbdt_bound(Problem([0.5], 0.5, 0.5), 100, 0.1, eta=0.1, alpha_1=1),
-            "leave something over",
+            "problem must have a residual above 0 for Theorem 2, got 0",
         ),
         (
             lambda: csbdt_bound(
@@ -117,7 +117,10 @@ def test_theorem_2_says_nothing_of_horizons_that_can_be_played():
             ),
             "eta must be below 0.0667 for this problem, got 0.07",
         ),
-        (lambda: csbdt_bound(INSTANCE_1, 100, 0.1, eta=0.1, alpha_1=1), "residual of 0"),
+        (
+            lambda: csbdt_bound(INSTANCE_1, 100, 0.1, eta=0.1, alpha_1=1),
+            "residual above 0 .* got 0",
+        ),
         (
             lambda: csbdt_bound(Problem([0.5] * 17, 0.5, 1.1), 100, 0.1, eta=0.1, alpha_1=1),
             "at most 16 arms, got 17",

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from keyhole.semibandit import knapsack_search as search
-from keyhole.semibandit.knapsack import candidates, knapsack, rank, solve_knapsack, working_memory
-from tests.reference.semibandit import knapsack as tried_all
+from keyhole.semibandit.knapsack import (
+    knapsack,
+    list_candidates,
+    rank_items,
+    solve_knapsack,
+    working_memory,
+)
+from tests.reference.semibandit import knapsack as best_by_enumeration
 
 
 def report(line):
@@ -39,15 +45,15 @@ def highs(values, weights, capacity):
     return -float(found.fun)
 
 
-def searched_depth_first(values, weights, capacity):
+def solve_depth_first(values, weights, capacity):
     """Return the set found where there is no memory for a list of sets."""
     items, space = len(values), capacity + search.SLACK
     s, chosen = working_memory(items), np.zeros(items, np.int64)
-    count, total = candidates(s.order, values, weights, items, space)
+    count, total = list_candidates(s.order, values, weights, items, space)
     if total <= space:
         chosen[s.order[:count]] = 1
     else:
-        price, paying = rank(s, values, weights, count, space)
+        price, paying = rank_items(s, values, weights, count, space)
         search.depth_first(s, values, weights, count, space, price, paying, chosen)
     return chosen.astype(bool)
 
@@ -101,7 +107,7 @@ def test_no_set_is_better(kind, instances):
     for _ in range(instances):
         values, weights, capacity = kind(rng)
         best = best_of_all(values, weights, capacity)
-        for solve in (solve_knapsack, searched_depth_first):
+        for solve in (solve_knapsack, solve_depth_first):
             chosen = solve(values, weights, capacity)
             assert weights[chosen].sum() <= capacity + 1e-9
             if abs(values[chosen].sum() - best) > 1e-9:
@@ -165,7 +171,7 @@ def test_of_equally_good_sets_the_one_that_is_promised_is_chosen(data, n):
     capacity = data.draw(st.sampled_from([0.0, 0.5, 1.0, 1.25, 2.0]))
     chosen = solve_knapsack(values, weights, capacity)
     if sum(weights[i] for i in range(n) if values[i] > 0 and weights[i] <= capacity) > capacity:
-        assert set(np.flatnonzero(chosen)) == tried_all(values, weights, capacity)
+        assert set(np.flatnonzero(chosen)) == best_by_enumeration(values, weights, capacity)
 
 
 def test_sums_that_touch_the_capacity_fit():

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore:.* may search for"),
     pytest.mark.filterwarnings("ignore:.* to each arm that it funds"),
-    pytest.mark.filterwarnings("ignore:.* an estimate of a threshold was too low"),
+    pytest.mark.filterwarnings("ignore:.* the estimate was too low"),
 ]
 
 SAME = Problem([0.9, 0.3, 0.6, 0.5, 0.75], 0.55, resource=1.7)

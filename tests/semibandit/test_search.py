@@ -48,7 +48,7 @@ def test_one_quiet_spell_is_made_good():
     problem = Problem([1.0, 1.0], PAIR.thresholds, resource=1.0)
     (warning,) = played(learner, problem, 100, first=[[0, 0], [0, 0]])
     assert "was told of a loss, in round" in warning
-    assert "an estimate of a threshold was too low" in warning
+    assert "its estimated threshold: the estimate was too low" in warning
     assert np.all(learner.recommend() >= problem.thresholds)
     assert np.all(learner.recommend() <= problem.thresholds + 0.01)
     assert "1 loss in spite of an estimate" in repr(learner)

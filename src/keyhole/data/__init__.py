@@ -1,7 +1,7 @@
-"""Real data: labels, times, crime and delays that ship with the package; your own.
+"""Real data sets as problems: those in the package, and files of the user.
 
-Source and licence of what ships stand in a README beside the data. A file of your own that is not
-as it should be is refused with an error that names the line and the field; files are in UTF-8.
+A README beside each data set in the package states its source and licence. Files are in UTF-8;
+invalid ones are refused with an error that names the line and the field.
 """
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib

@@ -1,4 +1,4 @@
-"""Scenarios of the algorithm selection library: which solver to run, and when to give up."""
+"""Scenarios of the algorithm selection library (ASlib) as problems of solvers and limits."""
 
 import math
 from collections.abc import Iterator
@@ -17,32 +17,32 @@ from keyhole.resource.cost_functions import KnownFunction
 from keyhole.validate import SequenceLike, check_choice
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
-"""Limits as parts of the cut-off, unless told otherwise."""
+"""Default limits, as fractions of the cut-off."""
 _ROUNDING: Final = 1e-12
 REWARDS: Final = ("done", "quality")
-"""What the reward of a run that is done can be: 1, or how good its answer is."""
+"""Kinds of rewards of a completed run: 1, or the quality of its answer."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
-    """Solvers, and how long each of them took on the same instances.
+    """Run times of solvers on the same instances.
 
     Parameters
     ----------
     name : str
-        What the scenario is called.
+        Name of the scenario.
     solvers : tuple of str, shape (arms,)
         The solvers, or configurations of one, each once.
     seconds : ndarray of float64, shape (runs, arms)
-        How long each took on each instance; infinite for runs that were not done before the
+        Run time of each solver on each instance; infinite for runs that did not complete before the
         cut-off, for whatever reason.
     cutoff : float
         Seconds, above 0.
     quality : ndarray of float64, shape (runs, arms), optional
-        How good the answers of the runs that are done are, from 0 to 1; NaN where it is not known.
+        Quality of the answers of completed runs, from 0 to 1; NaN where it is unknown.
     limits : ndarray of float64, shape (runs, arms), optional
-        Until when each run was watched, where some were given up before the cut-off: in seconds, 0
-        for a run that was not made. Nothing is known of what would have come later.
+        Censoring time of each run in seconds, where some were stopped before the cut-off; 0 for a
+        run that was not made.
 
     Examples
     --------
@@ -66,20 +66,20 @@ class Scenario:
         return f"Scenario({self.name}: {solvers} solvers, {made}, cut-off {self.cutoff:g} s)"
 
     def solved(self, limit: float = 1.0) -> FloatArray:
-        """Return the share of runs that each solver has done by a limit, a part of the cut-off.
+        """Return the share of runs that each solver completes within a fraction of the cut-off.
 
-        Of the runs that were watched for so long; NaN where there is none.
+        Runs that were stopped earlier are left out; NaN where no run is left.
         """
         done = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:
             return np.asarray(done.mean(axis=0))
-        told = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
+        observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
         with np.errstate(invalid="ignore"):
-            return np.asarray((done & told).sum(axis=0) / told.sum(axis=0))
+            return np.asarray((done & observed).sum(axis=0) / observed.sum(axis=0))
 
     @property
     def virtual_best(self) -> float:
-        """The share of instances that some solver has done."""
+        """Share of instances that at least one solver completes."""
         return float(np.isfinite(self.seconds).any(axis=1).mean())
 
     def problem(
@@ -92,28 +92,29 @@ class Scenario:
     ) -> Problem:
         """Make a problem: choose a solver and a limit.
 
-        A pull draws one of the instances, each equally likely, so that the gains are exact means
-        over them. Where runs have limits of their own, it draws one of those that were watched
-        until the largest limit here: see `keyhole.data.MeasuredRuns.problem`.
+        A pull draws one of the instances uniformly, so that the gains are exact means over them.
+        Where runs have limits of their own, it draws one of those that were not stopped before the
+        largest limit here: see `keyhole.data.MeasuredRuns.problem`.
 
         Parameters
         ----------
         limits : sequence of float, default (1/1000, 1/300, 1/100, 1/30, 1/10, 1/3, 1)
-            As parts of the cut-off, rising, at most 1.
+            Fractions of the cut-off, increasing, at most 1.
         cost, penalty : Function or callable, optional
-            Of times as parts of the cut-off; by default the time that was used, for runs that were
-            done and for those that were not: a gain is then the share of runs done less the mean
-            time spent.
+            Functions of times as fractions of the cut-off; by default both are the time: a gain is
+            then the share of completed runs less the mean time spent.
         reward : {"done", "quality"}, default "done"
-            Of a run that is done: 1, or how good its answer is. Instances for which that is not
-            known of all runs that are done are then left out.
+            Reward of a completed run: 1, or the quality of its answer. With "quality", instances
+            with a completed run of unknown quality are left out.
         """
         if (most := np.max(np.asarray(limits))) > 1:
             raise ValueError(f"limits must be at most 1, the cut-off, got {most:g}")
         earned = np.isfinite(self.seconds).astype(np.float64)
         if check_choice("reward", reward, REWARDS) == "quality":
             if self.quality is None:
-                raise ValueError(f"reward must be done for {self.name}, which has no quality")
+                raise ValueError(
+                    f"reward must be 'done' for {self.name}, which has no quality, got 'quality'"
+                )
             earned = np.where(earned > 0, self.quality, 0.0)
         until = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
         known = ~np.isnan(earned).any(axis=1)
@@ -136,24 +137,26 @@ class Scenario:
         cost: KnownFunction | None = None,
         penalty: KnownFunction | None = None,
     ) -> dict[str, float]:
-        """Return what a run is worth on average to those who know more than a learner.
+        """Return the mean gains of three reference strategies, with parameters as for `problem`.
 
-        They are gains, with parameters as for `problem`: of the ``best pair`` of solver and limit
-        in hindsight; of the ``best solver`` run up to the cut-off, or the largest limit; and of the
-        ``virtual best``, which runs on each instance the solver that is fastest there, and gives up
-        at the smallest limit where none is done.
+        They are the ``best pair`` of solver and limit in hindsight; the ``best solver``, run up to
+        the cut-off or the largest limit; and the ``virtual best``, which runs the fastest solver
+        on each instance, and stops at the smallest limit where none completes.
         """
         if self.limits is not None:
-            raise ValueError(f"limits must be none: {self.name} does not tell what is the best")
+            raise ValueError(
+                f"the limits of {self.name} must be None: with runs that were stopped early the "
+                "best solver of an instance is unknown"
+            )
         problem = self.problem(limits, cost=cost, penalty=penalty)
         fastest = self.seconds.min(axis=1) / self.cutoff
         done = fastest <= problem.limits[-1]
-        given_up = -float(problem.penalty(problem.limits[0]))
-        worth = 1.0 - np.asarray(problem.cost(np.where(done, fastest, 0.0)))
+        stopped = -float(problem.penalty(problem.limits[0]))
+        gains = 1.0 - np.asarray(problem.cost(np.where(done, fastest, 0.0)))
         return {
             "best pair": problem.best_gain,
             "best solver": float(problem.gains[:, -1].max()),
-            "virtual best": float(np.where(done, worth, given_up).mean()),
+            "virtual best": float(np.where(done, gains, stopped).mean()),
         }
 
 
@@ -165,14 +168,14 @@ def aslib(
     penalty: KnownFunction | None = None,
     reward: str = "done",
 ) -> Problem:
-    """Make a problem of a scenario: which solver to run, and when to give up on it.
+    """Make a problem of a scenario: choose a solver to run, and a limit for the run.
 
     Parameters
     ----------
     path : str or path
         See `load_aslib`.
     limits : sequence of float, default (1/1000, 1/300, 1/100, 1/30, 1/10, 1/3, 1)
-        As parts of the cut-off, rising, at most 1.
+        Fractions of the cut-off, increasing, at most 1.
     cost, penalty, reward
         See `Scenario.problem`.
     """
@@ -182,24 +185,24 @@ def aslib(
 def load_aslib(path: str | PathLike[str]) -> Scenario:
     """Read a scenario of the algorithm selection library (ASlib).
 
-    Keyhole has none of them: take a scenario's folder from the library.
+    Keyhole contains no scenario: download a scenario's folder from the library.
 
     Parameters
     ----------
     path : str or path
         The folder of a scenario, with ``algorithm_runs.arff`` and ``description.txt``; or a Parquet
         file with the columns instance, repetition, algorithm, runtime, runstatus and cutoff, and
-        maybe objective, from 0 for the best answer to 1, with objective_consistent, whether it is
-        to be believed.
+        optionally objective, from 0 for the best answer to 1, and objective_consistent, whether the
+        objective is valid.
 
     Returns
     -------
     Scenario
-        Solvers in alphabetical order; a row for each instance and repetition. A run is done if its
-        status is ok and it took less than the cut-off. Its time is the measure that the description
-        calls a runtime (of runs that are done, a PAR10 score is the time); its quality the one that
-        it calls a solution quality, where that lies in [0, 1]. A column ``limit`` has the seconds
-        after which each run was given up at the latest; runs may then be missing.
+        Solvers in alphabetical order; a row for each instance and repetition. A run is complete if
+        its status is ok and its time is below the cut-off. Its time is the measure of type runtime
+        in the description (a PAR10 score equals the time of a completed run); its quality is the
+        measure of type solution_quality, where that lies in [0, 1]. A column ``limit`` has the
+        seconds after which a run was stopped; if it exists, runs may be missing.
     """
     where = Path(path)
     if where.suffix == ".parquet":
@@ -217,7 +220,8 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
     for run in runs:
         row = found.setdefault(run.task, {})
         if run.solver in row:
-            raise ValueError(f"{path}: {run.solver} on {', '.join(run.task)}, must be given once")
+            run_name = f"{run.solver} on {', '.join(run.task)}"
+            raise ValueError(f"{path}: the run of {run_name} must be given once, got 2")
         row[run.solver] = run
     if not found:
         raise ValueError(f"{path}: at least one run must be given, got none")
@@ -226,7 +230,7 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
     for task, row in found.items():
         missing = [solver for solver in solvers if solver not in row]
         if missing and not gaps:
-            raise ValueError(f"{path}: {missing[0]} on {', '.join(task)}, must be given")
+            raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(task)} must be given")
     none = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
     table = np.array([[row.get(one, none)[2:] for one in solvers] for row in found.values()])
     table.setflags(write=False)

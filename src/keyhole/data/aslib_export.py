@@ -1,4 +1,4 @@
-"""Runs written as a scenario of the algorithm selection library, which `load_aslib` reads."""
+"""Export of runs as a scenario of the algorithm selection library, which `load_aslib` reads."""
 
 import math
 from collections import Counter
@@ -15,20 +15,20 @@ _STATUSES: Final = ("ok", "timeout", "memout", "crash")
 
 
 class ExportedRun(NamedTuple):
-    """A run that was made.
+    """Run to be written to a scenario.
 
     Attributes
     ----------
     instance, solver : str
-        What was run on what.
+        Names of the instance and the solver.
     seconds : float
-        How long it took, or until when it was watched.
+        Run time, or the censoring time of a run that was stopped.
     status : {"ok", "timeout", "memout", "crash"}
-        How it ended.
+        Result of the run.
     limit : float
-        When it would have been given up, in seconds.
+        Limit of the run in seconds.
     quality : float
-        How good the answer is, from 0 to 1; NaN where nobody says.
+        Quality of the answer, from 0 to 1; NaN if unknown.
     """
 
     instance: str
@@ -44,18 +44,18 @@ def write_aslib(
 ) -> Path:
     """Write runs as a scenario: ``description.txt`` and ``algorithm_runs.arff``; return the folder.
 
-    Nothing is filled in: a run that was given up keeps its own limit, in a column ``limit``, and
-    one that was not made is missing. Runs of a solver on the same instance are repetitions.
+    No value is imputed: a run that was stopped keeps its own limit, in a column ``limit``, and
+    runs that were not made are missing. Runs of a solver on the same instance are repetitions.
 
     Parameters
     ----------
     folder : str or path
-        Made if need be.
+        Folder of the scenario, created if it does not exist.
     name : str
-        What the scenario is called.
+        Name of the scenario.
     cutoff : float
         The largest limit, in seconds.
-    runs : iterable of Made
+    runs : iterable of ExportedRun
         The runs.
     """
     where = Path(folder)

@@ -1,4 +1,4 @@
-"""The files of the algorithm selection library: runs in ARFF, with a description, or in Parquet."""
+"""Readers of scenario files of the algorithm selection library: ARFF or Parquet."""
 
 import csv
 import math
@@ -12,27 +12,27 @@ from keyhole.data.csv_rows import read_text, shorten_message
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
-_TIMES: Final = ("runtime", "time")  # what the column is called where the description does not say
+_TIMES: Final = ("runtime", "time")  # names of the column if the description has none
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
 _TABLE: Final = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
 LIMIT: Final = "limit"
-"""The column of runs that were given up before the cut-off; where it is, runs may be missing."""
+"""Column of the limits of runs that were stopped before the cut-off; runs may then be missing."""
 _FURTHER: Final = ("objective", "objective_consistent")
 
 
 class ScenarioRun(NamedTuple):
-    """A solver's run on an instance."""
+    """Run of a solver on an instance."""
 
     task: tuple[str, str]  # instance and repetition
     solver: str
-    seconds: float  # how long it took; infinite if it was not done
-    quality: float  # how good the answer is, from 0 to 1; NaN where the file does not say
-    limit: float = math.inf  # when it was given up at the latest, if before the cut-off
+    seconds: float  # run time; infinite if the run did not complete
+    quality: float  # of the answer, from 0 to 1; NaN if unknown
+    limit: float = math.inf  # of the run, if below the cut-off
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """A measure of performance as the description has it."""
+    """Performance measure in the description."""
 
     name: str
     kind: str
@@ -40,27 +40,24 @@ class _Measure:
 
 
 def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
-    """Read name, cutoff in seconds and runs of a scenario in the library's own format.
-
-    They are in ``algorithm_runs.arff`` and ``description.txt``.
-    """
+    """Read name, cut-off in seconds and runs of a scenario in ASlib's own format."""
     path = folder / DESCRIPTION
-    entries = _described(path)
+    entries = _read_description(path)
     cutoff = _seconds(path, "algorithm_cutoff_time", " ".join(entries["algorithm_cutoff_time"]))
     name = " ".join(entries["scenario_id"]) or folder.name
     return name, cutoff, _arff(folder / RUNS, cutoff, _measures(entries))
 
 
 class _Entries(dict[str, list[str]]):
-    """Entries of a description by name; an empty list for those that it does not have."""
+    """Entries of a description by name; an empty list for missing ones."""
 
     def __missing__(self, name: str) -> list[str]:
-        """Return nothing."""
+        """Return an empty list."""
         return []
 
 
-def _described(path: Path) -> _Entries:
-    """Return the entries of a description: words behind a name, or in a list below it."""
+def _read_description(path: Path) -> _Entries:
+    """Return the entries of a description: words after a name, or in a list below it."""
     entries, current = _Entries(), ""
     for line in read_text(path).splitlines():
         if one := re.match(r"([a-z_]+)\s*:(.*)$", line):
@@ -97,7 +94,7 @@ def _seconds(path: Path, name: str, text: str) -> float:
 
 
 def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[ScenarioRun]:
-    """Yield the runs of a file; its measures say which columns hold time and quality."""
+    """Yield the runs of an ARFF file; `measures` determine the columns of time and quality."""
     lines = read_text(path).splitlines()
     words = [line.split(maxsplit=2) for line in lines]
     at = next((i for i, word in enumerate(words) if word and word[0].lower() == "@data"), None)
@@ -127,7 +124,7 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[S
         if len(fields) != len(columns):
             raise ValueError(f"{where}: the run must have {len(columns)} fields, got {len(fields)}")
         instance, repetition, solver, status, text = (fields[k].strip() for k in places)
-        seconds = _taken(where, text, status, cutoff)
+        seconds = _parse_runtime(where, text, status, cutoff)
         good = math.nan
         if quality is not None and seconds < math.inf:
             good = _quality(where, quality, fields[columns.index(quality.name)].strip())
@@ -137,8 +134,8 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[S
         yield ScenarioRun((instance, repetition), solver, seconds, good, limit)
 
 
-def _taken(where: str, text: str, status: str, cutoff: float) -> float:
-    """Return the seconds of a run; infinite unless it was done before the cut-off."""
+def _parse_runtime(where: str, text: str, status: str, cutoff: float) -> float:
+    """Return the seconds of a run; infinite unless it completed before the cut-off."""
     if status.lower() not in _STATUSES:
         allowed = ", ".join(_STATUSES)
         raise ValueError(f"{where}: runstatus must be one of {allowed}, got {status!r}")
@@ -155,7 +152,7 @@ def _taken(where: str, text: str, status: str, cutoff: float) -> float:
 
 
 def _quality(where: str, measure: _Measure, text: str) -> float:
-    """Return a quality, from 0 to 1, the best; NaN if the measure is on no such scale."""
+    """Return a quality from 0 to 1 (best); NaN if the measure has another scale."""
     try:
         value = float(text)
     except ValueError:
@@ -166,11 +163,7 @@ def _quality(where: str, measure: _Measure, text: str) -> float:
 
 
 def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
-    """Read cutoff in seconds and runs of a scenario from a Parquet file.
-
-    Its columns are instance, repetition, algorithm, runtime, runstatus and cutoff; maybe objective,
-    from 0 for the best answer to 1, and objective_consistent, whether it is to be believed.
-    """
+    """Read cut-off in seconds and runs of a scenario from a Parquet file; see `load_aslib`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -199,14 +192,14 @@ def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
 def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[ScenarioRun]:
     file, size = str(path), len(columns["runtime"])
     objectives = columns.get("objective", [None] * size)
-    believed = columns.get("objective_consistent", [True] * size)
-    rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, believed, strict=True)
+    valid = columns.get("objective_consistent", [True] * size)
+    rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, valid, strict=True)
     for number, (instance, repetition, solver, time, status, objective, good) in enumerate(rows, 1):
         where = f"{file}, row {number}"
         if None in (instance, solver):
             raise ValueError(f"{where}: instance and algorithm must be given, got None")
         unknown = time is None or time != time  # NaN
-        seconds = _taken(where, "?" if unknown else str(time), str(status), cutoff)
+        seconds = _parse_runtime(where, "?" if unknown else str(time), str(status), cutoff)
         quality = math.nan
         if good and objective is not None and seconds < math.inf:
             quality = _quality(where, _Measure("objective", "", False), str(objective))

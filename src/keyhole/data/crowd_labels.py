@@ -1,4 +1,4 @@
-"""Binary labels that a crowd gave to items, as a thresholding bandit: an arm is an item."""
+"""Crowdsourced binary labels as a thresholding bandit whose arms are items."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.data.csv_rows import detect_separator, read_text
+from keyhole.data.csv_rows import read_text, separator_hint
 from keyhole.thresholding import Problem
 from keyhole.validate import check_choice, check_distinct
 
@@ -30,22 +30,22 @@ _BITS: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels:
-    """Items, and how many of the labels that a crowd gave to each of them are 1.
+    """Counts of crowdsourced binary labels of items.
 
     Parameters
     ----------
     name : str
-        What the set is called.
+        Name of the data set.
     items : tuple of str, shape (arms,)
         The items, each once; at least one.
     ones : ndarray of int64, shape (arms,)
-        How many labels of each item are 1. The arrays are copied and made read-only.
+        Number of labels 1 of each item. The arrays are copied and made read-only.
     counts : ndarray of int64, shape (arms,)
-        How many labels each item has; at least 1.
+        Number of labels of each item; at least 1.
     gold : ndarray of int8, shape (arms,)
-        The right answer for each item, 0 or 1; -1 where it is not known.
+        Gold label of each item, 0 or 1; -1 where it is unknown.
     source, licence : str, default ""
-        Where the labels come from, and under which terms.
+        Source and licence of the labels.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Labels:
     licence: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values, and take copies of the arrays."""
+        """Check the values, and copy the arrays."""
         check_distinct("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
             object.__setattr__(self, name, self._column(name, dtype))
@@ -92,7 +92,7 @@ class Labels:
         return column
 
     def __repr__(self) -> str:
-        """Return the name, the sizes, the mean, and for how many items gold is known."""
+        """Return the name, the sizes, the mean, and the number of gold labels."""
         total = int(self.counts.sum())
         known = int((self.gold != _UNKNOWN).sum())
         mean = f"mean label {self.ones.sum() / total:.3f}"
@@ -102,17 +102,17 @@ class Labels:
 
     @property
     def arms(self) -> int:
-        """How many items."""
+        """Number of items."""
         return len(self.items)
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """The share of each item's labels that are 1, shape (arms,)."""
+        """Share of each item's labels that are 1, shape (arms,)."""
         return self.ones / self.counts
 
     @property
     def has_gold(self) -> bool:
-        """Whether the right answer is known for any item."""
+        """Whether any item has a gold label."""
         return bool((self.gold != _UNKNOWN).any())
 
 
@@ -120,22 +120,21 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
     """Make a problem in which an arm is an item, and a pull buys one label of it.
 
     A pull draws one of the item's recorded labels: an arm's mean is the share of its labels that
-    are 1, known exactly. A policy spends the budget; an item is right if it lands on the crowd's
-    side of the threshold. Items on the threshold itself count as right either way. Where right
-    answers are known, the metric ``gold_agreement`` is added.
+    are 1, which is exact. An item is classified correctly if it is on the same side of the
+    threshold as its mean; items on the threshold itself are correct either way. If there are gold
+    labels, the metric ``gold_agreement`` is added.
 
     Parameters
     ----------
     labels : str or Labels
-        The name of a set that ships with the package (see `load_labels`), or labels of your own
-        (see `read_labels_csv`).
+        Name of a data set in the package (see `load_labels`), or the user's labels (see
+        `read_labels_csv`).
     threshold : float, default 0.5
         In (0, 1).
     replacement : bool, default True
-        Whether a recorded label can be drawn again: then the crowd is as large as the budget asks
-        for, with the shares recorded. If not, a label can be bought once, and the budget is at
-        most the number of labels. Asking once more for an item whose labels are all bought spends
-        a round; it shows the share of them that are 1.
+        Whether labels are drawn with replacement, which simulates a crowd of any size. If not, each
+        label is bought once, and the budget is at most the number of labels. A further pull of an
+        item without labels left costs a round and returns the share of its labels that are 1.
 
     Examples
     --------
@@ -160,13 +159,13 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
 
 
 def load_labels(name: str) -> Labels:
-    """Return one of the sets that ship with the package.
+    """Return one of the data sets in the package.
 
     Parameters
     ----------
     name : {"bluebirds", "ducks", "adult_content_hcomp2010", "hitspam_crowdflower", \
 "sentiment_polarity", "sentiment_polarity_amt"}
-        Which set.
+        Name of the data set.
 
     Examples
     --------
@@ -195,10 +194,10 @@ def load_labels(name: str) -> Labels:
 def read_labels_csv(path: str | PathLike[str]) -> Labels:
     r"""Read labels from a CSV file with one row per label.
 
-    The first row names the columns: ``item`` and ``label``, and ``gold`` if right answers are
-    known; others, such as ``worker``, are ignored. A label is 0, 1, false or true; gold may also
-    be empty, and where it is not, must be the same in all rows of an item. Capitals, blank lines,
-    and spaces around a value do not matter. Items keep the order of their first appearance.
+    The first row names the columns: ``item``, ``label`` and, optionally, ``gold``; others, such as
+    ``worker``, are ignored. A label is 0, 1, false or true; gold may be empty, and otherwise must
+    be the same in all rows of an item. Case, blank lines, and spaces around a value are ignored.
+    Items keep the order of their first appearance.
 
     Examples
     --------
@@ -236,7 +235,7 @@ def read_labels_csv(path: str | PathLike[str]) -> Labels:
 
 
 class _Tally:
-    """The counts so far, one entry per item in the order of first appearance."""
+    """Counts of labels, one entry per item in the order of first appearance."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
@@ -285,7 +284,7 @@ class _Tally:
 
 
 def _bit(text: str) -> int | None:
-    """Return the 0 or 1 that a field stands for, None if it stands for neither."""
+    """Return the 0 or 1 that a field represents, or None if it is neither."""
     bit = _BITS.get(text)
     return _BITS.get(text.strip().lower()) if bit is None else bit
 
@@ -296,7 +295,7 @@ def _columns(header: list[str]) -> list[str]:
     if not {"item", "label"} <= set(columns):
         got = ", ".join(map(repr, header))
         raise ValueError(
-            f"the header must have the columns item and label, got {got}{detect_separator(header)}"
+            f"the header must have the columns item and label, got {got}{separator_hint(header)}"
         )
     for name in ("item", "label", "gold"):
         if columns.count(name) > 1:
@@ -305,7 +304,7 @@ def _columns(header: list[str]) -> list[str]:
 
 
 def _text(path: str | PathLike[str]) -> str:
-    """Return what the file says."""
+    """Return the text of the file; refuse an empty one."""
     text = read_text(path)
     if not text.strip():
         raise ValueError(f"{path}: the file must start with a header, got an empty file")

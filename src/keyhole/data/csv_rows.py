@@ -1,4 +1,4 @@
-"""Tables of one's own: CSV files with named columns, read row by row."""
+"""Reader of the user's CSV files with named columns, and its errors."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ _LONGEST: Final = 500  # characters of a message
 
 
 def shorten_message(message: str) -> str:
-    """Return a message, or its first 500 characters and how many there are.
+    """Return a message, or its first 500 characters and its length.
 
     Examples
     --------
@@ -23,12 +23,12 @@ def shorten_message(message: str) -> str:
     return f"{message[:_LONGEST]}... ({len(message):,} characters in all)"
 
 
-def detect_separator(header: Sequence[str]) -> str:
-    """Return what to say of a header that something else than commas separates, or nothing.
+def separator_hint(header: Sequence[str]) -> str:
+    """Return a hint for an error about a header that is not separated by commas; else no text.
 
     Examples
     --------
-    >>> detect_separator(["arm;reward"]), detect_separator(["arm", "reward"])
+    >>> separator_hint(["arm;reward"]), separator_hint(["arm", "reward"])
     (': columns must be separated by commas, not semicolons', '')
     """
     for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
@@ -38,7 +38,7 @@ def detect_separator(header: Sequence[str]) -> str:
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Return the text of a file in UTF-8; if it is none, the error names the line and the byte."""
+    """Return the text of a file in UTF-8; a decoding error names the line and the byte."""
     try:
         data = Path(path).read_bytes()
         return data.decode("utf-8-sig")
@@ -60,10 +60,9 @@ def read_rows(
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
-    Each of `columns` is there once, in any order and case, except `optional` ones; other columns
-    and blank lines are ignored. `add` is called for each row with the text of these columns, empty
-    for an optional one that is missing. Errors, those that it raises too, name the file and the
-    line.
+    Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other
+    columns and blank lines are ignored. `add` is called for each row with the texts of these
+    columns, empty for a missing one. All errors, also those of `add`, name the file and the line.
 
     Examples
     --------
@@ -83,8 +82,7 @@ def read_rows(
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
                 raise ValueError(
-                    f"the header must have one column {name}, got {header}"
-                    f"{detect_separator(header)}"
+                    f"the header must have one column {name}, got {header}{separator_hint(header)}"
                 )
         wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
         for row in filter(None, rows):

@@ -1,4 +1,4 @@
-"""Rewards that come late: logs of what was shown and when it converted, as delayed feedback."""
+"""Delayed conversions: logs of impressions and conversions as bandits with delayed feedback."""
 
 import math
 from dataclasses import dataclass
@@ -11,32 +11,32 @@ import numpy as np
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.data.csv_rows import read_rows
-from keyhole.data.recorded_times import bundled_datasets
+from keyhole.data.recorded_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
 from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_number
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
-"""The words for a round's length, in seconds."""
+"""Names of a round's length, in seconds."""
 _COLUMNS: Final = ("shown_at", "converted_at", "arm")
 _ITEMS: Final = ("1", "2", "3", "4+")
-_FOLLOWED: Final = 462  # days for which every customer was followed at least
+_FOLLOWED: Final = 462  # shortest follow-up of a customer, in days
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conversions:
-    """Arms, and for each of them after how many rounds those who were shown it converted.
+    """Delays of the conversions of each arm's impressions.
 
     Parameters
     ----------
     name : str
-        What the data are called.
+        Name of the data set.
     arms : tuple of str, shape (arms,)
-        What each arm is, each once; at least one.
+        Names of the arms, each once; at least one.
     delays : sequence of ndarray of float64, shape (arms,)
-        For each arm the delays in whole rounds, at least one; infinite for who never converted.
+        For each arm the delays in whole rounds, at least one; infinite without a conversion.
     source, licence : str, default ""
-        Where the data come from, and under which terms.
+        Source and licence of the data.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Conversions:
     licence: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values, and take copies of the arrays."""
+        """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", check_distinct("arms", self.arms))
         if len(self.delays) != len(self.arms):
             raise ValueError(
@@ -66,7 +66,7 @@ class Conversions:
         object.__setattr__(self, "delays", tuple(columns))
 
     def __repr__(self) -> str:
-        """Return the name, and how many converted of each arm."""
+        """Return the name, and the number of conversions of each arm."""
         counts = (
             f"{arm}: {np.isfinite(delays).sum()} of {len(delays)}"
             for arm, delays in zip(self.arms, self.delays, strict=True)
@@ -83,19 +83,19 @@ class Conversions:
         return Empirical(found)
 
     def problem(self, within: int | None = None, *, feedback: Feedback = "anonymous") -> Problem:
-        """Make a problem whose arms give back what was recorded, reward and delay together.
+        """Make a problem that replays recorded pairs of reward and delay.
 
-        A pull draws one of those who were shown the arm, each equally likely. The reward is 1 if
-        they converted in time, and arrives when they did; else it is 0, which is known once the
-        time is over: with named feedback that is when it arrives. Delays may differ between arms,
-        as they do in life; the published policies are made for delays that do not.
+        A pull draws one of the arm's impressions uniformly. The reward is 1 if it converted within
+        the window, and arrives with its delay; otherwise it is 0, and with named feedback arrives
+        at the end of the window. Delays may depend on the arm, unlike those for which the published
+        policies are designed.
 
         Parameters
         ----------
         within : int, optional
-            Rounds after which a conversion does not count; by default the longest delay there is.
+            Attribution window in rounds; by default the longest delay.
         feedback : {"anonymous", "named"}, default "anonymous"
-            Whether only the number of conversions is seen, or also whose they are.
+            Whether only the number of conversions is observed, or also their decisions.
         """
         limit = self._limit(within)
         rewards = [(delays <= limit).astype(np.float64) for delays in self.delays]
@@ -110,17 +110,16 @@ class Conversions:
 
 
 def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
-    """Make a problem of a shop's customers: who orders again, and when.
+    """Make a problem of the repeat orders of a shop's customers.
 
     An arm is the number of items in a customer's first order, 1, 2, 3, or 4 and more; a pull draws
-    one of these customers. The reward is 1 if they order again within so many days, and arrives
-    on that day. Customers chose their arm themselves: what is learnt is who comes back, not what
-    makes them.
+    one of these customers. The reward is 1 if they order again within `within` days, and arrives
+    on that day. The data are observational: differences between arms are not causal effects.
 
     Parameters
     ----------
     within : int, default 90
-        Days, from 0 to 462: all customers were followed for so long.
+        Days, from 0 to 462, the shortest follow-up of a customer.
     feedback : {"anonymous", "named"}, default "anonymous"
         As for `Conversions.problem`.
 
@@ -136,16 +135,16 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
 def load_cdnow() -> Conversions:
     """Return the days from first to second order of a shop's customers, by items in the first.
 
-    23,570 customers of an online shop whose first order was in the first quarter of 1997, followed
-    to the middle of 1998. Who did not order again while they were followed, at least 462 days, has
-    an infinite delay: later orders are not in the data.
+    The data are of 23,570 customers of an online shop whose first order was in the first quarter of
+    1997, followed up to the middle of 1998. The delay is infinite without a second order in the
+    follow-up of at least 462 days.
 
     Examples
     --------
     >>> load_cdnow()
     Conversions(CDNOW; 1: 5111 of 11920, 2: 2803 of 5435, 3: 1560 of 2746, 4+: 2042 of 3469)
     """
-    notes, rows = bundled_datasets("delays", "cdnow.csv")
+    notes, rows = read_bundled_table("delays", "cdnow.csv")
     found: dict[str, list[FloatArray]] = {}
     for items, delay, customers in (row.split(",") for row in rows):
         days = float(delay) if delay else math.inf
@@ -155,19 +154,19 @@ def load_cdnow() -> Conversions:
 
 
 def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day") -> Conversions:
-    r"""Read a log of your own from a CSV file with one row for each time an arm was shown.
+    r"""Read a conversion log from a CSV file with one row for each impression.
 
-    The first row names the columns: ``shown_at``, ``converted_at`` (empty where nothing came of
-    it) and ``arm``; others are ignored, and so are blank lines. Times are dates with or without a
-    time of day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is
-    the difference in rounds, rounded down. Arms keep the order of their first appearance.
+    The first row names the columns: ``shown_at``, ``converted_at`` (empty without a conversion) and
+    ``arm``; other columns and blank lines are ignored. Times are dates with or without a time of
+    day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is the
+    difference in rounds, rounded down. Arms keep the order of their first appearance.
 
     Parameters
     ----------
     path : str or path
         The file, in UTF-8, separated by commas.
     unit : {"second", "minute", "hour", "day", "week"} or float, default "day"
-        How long a round is: a word for dates; for numbers a number above 0.
+        Length of a round: a name for dates; for numbers a number above 0.
 
     Examples
     --------
@@ -201,7 +200,7 @@ def _length(unit: float | str) -> float:
 
 
 def _delay(shown: str, converted: str, *, dated: bool) -> float:
-    """Return the difference of two times, in seconds for dates; infinite for no conversion."""
+    """Return the difference of two times, in seconds for dates; infinite without a conversion."""
     start = _time("shown_at", shown, dated=dated)
     if not converted:
         return math.inf

@@ -1,4 +1,4 @@
-"""Flights out of New York as a threshold bandit: an arm is a carrier, a threshold a deadline."""
+"""Arrival delays of flights as a threshold bandit of carriers (arms) and deadlines (thresholds)."""
 
 import math
 from typing import Any, Final
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.data.recorded_times import Times, bundled_datasets
+from keyhole.data.recorded_times import Times, read_bundled_table
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
 from keyhole.validate import Range, check_choice, check_integer
@@ -26,29 +26,28 @@ def flights(
     origin: str | None = None,
     min_flights: int = 300,
 ) -> Problem:
-    """Make a problem of the flights on a route: which carrier to book for a given deadline.
+    """Make a problem of the flights on a route: choose a carrier for a given deadline.
 
-    Customers come with a deadline for their arrival; threshold c stands for the c-th of the
-    deadlines, and the higher it is, the earlier they need to be there. A pull books a carrier and
-    draws one of its flights in 2013, with replacement. The sample is the highest threshold whose
-    deadline the flight keeps, 0 if it keeps none; cancelled and diverted flights never arrive.
-    With censored feedback only customers who were late complain, and say when they arrived;
-    uncensored, every arrival is known.
+    In each round a customer has a deadline for their arrival; threshold c is the c-th of the
+    deadlines, and higher thresholds are earlier. A pull books a carrier and draws one of its
+    flights in 2013, with replacement. The sample is the highest threshold whose deadline the flight
+    meets, 0 if it meets none; cancelled and diverted flights never arrive. With censored feedback
+    an arrival is observed only if it was late; uncensored, every arrival is observed.
 
     The carriers are those of `load_flights`, in its order.
 
     Parameters
     ----------
     route : str
-        Where to, as a code: "SFO", "ATL", ...
+        Code of the destination: "SFO", "ATL", ...
     feedback : {"uncensored", "censored"}, default "censored"
-        Whether arrivals are seen in any case, or only those after the deadline.
+        Whether all arrivals are observed, or only those after the deadline.
     order : Order, str or mapping, default "iid"
-        How deadlines come: see `keyhole.threshold.threshold_sequences`.
+        Sequence of the deadlines: see `keyhole.threshold.threshold_sequences`.
     deadlines : sequence of float, default (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
-        In minutes after the scheduled arrival, falling.
+        In minutes after the scheduled arrival, decreasing.
     origin : {"EWR", "JFK", "LGA"}, optional
-        From where; by default from all three.
+        Code of the origin; by default all three.
     min_flights : int, default 300
         Carriers with fewer flights are left out.
 
@@ -57,8 +56,8 @@ def flights(
     >>> flights("SFO")
     Problem(5 arms, 10 levels, censored feedback, order=iid())
 
-    A learner books flights to Charleston, and hears only of those that were late, and how late.
-    One carrier is best for customers who have time, another for those who need to be early.
+    A learner books flights to Charleston, and observes only the delays of late ones. One carrier is
+    best for late deadlines, another for early ones.
 
     >>> from keyhole.data import deadlines_kept, load_flights
     >>> from keyhole.threshold import KaplanMeierUCB
@@ -83,10 +82,9 @@ def flights(
 def load_flights(route: str, *, origin: str | None = None, min_flights: int = 300) -> Times:
     """Return the delays of the flights on a route, carrier by carrier, in minutes.
 
-    All flights that were scheduled out of New York City in 2013. Source and licence stand in the
-    README beside the data, with the names of the carriers. Carriers are in alphabetical order of
-    the codes; a delay is infinite for flights that were cancelled or diverted. Parameters are those
-    of `flights`.
+    The data are all flights scheduled out of New York City in 2013; the README beside them has the
+    source, the licence and the names of the carriers. Carriers are in alphabetical order of their
+    codes; delays of cancelled and diverted flights are infinite. Parameters are those of `flights`.
 
     Examples
     --------
@@ -99,7 +97,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.864, 0.636, 0.368, 0.044],
            [0.873, 0.659, 0.427, 0.064]])
     """
-    notes, rows = bundled_datasets("nycflights13", "arrival_delays.csv")
+    notes, rows = read_bundled_table("nycflights13", "arrival_delays.csv")
     table = [row.split(",") for row in rows]
     check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
     if origin is not None:
@@ -122,7 +120,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
 
 
 def _minutes(delays: str) -> FloatArray:
-    """Return every flight's delay, from how often each occurs."""
+    """Return the delay of every flight, from pairs of delay and count."""
     pairs = [pair.split(":") for pair in delays.split(" ")]
     values = [math.inf if delay == "never" else float(delay) for delay, _ in pairs]
     return np.repeat(values, [int(count) for _, count in pairs])

@@ -1,4 +1,4 @@
-"""Food deliveries as a threshold bandit: an arm is a time or a distance, a threshold a promise."""
+"""Food deliveries as a threshold bandit of days or distances (arms) and promised times."""
 
 from itertools import pairwise
 from typing import Any, Final
@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.data.recorded_times import Times, bundled_datasets, check_nonincreasing
+from keyhole.data.recorded_times import Times, check_nonincreasing, read_bundled_table
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
 from keyhole.validate import check_choice, check_vector
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BANDS: Final = {"hour": (13.0, 15.0, 17.0, 19.0), "distance": (2.25, 2.75, 3.5, 5.0)}
-"""Where the bands of each kind begin and end, unless told otherwise: clock hours, and miles."""
+"""Default boundaries of the bands of each kind: clock hours, and miles."""
 PROMISED: Final = (40, 35, 30, 27.5, 25, 22.5, 20)
 """Minutes, from the most generous to the tightest."""
 _COLUMNS: Final = ("day", "hour", "distance", "minutes")
@@ -28,28 +28,28 @@ def deliveries(
     feedback: Feedback = "censored",
     order: Any = "iid",
 ) -> Problem:
-    """Make a problem of a restaurant's deliveries: when a promised time is kept.
+    """Make a problem of a restaurant's deliveries and promised delivery times.
 
-    Threshold c stands for the c-th of the promised times, and the higher it is, the tighter. A
-    pull draws one of the orders of a day, an hour band or a distance band, with replacement. The
-    sample is the highest threshold whose promise the delivery keeps, 0 if it keeps none. With
-    censored feedback only customers who waited longer than promised say how long.
+    Threshold c is the c-th of the promised times, and higher thresholds are tighter. A pull draws
+    one of the orders of a day, an hour band or a distance band, with replacement. The sample is the
+    highest threshold whose promised time the delivery meets, 0 if it meets none. With censored
+    feedback only times longer than promised are observed.
 
     The arms are those of `load_deliveries`, in its order.
 
     Parameters
     ----------
     arms : {"day", "hour", "distance"}, default "day"
-        What an arm is: a day of the week, a band of hours, or a band of distances.
+        Meaning of an arm: a day of the week, a band of hours, or a band of distances.
     bands : sequence of float, optional
-        Where one band ends and the next begins, rising: clock hours (default 13, 15, 17, 19), or
-        miles (default 2.25, 2.75, 3.5, 5). An order on the border belongs to the upper band.
+        Boundaries between bands, increasing: clock hours (default 13, 15, 17, 19), or miles
+        (default 2.25, 2.75, 3.5, 5). An order on a boundary belongs to the upper band.
     promised : sequence of float, default (40, 35, 30, 27.5, 25, 22.5, 20)
-        Minutes from order to receipt, falling.
+        Minutes from order to receipt, decreasing.
     feedback : {"uncensored", "censored"}, default "censored"
-        Whether times are seen in any case, or only those longer than promised.
+        Whether all times are observed, or only those longer than promised.
     order : Order, str or mapping, default "iid"
-        How promises come: see `keyhole.threshold.threshold_sequences`.
+        Sequence of the promised times: see `keyhole.threshold.threshold_sequences`.
 
     Examples
     --------
@@ -61,10 +61,10 @@ def deliveries(
 
 
 def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:
-    """Return how long a restaurant's deliveries took, by day, hour or distance, in minutes.
+    """Return the delivery times of a restaurant's orders by day, hour or distance, in minutes.
 
-    10,012 orders of one restaurant. They come for each day from Monday, or each band from the
-    lowest; `arms` and `bands` as for `deliveries`.
+    The data are 10,012 orders of one restaurant, by day from Monday, or by band from the lowest;
+    `arms` and `bands` are those of `deliveries`.
 
     Examples
     --------
@@ -77,12 +77,12 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
            [0.817, 0.416, 0.104]])
     """
     check_choice("arms", arms, ("day", *BANDS))
-    notes, rows = bundled_datasets("deliveries", "orders.csv")
+    notes, rows = read_bundled_table("deliveries", "orders.csv")
     columns = dict(zip(_COLUMNS, zip(*(row.split(",") for row in rows), strict=True), strict=True))
     minutes = np.array(columns["minutes"], np.float64)
     if arms != "day":
         values = np.array(columns[arms], np.float64)
-        names, place = _banded(values, BANDS[arms] if bands is None else bands)
+        names, place = _assign_bands(values, BANDS[arms] if bands is None else bands)
     elif bands is None:
         names, place = DAYS, np.array([DAYS.index(day) for day in columns["day"]])
     else:
@@ -91,12 +91,12 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
     return Times(f"deliveries by {arms}", names, groups, notes["source"], notes["licence"])
 
 
-def _banded(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """Return the names of the bands, and in which of them each value lies."""
+def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Return the names of the bands, and the band of each value."""
     cuts = check_vector("bands", bands)
     for i in range(1, len(cuts)):
         if cuts[i] <= cuts[i - 1]:
-            raise ValueError(f"bands must rise, got {cuts[i]:g} after {cuts[i - 1]:g}")
+            raise ValueError(f"bands must be increasing, got {cuts[i]:g} after {cuts[i - 1]:g}")
     shown = [f"{cut:g}" for cut in cuts]
     inner = [f"{low} to {high}" for low, high in pairwise(shown)]
     names = (f"below {shown[0]}", *inner, f"from {shown[-1]}")

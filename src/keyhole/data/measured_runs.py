@@ -1,4 +1,4 @@
-"""Measured runs of one's own: what each yielded and consumed, replayed as a problem."""
+"""Measured runs: rewards and consumptions of each arm's runs, replayed as a problem."""
 
 import csv
 import math
@@ -22,21 +22,20 @@ _LIMIT: Final = "limit"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeasuredRuns:
-    """Arms, and for each of them what its runs yielded and consumed, and under which limit.
+    """Rewards, consumptions and limits of the runs of each arm.
 
     Parameters
     ----------
     name : str
-        What the runs are called.
+        Name of the data set.
     arms : tuple of str, shape (arms,)
-        What each arm is, each once; at least one.
+        Names of the arms, each once; at least one.
     rewards, consumptions : sequence of sequence of float, shape (arms,)
-        For each arm, run by run, at least one: the reward, in [0, 1], and what it took, at least 0;
-        infinite for runs that were ended, whose reward is 0.
+        For each arm, run by run, at least one: the reward, in [0, 1], and the consumption, at least
+        0. For censored runs, which were ended at their limit, they are 0 and infinite.
     limits : sequence of sequence of float, shape (arms,), optional
-        For each arm, run by run: what the run was allowed to consume, above 0, infinite if it was
-        let go on. Needed where a run was ended, since no more is known of it than that it would
-        have exceeded its limit.
+        For each arm, run by run: the limit of the run, above 0, or infinite. Required for censored
+        runs, of which only the limit is known.
 
     Examples
     --------
@@ -52,7 +51,7 @@ class MeasuredRuns:
     limits: tuple[FloatArray, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check the values, and take copies of the lists as arrays."""
+        """Check the values, and copy the lists into arrays."""
         object.__setattr__(self, "arms", check_distinct("arms", self.arms))
         unlimited = tuple(np.full(len(used), math.inf) for used in self.consumptions)
         given = {
@@ -96,11 +95,11 @@ class MeasuredRuns:
 
     @property
     def _limits(self) -> tuple[FloatArray, ...]:
-        assert self.limits is not None  # set when it was made
+        assert self.limits is not None  # `__post_init__` has set it
         return self.limits
 
     def __repr__(self) -> str:
-        """Return the name, and how many runs each arm has."""
+        """Return the name, and the number of runs of each arm."""
         sizes = (
             f"{arm}: {len(rewards)} run{'' if len(rewards) == 1 else 's'}"
             for arm, rewards in zip(self.arms, self.rewards, strict=True)
@@ -108,9 +107,9 @@ class MeasuredRuns:
         return f"Measured({self.name}; {', '.join(sizes)})"
 
     def quartiles(self) -> tuple[float, float]:
-        """Return the quarter and the three-quarter quantile of the arms' median consumptions.
+        """Return the lower and upper quartile of the arms' median consumptions.
 
-        Runs that were ended are left out, and so are arms all of whose runs were.
+        Censored runs are left out, and so are arms without other runs.
         """
         done = [used[np.isfinite(used)] for used in self.consumptions]
         medians = [np.median(used) for used in done if len(used)]
@@ -122,21 +121,21 @@ class MeasuredRuns:
     def estimates(
         self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
     ) -> tuple[FloatArray, IntArray]:
-        r"""Estimate what every pair of arm and limit is worth, from all runs that tell something.
+        r"""Estimate the gain of every pair of arm and limit from all informative runs.
 
-        A run tells what would have come of every limit up to its own:
+        A run is informative about every limit up to its own:
 
         .. math:: \hat\nu_{i,\tau} = \frac1{N_{i,\tau}} \sum_{s : \tau_s \ge \tau}
             (R_s - c(C_s)) 1\{C_s \le \tau\} - \lambda(\tau) 1\{C_s > \tau\}
 
         with :math:`N_{i,\tau}` the number of the arm's runs with a limit of at least :math:`\tau`
-        (Bengs and Huellermeier 2022, equations 8 and 9). Returned are these, NaN where no run tells
-        anything, and from how many runs they are, both of shape (arms, limits).
+        (Bengs and Huellermeier 2022, equations 8 and 9). Return the estimates, NaN where
+        :math:`N_{i,\tau} = 0`, and :math:`N`, both of shape (arms, limits).
 
         Parameters
         ----------
         limits : sequence of float, shape (limits,)
-            Rising, above 0, in the unit of the consumptions.
+            Increasing, above 0, in the unit of the consumptions.
         cost, penalty : Function or callable
             See `keyhole.resource.Problem`.
 
@@ -149,49 +148,49 @@ class MeasuredRuns:
         (array([[-0.1,  0.8]]), array([[2, 1]]))
         """
         grid = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
-        priced, feared = as_function("cost", cost, grid), as_function("penalty", penalty, grid)
+        costs, penalties = as_function("cost", cost, grid), as_function("penalty", penalty, grid)
         gains = np.full((len(self.arms), len(grid)), np.nan)
         counts = np.zeros(gains.shape, np.int64)
         for (arm, at), _ in np.ndenumerate(gains):
-            told = self._limits[arm] >= grid[at]
-            used, earned = self.consumptions[arm][told], self.rewards[arm][told]
+            informative = self._limits[arm] >= grid[at]
+            used, earned = self.consumptions[arm][informative], self.rewards[arm][informative]
             done = used <= grid[at]
             counts[arm, at] = len(used)
             if len(used):
-                worth = np.where(
-                    done, earned - priced(np.where(done, used, 0.0)), -float(feared(grid[at]))
+                values = np.where(
+                    done, earned - costs(np.where(done, used, 0.0)), -float(penalties(grid[at]))
                 )
-                gains[arm, at] = worth.mean()
+                gains[arm, at] = values.mean()
         return gains, counts
 
     def problem(
         self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
     ) -> Problem:
-        """Make a problem whose arms give back what was measured.
+        """Make a problem that replays the measured runs.
 
-        A pull draws one of the arm's runs, each equally likely, out of those whose own limit was
-        not below the largest one here. Others do not tell what came of every limit; `estimates`
-        uses them too.
+        A pull draws uniformly one of the arm's runs that are informative about all limits, those
+        whose own limit was at least the largest one here. `estimates` uses the others too.
 
         Parameters
         ----------
         limits : sequence of float
-            Rising, above 0, in the unit of the consumptions.
+            Increasing, above 0, in the unit of the consumptions.
         cost, penalty : Function or callable
             See `keyhole.resource.Problem`.
         """
         largest = float(check_vector("limits", limits, Range(gt=0)).max())
         arms = []
         for arm, name in enumerate(self.arms):
-            told = self._limits[arm] >= largest
-            if not told.any():
+            informative = self._limits[arm] >= largest
+            if not informative.any():
                 raise ValueError(
                     f"limits must be at most {self._limits[arm].max():g}, the largest limit that "
                     f"arm {name!r} was run with, got {largest:g}"
                 )
-            used = self.consumptions[arm][told]
+            used = self.consumptions[arm][informative]
+            # Any consumption above the largest limit has the same effect on the problem.
             beyond = np.where(np.isfinite(used), used, 2.0 * largest)
-            arms.append(Replay(self.rewards[arm][told], beyond))
+            arms.append(Replay(self.rewards[arm][informative], beyond))
         return Problem(arms, limits, cost, penalty)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -209,17 +208,16 @@ class MeasuredRuns:
 def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) -> MeasuredRuns:
     r"""Read measured runs from a CSV file with one row for each run.
 
-    The first row names the columns: ``arm``, ``reward``, ``consumption`` and, where runs were
-    ended, ``limit``; others are ignored, and so are blank lines. Reward and consumption are both
-    empty for a run that was ended, the limit for one that was let go on. Arms keep the order of
-    their first appearance.
+    The first row names the columns: ``arm``, ``reward``, ``consumption`` and, for censored runs,
+    ``limit``; other columns and blank lines are ignored. Reward and consumption are both empty for
+    a censored run, the limit for a run without one. Arms keep the order of their first appearance.
 
     Parameters
     ----------
     path : str or path
         The file, in UTF-8, separated by commas.
     limit : float, optional
-        That of all runs, for a file without the column.
+        Limit of all runs, for a file without the column.
 
     Examples
     --------
@@ -259,7 +257,7 @@ def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) 
 
 
 def _positive(text: str) -> float:
-    """Return a limit; none is one that is never reached."""
+    """Return a limit, infinite for an empty text."""
     value = _number("limit", text) if text else math.inf
     if not value:
         raise ValueError(f"limit must be above 0, got {text!r}")
@@ -277,7 +275,7 @@ def _number(name: str, text: str) -> float:
 
 
 def _column(name: str, values: ArrayLike) -> FloatArray:
-    """Return a copy of a list of numbers; refuse none, and what is no number."""
+    """Return a copy of a list of numbers; refuse an empty list, and other values."""
     column = np.array(values)
     if column.ndim != 1 or column.dtype.kind not in "iuf":
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Where to send the patrols: events by place and day as a censored semi-bandit."""
+"""Crime events by place and day as a censored semi-bandit of allocating patrols to places."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.data.csv_rows import read_rows
-from keyhole.data.recorded_times import bundled_datasets
+from keyhole.data.recorded_times import read_bundled_table
 from keyhole.semibandit import Problem
 from keyhole.validate import check_choice, check_distinct
 
@@ -20,20 +20,20 @@ _COLUMNS: Final = ("day", "place", "events")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Events:
-    """Places, and how many events each had on each of some days in a row.
+    """Number of events of each place on each of several consecutive days.
 
     Parameters
     ----------
     name : str
-        What the data are called.
+        Name of the data set.
     places : tuple of str, shape (arms,)
         The places, each once; at least one.
     first : date
         The first day.
     counts : ndarray of int64, shape (days, arms)
-        How many events; at least one day. The array is copied and made read-only.
+        Numbers of events; at least one day. The array is copied and made read-only.
     source, licence : str, default ""
-        Where the data come from, and under which terms.
+        Source and licence of the data.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Events:
     licence: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values, and take a copy of the array."""
+        """Check the values, and copy the array."""
         object.__setattr__(self, "places", check_distinct("places", self.places))
         counts = np.array(self.counts)
         if counts.dtype.kind not in "iu":
@@ -90,23 +90,23 @@ def patrols(
     resource: float,
     order: str = "drawn",
 ) -> Problem:
-    """Make a problem of places: how to divide patrols that prevent what they are enough for.
+    """Make a problem of allocating patrols to places.
 
-    An arm is a place, a round a day; a place's loss is 1 if it had an event on the day. Given as
-    much as its threshold, or more, it shows none. The arms are those of `load_patrols`, in its
-    order. How much is enough is in no data: the thresholds are yours to state.
+    An arm is a place, a round a day; a place's loss is 1 if it had an event on the day, and 0 if
+    its allocation is at least its threshold. The arms are those of `load_patrols`, in its order.
+    The thresholds are assumptions, since data do not contain them.
 
     Parameters
     ----------
     places : {"tracts", "boroughs", "cities"} or Events, default "tracts"
         Thefts of motor vehicles in New York's 20 busiest census tracts, or in its five boroughs by
-        band of hours; homicides in nine cities; or events of your own (see `read_patrols_csv`).
+        band of hours; homicides in nine cities; or the user's events (see `read_patrols_csv`).
     thresholds : float or sequence of float, shape (arms,)
-        From which part of the resource on a place shows no loss, in (0, 1].
+        Smallest allocation that prevents a place's losses, in (0, 1].
     resource : float
-        How much there is to divide on a day, above 0.
+        Amount to allocate on a day, above 0.
     order : {"drawn", "recorded"}, default "drawn"
-        Whether each round draws one of the days, each equally likely, or they come by date.
+        Whether each round draws one of the days uniformly, or they are replayed by date.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def patrols(
     >>> problem.mean_losses.round(2)
     array([0.71, 0.52, 0.11, 0.23, 0.52, 0.15, 0.61, 0.08, 0.05])
 
-    A learner that is told, day by day, where something happened:
+    A learner that is told the losses of each day:
 
     >>> from keyhole.data import load_patrols
     >>> from keyhole.semibandit import CSBST
@@ -123,7 +123,7 @@ def patrols(
     >>> for day in events.losses:
     ...     given = learner.ask()
     ...     learner.tell(np.where(given >= 0.5, 0, day))
-    >>> float(learner.recommend()[0])  # found to be enough
+    >>> float(learner.recommend()[0])  # the estimated threshold
     0.5
     """
     events = load_patrols(places) if isinstance(places, str) else places
@@ -135,8 +135,8 @@ def patrols(
 def load_patrols(places: str = "tracts") -> Events:
     """Return recorded events by place and day.
 
-    The 20 census tracts come with the most thefts first; the boroughs in alphabetical order, each
-    in the bands 0-6, 6-12, 12-18 and 18-24 hours; the cities in alphabetical order.
+    The 20 census tracts are in decreasing order of thefts; the boroughs in alphabetical order, each
+    with the bands 0-6, 6-12, 12-18 and 18-24 hours; the cities in alphabetical order.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def load_patrols(places: str = "tracts") -> Events:
     >>> load_patrols("tracts")
     Events(tracts: 20 places, 1461 days, 0.07 events a day and place)
     """
-    notes, rows = bundled_datasets(
+    notes, rows = read_bundled_table(
         "crime", f"{check_choice('places', places, PLACES)}.csv", header=True
     )
     header, *table = [row.split(",") for row in rows]
@@ -163,12 +163,12 @@ def load_patrols(places: str = "tracts") -> Events:
 
 
 def read_patrols_csv(path: str | PathLike[str]) -> Events:
-    r"""Read events of your own from a CSV file with one row for each day and place.
+    r"""Read events from a CSV file with one row for each day and place.
 
-    The first row names the columns: ``day``, ``place`` and ``events``; others are ignored, and so
-    are blank lines. Days are dates such as 2024-05-31; all from the first to the last in the file
-    count. A place without a row on a day had no event then; so write at least one row, with 0
-    events, for the first and the last day.
+    The first row names the columns: ``day``, ``place`` and ``events``; other columns and blank
+    lines are ignored. Days are dates such as 2024-05-31; all from the first to the last in the file
+    count. A place without a row on a day has 0 events; write at least one row, with 0 events if
+    there are none, for the first and the last day.
 
     Examples
     --------

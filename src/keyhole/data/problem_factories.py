@@ -1,7 +1,7 @@
-"""How a spec names recorded data: by setting, beside what the setting itself has to say.
+"""Problem factories that make problems of recorded data from a spec, by setting.
 
-Of the settings' own sources those stand here again that take a file, or the name of a data set,
-too.
+They extend the settings' own factories, and replace those that also accept a file or the name of a
+data set.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ from keyhole.spec_values import ProblemFactory, file_path
 from keyhole.validate import check_choice, short_repr
 
 
-def _samples(field: str, value: Any, folder: Path) -> Any:
-    """Return the rewards of every arm: a list as it is, or those of a file."""
+def _read_samples(field: str, value: Any, folder: Path) -> Any:
+    """Return the rewards of every arm, from a list or a file."""
     if isinstance(value, list):
         return value
     if not isinstance(value, str):
@@ -37,42 +37,42 @@ def _samples(field: str, value: Any, folder: Path) -> Any:
     return read_rewards(file_path(field, value, folder), UNIT)
 
 
-def _shipped(field: str, value: Any, folder: Path) -> Labels:
+def _bundled_labels(field: str, value: Any, folder: Path) -> Labels:
     return load_labels(check_choice(field, value, NAMES))
 
 
-def _own(field: str, value: Any, folder: Path) -> Labels:
+def _user_labels(field: str, value: Any, folder: Path) -> Labels:
     return read_labels_csv(file_path(field, value, folder))
 
 
-def _events(field: str, value: Any, folder: Path) -> Events:
+def _read_events(field: str, value: Any, folder: Path) -> Events:
     return read_patrols_csv(file_path(field, value, folder))
 
 
-def _delay(field: str, value: Any, folder: Path) -> Any:
-    """Return a distribution of delays; a name stands for recorded ones."""
+def _parse_delay(field: str, value: Any, folder: Path) -> Any:
+    """Return a distribution of delays; a name selects recorded ones."""
     return reporting_delay(value) if isinstance(value, str) else value
 
 
-def _scenario(field: str, value: Any, folder: Path) -> Scenario:
+def _read_scenario(field: str, value: Any, folder: Path) -> Scenario:
     return load_aslib(file_path(field, value, folder))
 
 
-def _runs(field: str, value: Any, folder: Path) -> MeasuredRuns:
+def _read_runs(field: str, value: Any, folder: Path) -> MeasuredRuns:
     """Return the runs of a file, or of a file with the limit of all of them."""
-    table = _file_and("limit", field, value)
+    table = _parse_file_entry("limit", field, value)
     return read_measured_csv(file_path(field, table.get("file"), folder), limit=table.get("limit"))
 
 
-def _log(field: str, value: Any, folder: Path) -> Conversions:
+def _read_log(field: str, value: Any, folder: Path) -> Conversions:
     """Return the log of a file, or of a file with the length of a round."""
-    table = _file_and("unit", field, value)
+    table = _parse_file_entry("unit", field, value)
     path = file_path(field, table.get("file"), folder)
     return read_conversions_csv(path, unit=table.get("unit", "day"))
 
 
-def _file_and(further: str, field: str, value: Any) -> Mapping[str, Any]:
-    """Return the table that an entry holds, which may be the name of a file alone."""
+def _parse_file_entry(further: str, field: str, value: Any) -> Mapping[str, Any]:
+    """Return an entry as a table; the name of a file alone is one with `file`."""
     table = value if isinstance(value, Mapping) else {"file": value}
     for name in table:
         check_choice(f"{field}: each entry", name, ("file", further))
@@ -83,7 +83,9 @@ _REWARDS: Final = "recorded rewards: a list for each arm, or a CSV file arm,rewa
 
 PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     "stochastic": {
-        "samples": replace(stochastic.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_samples),
+        "samples": replace(
+            stochastic.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_read_samples
+        ),
     },
     "threshold": {
         "flights": ProblemFactory(
@@ -95,14 +97,16 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
         ),
     },
     "delayed": {
-        "means": replace(delayed.PROBLEM_FACTORIES["means"], further_readers={"delay": _delay}),
+        "means": replace(
+            delayed.PROBLEM_FACTORIES["means"], further_readers={"delay": _parse_delay}
+        ),
         "cdnow": ProblemFactory(
             "customers of a shop: days within which a second order counts", cdnow
         ),
         "conversions": ProblemFactory(
             "a CSV file of your own: shown_at,converted_at,arm; or { file = ..., unit = ... }",
             Conversions.problem,
-            read=_log,
+            read=_read_log,
         ),
     },
     "resource": {
@@ -112,13 +116,13 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
         "measured": ProblemFactory(
             "a CSV file of your own: arm,reward,consumption[,limit], or { file = ..., limit = .. }",
             MeasuredRuns.problem,
-            read=_runs,
+            read=_read_runs,
             further_readers=FUNCTIONS,
         ),
         "aslib": ProblemFactory(
             "a scenario of the algorithm selection library: its folder, or a Parquet file",
             Scenario.problem,
-            read=_scenario,
+            read=_read_scenario,
             further_readers=FUNCTIONS,
         ),
     },
@@ -126,15 +130,19 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
         "patrols": ProblemFactory(
             "recorded crime by place and day: tracts, boroughs or cities", patrols
         ),
-        "events": ProblemFactory("a CSV file of your own: day,place,events", patrols, read=_events),
+        "events": ProblemFactory(
+            "a CSV file of your own: day,place,events", patrols, read=_read_events
+        ),
     },
     "thresholding": {
-        "samples": replace(thresholding.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_samples),
+        "samples": replace(
+            thresholding.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_read_samples
+        ),
         "crowd": ProblemFactory(
-            f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd, read=_shipped
+            f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd, read=_bundled_labels
         ),
         "labels": ProblemFactory(
-            "a CSV file of your own labels: item,label[,worker,gold]", crowd, read=_own
+            "a CSV file of your own labels: item,label[,worker,gold]", crowd, read=_user_labels
         ),
     },
 }

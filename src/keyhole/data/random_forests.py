@@ -1,6 +1,6 @@
-"""Random forests on house prices: which configuration to train, and when to give up on it.
+"""Random forests on house prices as a problem of configurations and time limits.
 
-Needs scikit-learn: install keyhole[forests].
+Training needs scikit-learn: install keyhole[forests].
 """
 
 import time
@@ -20,10 +20,10 @@ from keyhole.runner import LimitedProcess
 from keyhole.validate import Range, check_integer, check_number
 
 _TARGET: Final = "Sale_Price"
-_TEST: Final = 0.3  # of a task's houses are held out
-_SIZES: Final = (150, 450)  # houses of a task, from and to
-_SPLITS: Final = 10  # of a thorough task
-_THOROUGH: Final = 0.2  # of the tasks
+_TEST: Final = 0.3  # share of a task's houses that are held out
+_SIZES: Final = (150, 450)  # smallest and largest number of houses of a task
+_SPLITS: Final = 10  # splits of a thorough task
+_THOROUGH: Final = 0.2  # share of the thorough tasks
 _SEEDS: Final = 2**32
 
 
@@ -32,12 +32,12 @@ class Configuration:
     """Parameters of a random forest."""
 
     trees: int
-    features: float  # part of the features that a split may choose from
-    leaf: int  # least number of houses in a leaf
-    sample: float  # part of the houses that a tree is given
+    features: float  # share of the features that are candidates for a split
+    leaf: int  # smallest number of houses in a leaf
+    sample: float  # share of the houses in a tree's bootstrap sample
 
     def __str__(self) -> str:
-        """Return the parameters, as an arm is called."""
+        """Return the parameters, as the name of an arm."""
         return (
             f"{self.trees} trees, {self.features:.2g} of the features, "
             f"leaves of {self.leaf}, {self.sample:g} of the houses"
@@ -48,13 +48,13 @@ CONFIGURATIONS: Final = tuple(
     Configuration(*values)
     for values in product((4, 12, 40), (1 / 3, 2 / 3, 1.0), (1, 5), (0.5, 1.0))
 )
-"""The arms: three numbers of trees by three parts of the features, two leaves, two samples."""
+"""The arms: three numbers of trees by three shares of the features, two leaves, two samples."""
 
 _houses: dict[str, FloatArray] = {}
 
 
 def _prepare() -> None:
-    """Load houses and scikit-learn, before the time is taken."""
+    """Load houses and scikit-learn, outside of the measured time."""
     import pyarrow.parquet as pq
     from sklearn.ensemble import RandomForestRegressor
 
@@ -68,8 +68,8 @@ def _prepare() -> None:
     RandomForestRegressor(n_estimators=1).fit(_houses["features"][:50], _houses["prices"][:50])
 
 
-def task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
-    """Draw a task: some of the houses, and how they are split into those to learn and to judge.
+def make_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
+    """Draw a task: train-test splits of a subset of the houses.
 
     A task has 150 to 450 houses; four in five have one split, as in the paper, the fifth has ten.
     Three tenths of the houses of a split are held out.
@@ -83,10 +83,10 @@ def task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
 
 
 def train(job: tuple[Configuration, int]) -> float:
-    """Train a configuration on a task; return how good its forests are on the houses held out.
+    """Train a configuration on a task; return its score on the houses held out.
 
-    That is one less the root mean squared error over the standard deviation of the prices, in the
-    mean over the task's splits; at least 0.
+    The score is 1 minus the mean, over the splits, of the root mean squared error divided by the
+    standard deviation of the prices; at least 0.
     """
     from sklearn.ensemble import RandomForestRegressor
 
@@ -95,7 +95,7 @@ def train(job: tuple[Configuration, int]) -> float:
     configuration, seed = job
     features, prices = _houses["features"], _houses["prices"]
     errors = []
-    for learnt, judged in task(seed, len(prices)):
+    for train_rows, test_rows in make_task(seed, len(prices)):
         forest = RandomForestRegressor(
             n_estimators=configuration.trees,
             max_features=configuration.features,
@@ -104,23 +104,23 @@ def train(job: tuple[Configuration, int]) -> float:
             random_state=seed % _SEEDS,
             n_jobs=1,
         )
-        forest.fit(features[learnt], prices[learnt])
-        error = forest.predict(features[judged]) - prices[judged]
-        errors.append(np.sqrt(np.mean(error**2)) / prices[judged].std())
+        forest.fit(features[train_rows], prices[train_rows])
+        error = forest.predict(features[test_rows]) - prices[test_rows]
+        errors.append(np.sqrt(np.mean(error**2)) / prices[test_rows].std())
     return float(max(0.0, 1.0 - np.mean(errors)))
 
 
 class Forests:
-    """Real training with a real limit: what a learner decides is done, and ended when it is time.
+    """Training runs with enforced time limits, for a learner.
 
-    A run trains one configuration on a fresh task, see `task`, in a process of its own; one that
-    takes longer than its limit is ended. The arms are `CONFIGURATIONS`.
+    A run trains one of the `CONFIGURATIONS` on a new task (`make_task`) in a child process, which
+    is killed at the limit.
 
     Parameters
     ----------
     seed : int, default 0
-        Of the tasks and the forests; the n-th run has the same ones whatever was decided. Times
-        are those of the machine, and differ from run to run.
+        Seed of the tasks and the forests; those of the n-th run do not depend on earlier decisions.
+        Times are measured, and differ from run to run.
 
     Examples
     --------
@@ -141,10 +141,10 @@ class Forests:
         self._process = LimitedProcess(train, _prepare)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
-        """Train a configuration, by its number; return its reward, and the seconds it took.
+        """Train a configuration, by its number; return its reward and seconds, or None.
 
-        The reward is that of `train`; None is returned if it was ended, after `limit` seconds. If
-        the training fails, that is a RuntimeError; see `keyhole.runner.LimitedProcess`.
+        The reward is that of `train`; the result is None if the limit of `limit` seconds was
+        exceeded. RuntimeError if the training fails; see `keyhole.runner.LimitedProcess`.
         """
         at = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         allowed = check_number("limit", limit, Range(gt=0))
@@ -167,8 +167,8 @@ class Forests:
 def load_forests() -> MeasuredRuns:
     """Return runs of all configurations that were measured on one machine.
 
-    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks: rewards, as `train` has
-    them, and seconds of a processor.
+    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks, with rewards as of `train`
+    and seconds of CPU time.
 
     Examples
     --------
@@ -185,23 +185,23 @@ def forests(
     cost: KnownFunction | None = None,
     penalty: KnownFunction | None = None,
 ) -> Problem:
-    r"""Make a problem of random forests: which configuration to train, and when to give up on it.
+    r"""Make a problem of random forests: choose a configuration to train, and a time limit.
 
-    The runs are those of `load_forests`: a pull draws one of the configuration's. Limits lie evenly
-    between the quartiles of the configurations' median times, the upper of which is 1.
+    The runs are those of `load_forests`: a pull draws one of the configuration's. Limits are evenly
+    spaced between the quartiles of the configurations' median times, the upper of which is 1.
 
-    Rewards and gains are one more than those of the paper, whose reward is minus the error, and 0
-    for a run that is ended. The problem is that of the paper with
-    :math:`\lambda(\tau) = 1 + \tau` where the penalty here is :math:`\tau`: whoever returns no
-    forest fares like one who always answers with the mean price, and pays for the time.
+    Rewards and gains are those of the paper plus 1: its reward is minus the error, and 0 for a run
+    that is ended. The problem is that of the paper with :math:`\lambda(\tau) = 1 + \tau` where the
+    penalty here is :math:`\tau`: a run without a forest costs as much as predicting the mean price,
+    plus its time.
 
     Parameters
     ----------
     limits : int, default 11
-        How many, from 2 to 1,000.
+        Number of limits, from 2 to 1,000.
     cost, penalty : Function or callable, optional
-        Of times in units of the largest limit; by default the time, and ten times the limit, as in
-        the PAR10 score, each divided by ten.
+        Functions of times in units of the largest limit; by default the time, and ten times the
+        limit, as in the PAR10 score, each divided by ten.
 
     References
     ----------
@@ -226,18 +226,18 @@ def forests(
 
 
 def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
-    """Run every configuration so many times, and note what came of it.
+    """Run every configuration `runs` times; return rewards and seconds of CPU time.
 
-    Noted are rewards, as `train` has them, and seconds of the processor that training and judging
-    took; to be saved, and replayed as a problem. The configurations take turns, so that what else
-    the machine does meets all alike. It needs scikit-learn.
+    The rewards are those of `train`, and the times those of training and prediction. The
+    configurations take turns, so that other load on the machine affects all alike. It needs
+    scikit-learn.
 
     Parameters
     ----------
     runs : int
-        Of each configuration, at least 1.
+        Number of runs of each configuration, at least 1.
     seed : int, default 0
-        Of the tasks and the forests; the n-th run has the same ones for all configurations.
+        Seed of the tasks and the forests; the n-th runs of all configurations have the same ones.
     """
     count = check_integer("runs", runs, Range(ge=1))
     first = check_integer("seed", seed, Range(ge=0)) + 1

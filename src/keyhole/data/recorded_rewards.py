@@ -1,4 +1,4 @@
-"""Recorded rewards of one's own."""
+"""Reader of the user's recorded rewards."""
 
 import math
 from os import PathLike
@@ -10,8 +10,8 @@ from keyhole.validate import ANY, Range, check_number
 def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
     r"""Read recorded rewards from a CSV file with one row for each reward.
 
-    The first row names the columns: ``arm`` and ``reward``; others are ignored, and so are blank
-    lines. It is what the problems' ``replay`` takes.
+    The first row names the columns: ``arm`` and ``reward``; other columns and blank lines are
+    ignored. The problems' ``replay`` accepts the result.
 
     Examples
     --------

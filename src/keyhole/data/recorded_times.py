@@ -1,4 +1,4 @@
-"""Recorded times, arm by arm: made into a threshold bandit by a list of deadlines."""
+"""Recorded times of each arm, which a list of deadlines turns into a threshold bandit."""
 
 import math
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from keyhole.validate import ANY, check_distinct, check_vector
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Times:
-    """Arms, and how long each of them took, time after time.
+    """Recorded times of each arm, in minutes.
 
     Parameters
     ----------
     name : str
-        What the data are called.
+        Name of the data set.
     arms : tuple of str, shape (arms,)
-        What each arm is, each once; at least one.
+        Names of the arms, each once; at least one.
     minutes : sequence of ndarray of float64, shape (arms,)
-        The times of each arm, at least one; infinite for what never came. The arrays are copied
-        and made read-only.
+        Times of each arm, at least one; infinite for an event that did not occur. The arrays are
+        copied and made read-only.
     source, licence : str, default ""
-        Where the times come from, and under which terms.
+        Source and licence of the times.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Times:
     licence: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values, and take copies of the arrays."""
+        """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", check_distinct("arms", self.arms))
         if len(self.minutes) != len(self.arms):
             raise ValueError(
@@ -61,14 +61,14 @@ class Times:
         object.__setattr__(self, "minutes", tuple(columns))
 
     def __repr__(self) -> str:
-        """Return the name, and how many times each arm has."""
+        """Return the name, and the number of times of each arm."""
         sizes = [f"{arm}: {len(m)}" for arm, m in zip(self.arms, self.minutes, strict=True)]
         return f"Times({self.name}; {', '.join(sizes)})"
 
     def kept(self, deadlines: ArrayLike) -> FloatArray:
-        """Return the share of each arm's times that keep each deadline: shape (arms, levels).
+        """Return the share of each arm's times that are at most each deadline, (arms, levels).
 
-        Deadlines, kept by a time that is no longer, are in minutes, falling.
+        Deadlines are in minutes, decreasing.
         """
         grid = check_nonincreasing("deadlines", deadlines)
         return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
@@ -82,14 +82,14 @@ class Times:
     ) -> Problem:
         """Make a problem in which a threshold is a deadline, and a pull draws one of the times.
 
-        Threshold c asks for the c-th deadline: the higher, the tighter. A sample is the highest
-        threshold whose deadline is kept, 0 if none is. With censored feedback it is seen only by
-        how much a deadline was missed; that one was kept says no more than that.
+        Threshold c is the c-th deadline; higher thresholds are tighter. A sample is the highest
+        threshold whose deadline is met, 0 if none is. With censored feedback a sample is observed
+        only if the deadline was missed.
 
         Parameters
         ----------
         deadlines : sequence of float
-            In minutes, falling.
+            In minutes, decreasing.
         feedback, order
             See `keyhole.threshold.Problem`.
         """
@@ -99,9 +99,9 @@ class Times:
 
 
 def deadlines_kept(minutes: float, deadlines: ArrayLike) -> int:
-    """Return how many deadlines a time keeps: the sample that `Times.problem` makes of it.
+    """Return the number of deadlines that a time meets: its sample in `Times.problem`.
 
-    Deadlines are in minutes, falling; the time is infinite for what never came.
+    Deadlines are in minutes, decreasing; the time may be infinite.
 
     Examples
     --------
@@ -113,22 +113,22 @@ def deadlines_kept(minutes: float, deadlines: ArrayLike) -> int:
 
 
 def check_nonincreasing(name: str, minutes: ArrayLike) -> FloatArray:
-    """Return deadlines; refuse any that is not shorter than the one before."""
+    """Return checked deadlines; refuse one that is not shorter than the one before."""
     grid = check_vector(name, minutes, ANY)
     for i in range(1, len(grid)):
         if grid[i] >= grid[i - 1]:
             raise ValueError(
-                f"{name} must fall, from the most generous to the tightest; "
+                f"{name} must be decreasing, from the most generous to the tightest; "
                 f"got {grid[i]:g} after {grid[i - 1]:g}"
             )
     return grid
 
 
-def bundled_datasets(*path: str, header: bool = False) -> tuple[dict[str, str], list[str]]:
-    """Return what the lines on top of a table that ships say, by name, and the lines below.
+def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[str]]:
+    """Return the notes above a table in the package, by name, and its rows.
 
-    The path is taken from the folder of `keyhole.data`; with `header` the names of the columns come
-    first.
+    The path is relative to the folder of `keyhole.data`; with `header` the first row has the names
+    of the columns.
     """
     text = resources.files("keyhole.data").joinpath(*path).read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -138,13 +138,13 @@ def bundled_datasets(*path: str, header: bool = False) -> tuple[dict[str, str], 
 
 
 def _levels(minutes: FloatArray, grid: FloatArray) -> IntArray:
-    """Return how many deadlines each time keeps; since they fall, those are the first ones."""
-    rising = grid[::-1]
-    return np.asarray(len(grid) - np.searchsorted(rising, minutes, side="left"))
+    """Return the number of deadlines that each time meets."""
+    increasing = grid[::-1]
+    return np.asarray(len(grid) - np.searchsorted(increasing, minutes, side="left"))
 
 
 def _times(name: str, values: Any) -> FloatArray:
-    """Return a read-only copy of times; refuse none, and what is no time."""
+    """Return a read-only copy of times; refuse an empty list, and other values."""
     column = np.array(values)
     if column.ndim != 1 or column.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be a flat list of numbers, got {values!r}")

@@ -1,10 +1,10 @@
-"""How late cases of a disease are reported: real distributions of delays."""
+"""Reporting delays of diseases: empirical distributions of delays."""
 
 from typing import Final
 
 import numpy as np
 
-from keyhole.data.recorded_times import bundled_datasets
+from keyhole.data.recorded_times import read_bundled_table
 from keyhole.delayed import Empirical
 from keyhole.validate import check_choice
 
@@ -12,7 +12,7 @@ REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 
 
 def reporting_delay(cases: str) -> Empirical:
-    """Return the distribution of the delays with which cases were reported.
+    """Return the empirical distribution of a disease's reporting delays.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def reporting_delay(cases: str) -> Empirical:
     26.0
     """
     check_choice("cases", cases, REPORTS)
-    _, rows = bundled_datasets("delays", "reporting.csv")
+    _, rows = read_bundled_table("delays", "reporting.csv")
     table = [row.split(",") for row in rows]
     counts = [(int(delay), int(count)) for name, delay, count in table if name == cases]
     delays, times = zip(*counts, strict=True)

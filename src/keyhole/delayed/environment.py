@@ -10,8 +10,8 @@ from keyhole.distributions.combined_sampler import (
     CombinedSampler,
     SampledEnvironment,
     complete_environment,
+    dispatch_kernel,
     environment_of,
-    one_of,
 )
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
@@ -222,7 +222,7 @@ ENVIRONMENTS: Final = tuple(
     for base in (AnonymousEnvironment, NamedEnvironment)
     for distribution, draw_delay in (
         *(
-            (distribution, one_of(KERNELS))
+            (distribution, dispatch_kernel(KERNELS))
             for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
         ),
         (Pairs, None),

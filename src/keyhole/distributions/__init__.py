@@ -1,7 +1,7 @@
-"""Distributions of rewards, delays, levels, and of reward and consumption together.
+"""Probability distributions of rewards, delays, levels, and of reward and consumption jointly.
 
-A distribution has numbers, a kernel that draws with them, and exact moments. Settings
-take distributions wherever they take means; SciPy's and your own too.
+A distribution has parameters, a kernel that draws from it, and exact moments. Settings accept
+distributions wherever they accept means, including those of SciPy and user-defined ones.
 """
 
 from keyhole.distributions.custom_distribution import CustomDistribution

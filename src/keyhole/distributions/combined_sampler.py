@@ -1,4 +1,4 @@
-"""One kernel that draws from the distributions of all arms of a problem."""
+"""Combined sampler: one kernel that draws from the distributions of all arms of a problem."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,20 +24,20 @@ AnyEnvironment = TypeVar("AnyEnvironment", bound=Environment)
 
 
 class SampledEnvironment:
-    """A part of environments: where the numbers of each arm's distribution stand.
+    """Mixin of environments with the parameters of each arm's distribution.
 
-    The kernel ``draw(e, rng, arm)`` comes with `environment_of`.
+    `environment_of` adds the kernel ``draw(e, rng, arm)``.
     """
 
     length = integer()
     numbers = float_array("length")
-    """Those of all distributions, arm after arm."""
+    """Parameters of all distributions, arm after arm."""
     starts = int_array("arms")
     ends = int_array("arms")
 
 
-class HasNumbers(Protocol):
-    """What a kernel reads of an environment with `SampledEnvironment`."""
+class SamplerFields(Protocol):
+    """Fields of `SampledEnvironment`, for annotations of kernels."""
 
     numbers: FloatArray
     starts: IntArray
@@ -46,16 +46,16 @@ class HasNumbers(Protocol):
 
 @dataclass(frozen=True)
 class CombinedSampler:
-    """Several distributions with one kernel.
+    """Sampler of several distributions through one kernel.
 
     Attributes
     ----------
     name : str
-        Of the distributions: "Mixed" where they differ.
+        Name of the distributions: "Mixed" where they differ.
     draw : kernel
         ``draw(rng, numbers)``.
     rows : list of ndarray
-        The numbers that it takes for each distribution.
+        The `numbers` for each distribution.
     """
 
     name: str
@@ -64,11 +64,11 @@ class CombinedSampler:
 
     @property
     def words(self) -> str:
-        """The name in words: ``truncated-normal``."""
+        """The name with hyphens: ``truncated-normal``."""
         return re.sub("(?<!^)(?=[A-Z])", "-", self.name).lower()
 
     def truth(self) -> dict[str, Any]:
-        """Return what `SampledEnvironment` declares."""
+        """Return the values of the fields of `SampledEnvironment`."""
         sizes = np.array([len(row) for row in self.rows])
         ends = np.cumsum(sizes)
         numbers = np.concatenate(self.rows)
@@ -78,20 +78,20 @@ class CombinedSampler:
 def combine_distributions(
     distributions: Sequence[Distribution], always: tuple[Kernel, ...] = ()
 ) -> CombinedSampler:
-    """Return one kernel for several distributions.
+    """Return the combined sampler of several distributions.
 
     Parameters
     ----------
     distributions : sequence of Distribution
         At least one.
     always : tuple of callable
-        Kernels that it can draw with in any case, so that one environment serves all distributions
-        that ship with a setting. Without any, and with distributions of one kind, it is the kernel
-        of that kind.
+        Kernels that it includes in any case, so that one compiled environment serves all built-in
+        distributions of a setting. Without any, and with distributions of one kind, its kernel is
+        that of the kind.
 
     Returns
     -------
-    Gathered
+    CombinedSampler
         The kernel, with numbers for each distribution.
     """
     kernels = tuple(
@@ -107,12 +107,13 @@ def combine_distributions(
         np.concatenate([[kernels.index(distribution.draw)], distribution.numbers])
         for distribution in distributions
     ]
-    return CombinedSampler(name, one_of(kernels), rows)
+    return CombinedSampler(name, dispatch_kernel(kernels), rows)
 
 
 @lru_cache(maxsize=64)
-def one_of(kernels: tuple[Kernel, ...], place: int = 0) -> Kernel:
-    """Return the kernel whose first number says which of several draws, with the others."""
+def dispatch_kernel(kernels: tuple[Kernel, ...], place: int = 0) -> Kernel:
+    """Return a kernel whose first number selects one of several, which gets the other numbers."""
+    # A chain of comparisons, one compiled function per kernel: compiled code has no function table.
     here = kernels[place]
 
     def last(rng: Stream, numbers: FloatArray) -> Any:
@@ -120,7 +121,7 @@ def one_of(kernels: tuple[Kernel, ...], place: int = 0) -> Kernel:
 
     if place == len(kernels) - 1:
         return last
-    later = one_of(kernels, place + 1)
+    later = dispatch_kernel(kernels, place + 1)
 
     def draw(rng: Stream, numbers: FloatArray) -> Any:
         if numbers[0] == place:
@@ -131,8 +132,8 @@ def one_of(kernels: tuple[Kernel, ...], place: int = 0) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def pair_of(first: Kernel, second: Kernel) -> Kernel:
-    """Return the kernel that draws from two independent distributions; see `pair_distributions`."""
+def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
+    """Return a kernel that draws from two independent distributions; see `pair_distributions`."""
 
     def draw(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
         split = 1 + int(numbers[0])
@@ -143,26 +144,26 @@ def pair_of(first: Kernel, second: Kernel) -> Kernel:
 
 
 def pair_distributions(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the numbers that `pair_of` takes."""
+    """Return the numbers for `pair_kernel`: those of both, behind the length of the first."""
     return np.concatenate([[len(first)], first, second])
 
 
 def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[AnyEnvironment]:
-    """Return the environment of arms that are drawn with a kernel.
+    """Return the environment class whose arms are drawn with a kernel.
 
     Parameters
     ----------
     base : Environment class
-        With the fields of `SampledEnvironment`, and a helper ``draw``.
+        A class with the fields of `SampledEnvironment`, and a helper ``draw``.
     name : str
-        Of the distributions.
+        Name of the distributions.
     draw : kernel
         ``draw(rng, numbers)``.
 
     Returns
     -------
     Environment class
-        The same one for the same arguments.
+        The same class for the same arguments.
     """
     made: type[AnyEnvironment] = _environment_of(cast(Any, base), name, draw)
     return made
@@ -170,7 +171,7 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
 
 @lru_cache(maxsize=256)
 def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
-    def draw_arm(e: HasNumbers, rng: Stream, arm: int) -> Any:
+    def draw_arm(e: SamplerFields, rng: Stream, arm: int) -> Any:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
     return complete_environment(base, name, draw_arm)
@@ -179,6 +180,6 @@ def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
 def complete_environment(
     base: type[AnyEnvironment], name: str, draw: Callable[..., Any]
 ) -> type[AnyEnvironment]:
-    """Return an environment with its helper ``draw``, of the module of its base."""
+    """Return a subclass of an environment with the helper ``draw``, in the module of its base."""
     values = {"draw": draw, "__doc__": base.__doc__, "__module__": base.__module__}
     return type(f"{name}{base.__name__}", (base,), values)

@@ -1,4 +1,4 @@
-"""Distributions of your own: a compiled sampler, and what is to be known of it."""
+"""User-defined distributions: a compiled sampler with its known moments."""
 
 from typing import Final
 
@@ -16,22 +16,22 @@ _ERRORS: Final = 6.0
 
 
 class CustomSampler(Distribution):
-    """Base of the distributions that users bring: their sampler is tried out.
+    """Base of user-defined distributions, whose samplers are checked with trial draws.
 
     Parameters
     ----------
     draw : kernel
         ``draw(rng, numbers)``: plain arithmetic and the samplers of `keyhole.draws.samplers`.
     numbers : sequence of float
-        What it is given.
+        Parameters passed to `draw`.
     """
 
     def __init__(self, draw: Kernel, numbers: ArrayLike) -> None:
         source_of(draw)
         self.draw, self.numbers = draw, check_vector("numbers", numbers)
 
-    def tried(self) -> FloatArray:
-        """Return 1,000 draws, one a row."""
+    def trial_draws(self) -> FloatArray:
+        """Return 1,000 draws, one per row."""
         rng = stream(0, 0, ENVIRONMENT)
         found = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
         return np.array(found, np.float64)
@@ -43,12 +43,12 @@ class CustomSampler(Distribution):
 
 
 def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
-    """Refuse a stated mean from which that of some draws is off by more than 6 standard errors.
+    """Refuse a stated mean that differs from that of draws by more than 6 standard errors.
 
     Raises
     ------
     ValueError
-        If it is.
+        If it differs.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
     ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
     """
     found = float(drawn.mean())
-    # What comes once in as many draws may not come at all.
+    # The second term allows for a value with a probability of 1 / draws, which may not occur.
     error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
     if not abs(found - stated) <= _ERRORS * error:
         raise ValueError(
@@ -67,7 +67,7 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
 
 
 class CustomDistribution(CustomSampler, Number):
-    """A distribution of your own: a compiled sampler and its mean.
+    """User-defined distribution: a compiled sampler and its mean.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ class CustomDistribution(CustomSampler, Number):
         ``draw(rng, numbers) -> float``: plain arithmetic and the samplers of
         `keyhole.draws.samplers`.
     mean : float
-        Exact: regrets are computed with it.
+        Exact mean, from which regrets are computed.
     variance : float, optional
         By default that of 1,000 draws.
     numbers : sequence of float, default [0]
-        What `draw` is given: distributions may share one `draw`, and then share its compiled code.
+        Parameters passed to `draw`: distributions may share one `draw` and its compiled code.
     bound : float, default infinity
-        The largest value, if it is to be known.
+        The largest value, if it is known.
 
     Raises
     ------
@@ -110,7 +110,7 @@ class CustomDistribution(CustomSampler, Number):
     ) -> None:
         super().__init__(draw, numbers)
         self.mean = check_number("mean", mean)
-        self._trials = self.tried()
+        self._trials = self.trial_draws()
         if self._trials.ndim != 1:
             raise TypeError("draw must return a number, got several")
         check_moments("mean", self.mean, self._trials)
@@ -124,7 +124,7 @@ class CustomDistribution(CustomSampler, Number):
         self.whole = bool((self._trials == np.floor(self._trials)).all())
 
     def check(self, name: str, allowed: Range = ANY, *, whole: bool = False) -> None:
-        """Refuse a sampler that has drawn what is not allowed."""
+        """Refuse a sampler whose trial draws have values that are not allowed."""
         for value in (self._trials.min(), self._trials.max()):
             check_number(f"{name}: what draw draws", float(value), allowed)
         if whole and not self.whole:

@@ -1,4 +1,4 @@
-"""What a distribution is."""
+"""Base classes of distributions: a kernel that draws, its parameters, and its moments."""
 
 import math
 from collections.abc import Callable
@@ -8,17 +8,17 @@ from keyhole.validate import Range
 
 
 class Distribution:
-    """How something is drawn.
+    """Probability distribution with a compiled sampler.
 
     Attributes
     ----------
     draw : kernel
-        ``draw(rng, numbers)`` returns what is drawn: a number, or several as a tuple.
+        ``draw(rng, numbers)`` returns a number, or a tuple of several.
     numbers : ndarray of float64
-        What it is given.
+        Parameters passed to `draw`.
     error : float
-        By how much a chance P(X <= x) of what is drawn may be off from the distribution that is
-        named; what Keyhole computes is exact for what is drawn.
+        Bound on the difference of the probability P(X <= x) between the sampler and the
+        distribution that it approximates. Moments and regrets are exact for the sampler.
     """
 
     draw: Kernel
@@ -27,14 +27,14 @@ class Distribution:
 
 
 class Number(Distribution):
-    """A distribution of single numbers.
+    """Distribution of a single number.
 
     Attributes
     ----------
     mean, variance : float
         Exact.
     least, bound : float
-        The least and the largest value, or bounds on them; may be infinite.
+        The smallest and the largest value, or bounds on them; may be infinite.
     whole : bool
         Whether all values are whole numbers.
     """
@@ -51,16 +51,16 @@ class Number(Distribution):
         Parameters
         ----------
         name : str
-            What it is to be a distribution of.
+            Name of the field, for errors.
         allowed : Range
-            The values that are.
+            The allowed values.
         whole : bool, default False
-            Whether these must be whole numbers.
+            Whether the values must be whole numbers.
 
         Raises
         ------
         ValueError
-            If there are others.
+            If a value is not allowed.
         """
         if self.least not in allowed or self.bound not in allowed:
             raise ValueError(

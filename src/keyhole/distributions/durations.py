@@ -1,4 +1,4 @@
-"""Distributions of durations: for how long a worker is busy with a decision."""
+"""Distributions of durations: the time for which a simulated worker is busy with a decision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.distributions.combined_sampler import one_of
+from keyhole.distributions.combined_sampler import dispatch_kernel
 from keyhole.distributions.distribution import Distribution, Number
 from keyhole.distributions.replay import Replay
 from keyhole.distributions.reward_problem import parse_distribution
@@ -19,32 +19,32 @@ _NOT_NEGATIVE: Final = Range(ge=0)
 
 
 def draw_constant(rng: Stream, numbers: FloatArray) -> float:
-    """Return the number."""
+    """Return the first parameter."""
     return float(numbers[0])
 
 
 def draw_exponential(rng: Stream, numbers: FloatArray) -> float:
-    """Return an exponential variate with this mean."""
+    """Draw an exponential variate; the parameter is its mean."""
     return float(exponential(rng) * numbers[0])
 
 
 def draw_pareto(rng: Stream, numbers: FloatArray) -> float:
-    """Return a Pareto variate with this least value, and with this power, negative, of a chance."""
+    """Draw a Pareto variate; the parameters are its smallest value, and -1 over its shape."""
     return float(numbers[0] * (1.0 - uniform(rng)) ** numbers[1])
 
 
 _KERNELS: Final[tuple[Kernel, ...]] = (draw_constant, draw_exponential, draw_pareto)
-"""Those of the distributions of this module: one machine code has them all."""
+"""Samplers of this module's distributions, compiled together."""
 
 
 def draw_consumed(limit: float, consumption: float, exceeded: int) -> float:
-    """Return what a run consumed, up to its limit."""
+    """Return the consumption of a run, or its limit if it exceeded it."""
     return limit if exceeded == 1 else consumption
 
 
 @dataclass(frozen=True)
 class Constant(Number):
-    """Always the same.
+    """Distribution of a constant.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Constant(Number):
         Above 0, at most 10**12.
     """
 
-    draw = staticmethod(one_of(_KERNELS))
+    draw = staticmethod(dispatch_kernel(_KERNELS))
     length: float = 1.0
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class Constant(Number):
 
 @dataclass(frozen=True)
 class Exponential(Number):
-    """The exponential distribution: the time left is always the same, however long it has been.
+    """The exponential distribution, which is memoryless.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Exponential(Number):
         Above 0, at most 10**12.
     """
 
-    draw = staticmethod(one_of(_KERNELS))
+    draw = staticmethod(dispatch_kernel(_KERNELS))
     mean: float = 1.0
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Exponential(Number):
 
 @dataclass(frozen=True)
 class Pareto(Number):
-    r"""A heavy tail: :math:`P(X > x) = (l / x)^a` from the least value l on.
+    r"""The Pareto distribution: :math:`P(X > x) = (l / x)^a` from the smallest value l on.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Pareto(Number):
     1.0
     """
 
-    draw = staticmethod(one_of(_KERNELS))
+    draw = staticmethod(dispatch_kernel(_KERNELS))
     shape: float = 1.5
     mean: float = 1.0
 
@@ -113,7 +113,7 @@ class Pareto(Number):
 
 
 class Scaled(Distribution):
-    """Durations that depend on the outcome, or on the arm: those of a distribution, times a factor.
+    """Durations of a distribution times a factor that depends on the reward or on the arm.
 
     Exactly one of `rewards` and `arms` is given.
 
@@ -122,7 +122,7 @@ class Scaled(Distribution):
     of : distribution, distribution of SciPy, or mapping, default Exponential()
         The distribution; see `parse_duration`.
     rewards : (float, float), optional
-        The factor at a reward of 0, and at a reward of 1; in proportion in between.
+        The factors at rewards of 0 and of 1; linear in between.
     arms : sequence of float, shape (arms,), optional
         The factor of each arm.
 
@@ -163,9 +163,9 @@ class Scaled(Distribution):
 
 
 class Consumption(Distribution):
-    """A run takes what it consumes, up to its limit: in the setting `resource`.
+    """Duration of a run in the setting `resource`: its consumption, up to its limit.
 
-    A run that is open for so long has consumed so much: policies that look at its age know that.
+    The age of a pending run is then a lower bound of its consumption, which policies may use.
     """
 
     draw = staticmethod(draw_consumed)
@@ -179,7 +179,7 @@ class Consumption(Distribution):
 
 @lru_cache(maxsize=64)
 def _scaled(draw: Kernel, by: str) -> Kernel:
-    """Return the kernel that multiplies with the factor of the reward, or the arm."""
+    """Return a kernel that multiplies a draw with the factor of the reward, or of the arm."""
 
     def by_reward(rng: Stream, numbers: FloatArray, reward: float) -> float:
         factor = numbers[1] + (numbers[2] - numbers[1]) * reward
@@ -192,29 +192,29 @@ def _scaled(draw: Kernel, by: str) -> Kernel:
 
 
 def parse_duration(value: Any, name: str = "duration") -> Distribution:
-    """Return a distribution of durations, also from how SciPy or a spec writes it.
+    """Return a distribution of durations, from a distribution, one of SciPy, or a spec's table.
 
     Parameters
     ----------
     value : distribution, distribution of SciPy, or mapping
-        See `keyhole.distributions.reward_problem.parse_distribution`; the values of a distribution
-        must not be negative. A `CustomDistribution`'s kernel may also name what the setting's
-        decision and feedback have.
+        See `keyhole.distributions.reward_problem.parse_distribution`; its values must not be
+        negative. The kernel of a `CustomDistribution` may have parameters with the names of fields
+        of the setting's decision and feedback.
     name : str
-        For errors.
+        Name of the field, for errors.
 
     Examples
     --------
     >>> parse_duration({"distribution": "Pareto", "shape": 3})
     Pareto(shape=3.0, mean=1.0)
     """
-    distribution = parse_distribution(name, value, Distribution, _LAWS)
+    distribution = parse_distribution(name, value, Distribution, _DURATIONS)
     if isinstance(distribution, Number):
         distribution.check(name, _NOT_NEGATIVE)
     return distribution
 
 
-_LAWS: Final[dict[str, type[Distribution]]] = {
+_DURATIONS: Final[dict[str, type[Distribution]]] = {
     distribution.__name__: distribution
     for distribution in (Constant, Exponential, Pareto, Replay, Scaled, Consumption)
 }

@@ -1,4 +1,4 @@
-"""The distribution of what was recorded."""
+"""Empirical distributions, which draw from recorded values."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,19 +21,19 @@ from keyhole.validate import (
 
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
-    """Return one of the numbers, each equally likely."""
+    """Draw one of the numbers uniformly."""
     return float(numbers[int(uniform(rng) * len(numbers))])
 
 
 def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Return one of the pairs, each equally likely: all first parts stand before the others."""
+    """Draw one of the pairs uniformly; all first components are stored before the second ones."""
     count = len(numbers) // 2
     i = int(uniform(rng) * count)
     return numbers[i], numbers[count + i]
 
 
 class Replay(Number):
-    """Recorded values, drawn with replacement.
+    """Empirical distribution: recorded values, drawn with replacement.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Replay(Number):
         self.whole = bool((values == np.floor(values)).all())
 
     def __repr__(self) -> str:
-        """Return how many samples there are, and their mean."""
+        """Return the number of samples, and their mean."""
         return f"{type(self).__name__}({len(self.samples)} samples, mean {self.mean:g})"
 
     def __eq__(self, other: object) -> bool:
@@ -76,7 +76,7 @@ def make_replay(
     allowed: Range = ANY,
     distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> list[AnyReplay]:
-    """Return a distribution for the recorded values of each arm; errors name arm and entry.
+    """Return the empirical distribution of each arm's values; errors name arm and entry.
 
     Raises
     ------
@@ -100,11 +100,11 @@ def check_recorded(name: str, samples: Any, allowed: Range) -> list[FloatArray]:
 
 
 def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:
-    """Return the values of each arm, under its number or its name.
+    """Return the values of each arm, by its number or name.
 
-    They are a list for each arm, a mapping from arms to lists, or a data frame as files of rewards
-    are: with the columns ``arm`` and ``reward`` (or another `value`). Any other is refused, since
-    its columns might be arms as well as what is known of a reward.
+    `samples` are a list for each arm, a mapping from arms to lists, or a data frame with the
+    columns ``arm`` and ``reward`` (or another `value`). Other data frames are refused as ambiguous:
+    their columns might be arms, or attributes of a reward.
 
     Examples
     --------

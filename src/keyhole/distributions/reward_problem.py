@@ -1,4 +1,4 @@
-"""Problems whose arms have distributions of rewards in [0, 1]: what three settings share."""
+"""Base class of problems whose arms have reward distributions on [0, 1], and their parsing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ REWARDS: Final[dict[str, type[Number]]] = {
     distribution.__name__: distribution
     for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 }
-"""Those that a spec can name."""
+"""Reward distributions that a spec can name."""
 
 
 class RewardProblem(Problem):
@@ -34,18 +34,18 @@ class RewardProblem(Problem):
 
     @property
     def arms(self) -> int:
-        """How many arms."""
+        """Number of arms."""
         return len(self.distributions)
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
+        """Return the fields of the environment, which no policy reads."""
         return {"arms": self.arms, **self._drawn.truth()}
 
 
 def reward_distributions(
     means: Any, distribution: str, *, concentration: float | None, scale: float | None
 ) -> tuple[FloatArray, list[Number]]:
-    """Return mean and distribution of each arm's rewards.
+    """Return the mean and the distribution of each arm's rewards.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def reward_distributions(
         concentration`` and ``(1 - m) * concentration``.
     scale : float or None
         For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
-        to [0, 1]. The mean is that after it.
+        to [0, 1]. The mean is the one after truncation.
 
     Returns
     -------
     tuple of ndarray and list of Number
-        The means as they were given, or those of the distributions; the distributions.
+        The means, as given or computed from the distributions; the distributions.
 
     Raises
     ------
@@ -77,31 +77,32 @@ def reward_distributions(
     >>> reward_distributions(arms, "bernoulli", concentration=None, scale=None)
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)])
     """
-    make, means = _by_mean(distribution, concentration, scale), column(means)
+    make, means = _distribution_maker(distribution, concentration, scale), column(means)
     if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
         check_vector("means", means)  # which refuses it
-    known: list[float] = []
+    found_means: list[float] = []
     distributions: list[Number] = []
     for i, given in enumerate(means):
         name = f"means[{i}]"
         if _is_distribution(given):
             found = parse_distribution(name, given, Number, REWARDS)
             found.check(name, UNIT)
-            known.append(found.mean)
+            found_means.append(found.mean)
         else:
-            known.append(check_number(name, given, UNIT if distribution == "bernoulli" else INSIDE))
+            allowed = UNIT if distribution == "bernoulli" else INSIDE
+            found_means.append(check_number(name, given, allowed))
             try:
-                found = make(known[-1])
+                found = make(found_means[-1])
             except ValueError as error:
                 raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None
         distributions.append(found)
-    return np.array(known), distributions
+    return np.array(found_means), distributions
 
 
-def _by_mean(
+def _distribution_maker(
     distribution: str, concentration: float | None, scale: float | None
 ) -> Callable[[float], Number]:
-    """Return what makes a distribution of a mean."""
+    """Return a function that makes a distribution from its mean."""
     check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
     for name, wanted, value in (
         ("concentration", "beta", concentration),
@@ -127,19 +128,19 @@ def _is_distribution(value: Any) -> bool:
 def parse_distribution(
     name: str, value: Any, kind: type[AnyDistribution], known: Mapping[str, type[AnyDistribution]]
 ) -> AnyDistribution:
-    """Return a distribution, also from how SciPy or a spec writes it.
+    """Return a distribution, from a distribution, one of SciPy, or a spec's table.
 
     Parameters
     ----------
     name : str
-        What it is to be a distribution of, for errors.
+        Name of the field, for errors.
     value : distribution, distribution of SciPy, or mapping
-        A distribution; a frozen distribution; or the name of a distribution as ``distribution``
-        with its parameters.
+        A distribution; a frozen distribution of SciPy; or a mapping with the name of a distribution
+        as ``distribution``, and its parameters.
     kind : type
-        What kind of distribution.
+        Required base class.
     known : mapping of str to type
-        Those that have a name.
+        Distributions by name.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def parse_distribution(
     Raises
     ------
     TypeError, ValueError
-        If it is none; the message names the field.
+        If it is not a distribution; the message names the field.
 
     Examples
     --------
@@ -173,5 +174,5 @@ def parse_distribution(
 
 
 def list_values(values: Any) -> str:
-    """Return the first numbers of a list, for a `repr`."""
+    """Return the first six numbers of a list as text, for a `repr`."""
     return ", ".join(f"{v:g}" for v in values[:6]) + (", ..." if len(values) > 6 else "")

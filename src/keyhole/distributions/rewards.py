@@ -14,8 +14,8 @@ from keyhole.validate import Range, check_number
 UNIT: Final = Range(ge=0, le=1)
 INSIDE: Final = Range(gt=0, lt=1)
 SCALE: Final = Range(ge=1e-3, le=10)
-# How many scales the centre of a truncated normal distribution may lie outside [0, 1]: beyond,
-# hardly any draw would be accepted.
+# Largest distance of the centre of a truncated normal distribution from [0, 1], in scales: beyond
+# it, rejection sampling would accept hardly any draw.
 _OUTSIDE: Final = 3.0
 # Standard deviations beyond which a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
@@ -27,14 +27,14 @@ def draw_bernoulli(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_beta(rng: Stream, numbers: FloatArray) -> float:
-    """Return a draw of the beta distribution with these shapes."""
+    """Draw a beta variate; the parameters are its shapes."""
     return beta(rng, numbers[0], numbers[1])
 
 
 def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
-    """Return the first proposal that is accepted, normal or uniform ones as the third number says.
+    """Draw a truncated normal variate by rejection; `numbers` are centre, scale and proposal.
 
-    The others are mean and standard deviation before truncation.
+    Proposals are normal if the third number is 0, else uniform: see `_prefer_uniform`.
     """
     centre, scale = numbers[0], numbers[1]
     nearest = min(max(centre, 0.0), 1.0)
@@ -52,7 +52,7 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Bernoulli(Number):
-    """Rewards 0 or 1.
+    """The Bernoulli distribution, of rewards 0 or 1.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ class Beta(Number):
 
 @dataclass(frozen=True)
 class TruncatedNormal(Number):
-    """A normal distribution truncated to [0, 1].
+    """The normal distribution truncated to [0, 1].
 
     Parameters
     ----------
     mean : float
-        That after truncation, in (0, 1).
+        Mean after truncation, in (0, 1).
     scale : float
-        The standard deviation before truncation, in [0.001, 10].
+        Standard deviation before truncation, in [0.001, 10].
 
     Examples
     --------
@@ -137,28 +137,23 @@ class TruncatedNormal(Number):
         centre = float(
             brentq(lambda c: truncated_mean(c, self.scale) - self.mean, low, high, xtol=1e-14)
         )
-        numbers = np.array([centre, self.scale, _flat_is_better(centre, self.scale)], np.float64)
+        numbers = np.array([centre, self.scale, _prefer_uniform(centre, self.scale)], np.float64)
         variance = _truncated_variance(centre, self.scale, self.mean)
         self._settle(numbers=numbers, variance=variance, bound=1.0)
 
     @property
     def centre(self) -> float:
-        """The mean before truncation."""
+        """Mean before truncation."""
         return float(self.numbers[0])
 
 
 def truncated_mean(centre: float, scale: float) -> float:
-    """Return the mean of a normal distribution truncated to [0, 1].
+    """Return the mean of a normal distribution truncated to [0, 1], in (0, 1).
 
     Parameters
     ----------
     centre, scale : float
         Mean and standard deviation before truncation.
-
-    Returns
-    -------
-    float
-        In (0, 1).
 
     Examples
     --------
@@ -167,7 +162,7 @@ def truncated_mean(centre: float, scale: float) -> float:
     """
     from scipy.special import ndtr  # a fifth of a second, which few need
 
-    if centre > 0.5:  # the mirror image, whose mass is in the tail that is computed well
+    if centre > 0.5:  # by symmetry: `ndtr` loses digits near 1 and not near 0
         return 1.0 - truncated_mean(1.0 - centre, scale)
     low, high = -centre / scale, (1.0 - centre) / scale
     peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
@@ -181,7 +176,7 @@ def _quadrature() -> tuple[FloatArray, FloatArray]:
 
 
 def _truncated_variance(centre: float, scale: float, mean: float) -> float:
-    """Return the variance after truncation, by quadrature: to about 1e-12 of itself."""
+    """Return the variance after truncation, by quadrature, to a relative error of about 1e-12."""
     low, high = max(0.0, centre - _REACH * scale), min(1.0, centre + _REACH * scale)
     nodes, weights = _quadrature()
     x = low + (high - low) * (nodes + 1.0) / 2.0
@@ -190,10 +185,10 @@ def _truncated_variance(centre: float, scale: float, mean: float) -> float:
     return float((density * (x - mean) ** 2).sum() / density.sum())
 
 
-def _flat_is_better(centre: float, scale: float) -> bool:
+def _prefer_uniform(centre: float, scale: float) -> bool:
+    """Return whether uniform proposals are accepted more often than normal ones."""
     from scipy.special import ndtr
 
-    """Return whether uniform proposals are accepted more often than normal ones."""
     mass = float(ndtr((1.0 - centre) / scale) - ndtr(-centre / scale))
     nearest = min(max(centre, 0.0), 1.0)
     peak = math.exp(-0.5 * ((nearest - centre) / scale) ** 2) / (scale * math.sqrt(2.0 * math.pi))

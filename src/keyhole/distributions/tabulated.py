@@ -1,4 +1,4 @@
-"""Distributions of SciPy as tables, from which compiled code draws."""
+"""Tabulated distributions: those of SciPy as tables, from which compiled code draws."""
 
 from typing import Any, Final
 
@@ -8,15 +8,15 @@ from keyhole.distributions.distribution import Number
 from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
-"""How many equally likely pieces a continuous distribution is cut into; it is flat in each."""
-# What lies beyond is left out where a distribution has no end: of whole numbers, and of others.
+"""Number of equally likely cells of a continuous distribution, each with a constant density."""
+# Probability of the tail that is cut off an unbounded distribution: discrete, and continuous.
 _TAIL: Final = 1e-15
 _THIN: Final = 2.0**-20
 _MOST_VALUES: Final = 2**20
 
 
 def draw_value(rng: Stream, numbers: FloatArray) -> float:
-    """Return one of the values, which come first; then come the chances of none larger."""
+    """Draw a value by inversion; `numbers` are the values, then their cumulative probabilities."""
     count = len(numbers) // 2
     u = uniform(rng)
     low, high = 0, count - 1
@@ -30,19 +30,19 @@ def draw_value(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
-    """Return a place between two quantiles, all pieces being equally likely."""
+    """Draw by inversion, with linear interpolation between equally spaced quantiles."""
     place = uniform(rng) * (len(numbers) - 1)
     i = int(place)
     return float(numbers[i] + (place - i) * (numbers[i + 1] - numbers[i]))
 
 
 class TabulatedDistribution(Number):
-    """A distribution of SciPy, as a table.
+    """Table of a distribution of SciPy.
 
-    Where a distribution you give is one of SciPy, Keyhole makes this of it. A discrete distribution
-    is exact, up to a tail of 1e-15 where it has no end. A continuous one is cut at 4,096 quantiles
-    and drawn flat between neighbours: no chance P(X <= x) is off by more than 1/4096 (`error`), and
-    moments are those of what is drawn.
+    Keyhole converts distributions of SciPy to this class. A discrete distribution is exact, up to a
+    tail of 1e-15 if it is unbounded. A continuous one is divided at 4,096 quantiles, with a
+    constant density in between: probabilities P(X <= x) differ by at most 1/4096 (`error`), and the
+    moments are those of the table.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TabulatedDistribution(Number):
     Raises
     ------
     TypeError, ValueError
-        If it is none, or is spread over more than 2**20 whole numbers.
+        If it is not one, or its values are more than 2**20 whole numbers.
 
     Examples
     --------
@@ -75,12 +75,12 @@ class TabulatedDistribution(Number):
             self._continuous()
 
     def _discrete(self, source: Any) -> None:
-        if hasattr(source, "xk"):  # of values and chances that were listed
+        if hasattr(source, "xk"):  # `rv_discrete` with listed values and probabilities
             values = np.asarray(source.xk, np.float64)
             order = np.argsort(values)
             values, below = values[order], np.cumsum(np.asarray(source.pk)[order])
         else:
-            # Quantiles far out in a heavy tail would be searched for step by step.
+            # SciPy searches quantiles in a heavy tail step by step: refuse it before that.
             middle, reach = self.distribution.median(), _MOST_VALUES / 2
             if self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach) > _TAIL:
                 raise ValueError(
@@ -119,10 +119,10 @@ class TabulatedDistribution(Number):
         self.whole = False
 
     def density(self, x: FloatArray) -> FloatArray:
-        """Return the density of a continuous distribution, as it is drawn."""
+        """Return the density of the table of a continuous distribution."""
         piece = np.searchsorted(self.numbers, x, side="right") - 1
         inside = (piece >= 0) & (piece < CELLS)
-        with np.errstate(divide="ignore"):  # of a piece without width nothing is left to see
+        with np.errstate(divide="ignore"):  # `x` never lies in a cell without width
             height = 1.0 / (CELLS * np.diff(self.numbers))
         return np.where(inside, height[np.clip(piece, 0, CELLS - 1)], 0.0)
 
@@ -137,6 +137,6 @@ class TabulatedDistribution(Number):
 
 
 def is_scipy(value: Any) -> bool:
-    """Return whether something is a distribution of SciPy with its parameters."""
+    """Return whether a value is a frozen distribution of SciPy."""
     known = type(value).__module__.startswith("scipy.stats")
     return known and (hasattr(value, "dist") or hasattr(value, "xk"))

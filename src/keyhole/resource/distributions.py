@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from keyhole.distributions import Distribution as Distribution
 from keyhole.distributions import Number, TabulatedDistribution
-from keyhole.distributions.combined_sampler import pair_distributions, pair_of
+from keyhole.distributions.combined_sampler import pair_distributions, pair_kernel
 from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.replay import draw_recorded_pair
 from keyhole.distributions.reward_problem import REWARDS, parse_distribution
@@ -280,10 +280,10 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         super().__init__(draw, numbers)
         self._density, self._mean_reward = density, mean_reward
         self._landmarks = np.asarray(landmarks, np.float64).ravel()
-        self._try_out()
+        self._check_trial_draws()
 
-    def _try_out(self) -> None:
-        draws = self.tried()
+    def _check_trial_draws(self) -> None:
+        draws = self.trial_draws()
         for name, values, allowed in (
             ("reward", draws[:, 0], UNIT),
             ("consumption", draws[:, 1], Range(ge=0)),
@@ -357,7 +357,7 @@ class Independent(SmoothDistribution):
         if self.consumption.whole:
             raise ValueError(f"consumption must be a continuous distribution, got {consumption!r}")
         self.error = max(self.reward.error, self.consumption.error)
-        self.draw = pair_of(self.reward.draw, self.consumption.draw)
+        self.draw = pair_kernel(self.reward.draw, self.consumption.draw)
         self.numbers = pair_distributions(self.reward.numbers, self.consumption.numbers)
 
     def density(self, x: FloatArray) -> FloatArray:

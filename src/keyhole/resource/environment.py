@@ -2,7 +2,11 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.distributions.combined_sampler import SampledEnvironment, environment_of, one_of
+from keyhole.distributions.combined_sampler import (
+    SampledEnvironment,
+    dispatch_kernel,
+    environment_of,
+)
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -187,7 +191,7 @@ def write_sums(s: _Sums, t: int, metrics: Any) -> None:
 
 
 ENVIRONMENTS: Final = tuple(
-    environment_of(base, "", one_of(KERNELS))
+    environment_of(base, "", dispatch_kernel(KERNELS))
     for base in (LimitedRunEnvironment, ContinuousLimitEnvironment)
 )
 """Environments that are compiled ahead of time."""

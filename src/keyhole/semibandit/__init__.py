@@ -1,7 +1,7 @@
-"""Censored semi-bandits: a resource is divided, and a loss shows only where too little was given.
+"""Censored semi-bandits: allocate a resource to arms whose losses are censored by the allocation.
 
-Where to send the patrols: a place that is given enough shows nothing, and how much is enough is
-unknown.
+An arm's loss is observed only if its allocation is below the arm's threshold, which is unknown. For
+example, patrols are allocated to places, and enough of them prevent incidents there.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy

@@ -1,4 +1,4 @@
-"""What policies do once thresholds are known: fund some arms, and watch the others."""
+"""Kernels that choose the arms to fund, given thresholds, and count the losses of the others."""
 
 import math
 from collections.abc import Mapping
@@ -18,38 +18,38 @@ from keyhole.semibandit.knapsack import knapsack, sort_down
 from keyhole.semibandit.knapsack_search import SLACK, Scratch
 from keyhole.semibandit.setting import Policy, clip_to_budget, sum_up
 
-# Of (0, 1), for a number between draws: all but equal ones, or ones near 0, are apart by then.
+# Bisection steps on (0, 1) for a cut between draws: enough unless draws are equal or near 0.
 _HALVINGS: Final = 20
 
 
 class AllocationState:
-    """Of each arm: what it takes, whether it is funded, and the losses seen when it was not."""
+    """State of each arm: its amount, whether it is funded, and its losses while it was not."""
 
     amounts = float_array("arms")
     funded = int_array("arms")
     losses = float_array("arms")
-    """Rounds in which a loss was seen."""
+    """Rounds with an observed loss."""
     clears = float_array("arms")
-    """Rounds in which none was."""
+    """Observed rounds without a loss."""
     values = float_array("arms")
-    """What funding the arm is taken to be worth."""
+    """Estimated or sampled mean losses."""
     order = int_array("arms")
     refuted = int_array("arms")
-    """Losses seen although the arm was given what it is taken to need."""
+    """Losses observed although the arm was given its estimated threshold."""
     up = scratch_array("arms")
     down = scratch_array("arms")
     """Shapes of the arms' posteriors."""
 
 
 class KnapsackState(Scratch, AllocationState):
-    """Beside it, what the knapsack needs."""
+    """Allocation state with the working memory of the knapsack."""
 
     since_solved = int_array()
     """Rounds for which the funded arms have been kept."""
 
 
 def draw_posteriors(p: Any, s: AllocationState, rng: Stream) -> None:
-    """Value every arm by a mean loss drawn from its posterior, from a uniform prior."""
+    """Set every arm's value to a draw from the posterior of its mean loss (uniform prior)."""
     for arm in range(p.arms):
         s.up[arm] = 1.0 + s.losses[arm]
         s.down[arm] = 1.0 + s.clears[arm]
@@ -57,13 +57,14 @@ def draw_posteriors(p: Any, s: AllocationState, rng: Stream) -> None:
 
 
 def lower_bound(losses: float, seen: float, log: float) -> float:
-    """Return the lower confidence bound of a mean loss, at least 0; `log` is that of the round."""
+    """Return the lower confidence bound of a mean loss, at least 0; `log` is ln t."""
     return float(max(losses / seen - math.sqrt(1.5 * log / seen), 0.0))
 
 
 def allocate_top(p: Policy, s: AllocationState, rng: Stream, number: int) -> None:
-    """Fund the arms with the largest samples, so many of them; the lower of equal ones."""
+    """Fund the `number` arms with the largest posterior draws; ties go to the lower arm."""
     draw_posteriors(p, s, rng)
+    # Bisection for a cut with exactly `number` draws above it: usually cheaper than a sort.
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         cut = 0.5 * (low + high)
@@ -86,7 +87,7 @@ def allocate_top(p: Policy, s: AllocationState, rng: Stream, number: int) -> Non
 
 
 def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:
-    """Fund the best knapsack by the arms' values, every so many rounds anew; all, if all fit."""
+    """Fund the best knapsack by the arms' values, solved every `solve_every` rounds."""
     if sum_up(s.amounts, p.arms) <= p.resource + SLACK:
         for arm in range(p.arms):
             s.funded[arm] = 1
@@ -97,7 +98,7 @@ def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -
 
 
 def write_allocation(p: Policy, s: AllocationState, allocation: FloatArray) -> None:
-    """Give the funded arms what they take, the others nothing."""
+    """Write the funded arms' amounts, and 0 for the others, into the allocation."""
     for arm in range(p.arms):
         allocation[arm] = s.amounts[arm] if s.funded[arm] == 1 else 0.0
     clip_to_budget(allocation, p.arms, p.resource)
@@ -106,31 +107,31 @@ def write_allocation(p: Policy, s: AllocationState, allocation: FloatArray) -> N
 def count_losses(
     p: Policy, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Learn from the arms that were given nothing: `given` says that by a 0."""
+    """Count the losses of the arms that were given nothing, those with a 0 in `given`."""
     for arm in range(p.arms):
         if given[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
 
 
-def second_phase(state: Mapping[str, Any]) -> str:
-    """Return the line that says how long the search took."""
+def format_second_phase(state: Mapping[str, Any]) -> str:
+    """Return a line with the length of the search."""
     return f"second phase, after {state['searched'][0]} rounds of search"
 
 
-def counts_of(state: Mapping[str, Any]) -> list[str]:
-    """Return a line for each arm: what it takes, and the losses seen when it was not funded."""
+def format_counts(state: Mapping[str, Any]) -> list[str]:
+    """Return a line for each arm, with its amount and its losses while it was not funded."""
     return [
         f"arm {arm}: takes {amount:.4g}, {losses:g} losses in {losses + clears:g} rounds without"
-        f"{evidence_against(state, arm)}"
+        f"{format_violations(state, arm)}"
         for arm, (amount, losses, clears) in enumerate(
             zip(state["amounts"], state["losses"], state["clears"], strict=True)
         )
     ]
 
 
-def evidence_against(state: Mapping[str, Any], arm: int) -> str:
-    """Return what speaks against the estimates of an arm's threshold; nothing if nothing does."""
+def format_violations(state: Mapping[str, Any], arm: int) -> str:
+    """Return the number of losses that contradict an arm's estimate, as text; empty if none."""
     seen = state["refuted"][arm]
     return f"; {seen} loss{'es' if seen > 1 else ''} in spite of an estimate" if seen else ""
 
@@ -138,14 +139,14 @@ def evidence_against(state: Mapping[str, Any], arm: int) -> str:
 def count_violations(
     p: Policy, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Take note of losses at arms that were given what they are taken to need."""
+    """Count losses of arms that were given their estimated thresholds."""
     for arm in range(p.arms):
         if given[arm] > 0 and losses[arm] > 0.0:
             s.refuted[arm] += 1
 
 
 def count_all_violations(s: AllocationState, arms: int) -> int:
-    """Return how many losses have proven an estimate too low."""
+    """Return the number of losses that contradict an estimate, over all arms."""
     total = 0
     for arm in range(arms):
         total += s.refuted[arm]
@@ -153,7 +154,7 @@ def count_all_violations(s: AllocationState, arms: int) -> int:
 
 
 def shuffle(order: IntArray, count: int, rng: Stream) -> None:
-    """Put the first entries into a random order, each equally likely."""
+    """Shuffle the first `count` entries uniformly (Fisher-Yates)."""
     for k in range(count - 1, 0, -1):
         j = int(uniform(rng) * (k + 1))
         order[k], order[j] = order[j], order[k]

@@ -1,4 +1,4 @@
-"""What the policies for thresholds of any kind have in common: a bisection for each arm."""
+"""Base class of policies that search each arm's threshold by bisection."""
 
 import math
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from keyhole.semibandit.allocation_kernels import (
     allocate_best,
     count_all_violations,
     count_losses,
-    counts_of,
-    evidence_against,
-    second_phase,
+    format_counts,
+    format_second_phase,
+    format_violations,
     shuffle,
     write_allocation,
 )
 from keyhole.semibandit.knapsack_search import SLACK
-from keyhole.semibandit.setting import Policy, integer_part, warn_unfinished_search
+from keyhole.semibandit.setting import Policy, integer_part, unfinished_search_warning
 
-_NEVER: Final = 1.0  # the estimate of an arm that even all of a resource below 1 is too little for
+_NEVER: Final = 1.0  # estimate for an arm whose threshold is above a resource that is below 1
 
 
 class BisectionPolicy(Policy, abstract=True):
@@ -35,15 +35,15 @@ class BisectionPolicy(Policy, abstract=True):
         {\ln(1 / (1 - \epsilon))} \Big\rceil
 
     and the middle of the two is tried next. When the two are within :math:`\gamma` of each other,
-    the upper one is the estimate. The phase is over when every arm has one.
+    the upper one is the estimate. The phase ends when every arm has an estimate.
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
-    the arm then goes on trial again, between what was too little and 1, and the first phase goes on
-    until that is settled.
+    the search for this arm starts again between the refuted estimate and 1, and the first phase
+    continues until it ends.
 
     In the second phase arms are funded by the exact knapsack
-    :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass writes the kernel ``fill(p, s, t, rng)``
-    that writes all :math:`\tilde\mu_i` into ``s.values``.
+    :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass defines the kernel ``fill(p, s, t, rng)``,
+    which writes all :math:`\tilde\mu_i` into ``s.values``.
     """
 
     delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance that some estimate is wrong")
@@ -67,40 +67,42 @@ class BisectionPolicy(Policy, abstract=True):
     helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
 
     class State(KnapsackState):
-        """Beside what is known of losses: of each arm the bounds, and how its trial goes."""
+        """Knapsack state, and the bounds and trial of each arm's bisection."""
 
         searched = int_array()
         low = float_array("arms")
         high = float_array("arms")
         settled = int_array("arms")
-        """Whether `amounts` is an estimate, or still on trial."""
+        """1 if `amounts` is an estimate, 0 if it is a trial."""
         clear_rounds = int_array("arms")
         unsettled = int_array()
         needed = int_array()
 
     def search_rounds(self, arms: int, resource: float) -> int:
-        r"""Return for how many rounds thresholds may be searched for: K arms, the resource Q.
+        r"""Return a bound on the rounds of the search, with K arms and the resource Q.
 
         .. math:: \Big\lceil \frac{K W \log_2(\lceil 1 + 1/\gamma \rceil)}
             {\max\{1, \lfloor Q \rfloor\}} \Big\rceil
 
-        With a chance of at most `delta` it takes longer (Verma et al. 2019, Lemma 4).
+        It is exceeded with probability at most `delta` (Verma et al. 2019, Lemma 4).
         """
-        if not searches(arms, resource):
+        if not is_search_needed(arms, resource):
             return 0
         needed = self.loss_free_rounds or rounds_needed(arms, self.delta, self.epsilon, self.gamma)
-        return math.ceil(arms * needed * steps(self.gamma) / max(1, integer_part(resource)))
+        return math.ceil(
+            arms * needed * bisection_steps(self.gamma) / max(1, integer_part(resource))
+        )
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the search may outlast the horizon."""
-        return warn_unfinished_search(
+        return unfinished_search_warning(
             self, self.search_rounds(told["arms"], told["resource"]), told
         )
 
     def init(p, s: State) -> None:
-        """Begin with all of the resource, in parts."""
+        """Divide the resource over the first trials."""
         most = min(1.0, p.resource)
-        learning = searches(p.arms, p.resource)
+        learning = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
             s.high[arm] = most
             s.settled[arm] = 0 if learning else 1
@@ -111,7 +113,7 @@ class BisectionPolicy(Policy, abstract=True):
             s.needed[0] = rounds_needed(p.arms, p.delta, p.epsilon, p.gamma)
 
     def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
-        """Try what arms are on trial for, or fund the best knapsack."""
+        """Allocate the trials in the first phase, the best knapsack in the second."""
         if s.unsettled[0] > 0:
             allocate_trials(p, s, rng)
         else:
@@ -119,7 +121,7 @@ class BisectionPolicy(Policy, abstract=True):
         write_allocation(p, s, allocation)
 
     def update(p, s: State, losses: FloatArray) -> None:
-        """Move the bounds, or count the losses; either way take note of estimates proven wrong."""
+        """Move the bounds or count the losses; in both phases count refuted estimates."""
         if s.unsettled[0] == 0:
             count_losses(p, s, s.funded, losses)
         else:
@@ -136,29 +138,29 @@ class BisectionPolicy(Policy, abstract=True):
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
-        """Report the estimates; where there is none yet, the upper bounds."""
+        """Report the estimates, or upper bounds where there is no estimate yet."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
         searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
-        """Return the phase, and of each arm its threshold, or its losses once all are settled."""
+        """Return the phase, and for each arm its threshold, or its losses in the second phase."""
         state, arms, resource = learner.state, learner.facts["arms"], learner.facts["resource"]
         if state["unsettled"][0] == 0:
-            return [second_phase(state), *counts_of(state)]
+            return [format_second_phase(state), *format_counts(state)]
         settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
         limit = f"{self.search_rounds(arms, resource):,}"
         head = f"first phase, search of up to {limit} rounds: {settled}"
-        return [head, *(f"arm {arm}: {bracket(state, arm)}" for arm in range(arms))]
+        return [head, *(f"arm {arm}: {format_bracket(state, arm)}" for arm in range(arms))]
 
 
-def searches(arms: int, resource: float) -> bool:
-    """Return whether there is anything to search for."""
+def is_search_needed(arms: int, resource: float) -> bool:
+    """Return whether there is more than one arm, and too little of the resource for all."""
     return arms > 1 and resource < arms
 
 
 def first_trial(p: BisectionPolicy, arm: int) -> float:
-    """Return what to try first: the resource in two sizes of parts, none as large as 1."""
+    """Return the first trial of an arm: the resource in parts of two sizes, each below 1."""
     halves = integer_part(p.resource)
     if arm < halves:
         return 0.5
@@ -167,17 +169,19 @@ def first_trial(p: BisectionPolicy, arm: int) -> float:
 
 
 def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
-    """Return W."""
-    return max(1, math.ceil(math.log(arms * steps(gamma) / delta) / -math.log1p(-epsilon)))
+    """Return W, the number of rounds without a loss that lowers an upper bound."""
+    return max(
+        1, math.ceil(math.log(arms * bisection_steps(gamma) / delta) / -math.log1p(-epsilon))
+    )
 
 
-def steps(gamma: float) -> float:
-    """Return in how many trials a bracket of 1 is halved down to gamma."""
+def bisection_steps(gamma: float) -> float:
+    """Return the number of trials that halve a bracket of 1 down to gamma."""
     return math.log2(math.ceil(1.0 + 1.0 / gamma))
 
 
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
-    """Fund the trials that fit, in the order of the arms, then at random the settled arms."""
+    """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
     left, others = p.resource + SLACK, 0
     for arm in range(p.arms):
         s.funded[arm] = 0
@@ -196,12 +200,13 @@ def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -
 
 
 def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
-    """Move a bound of an arm on trial, if this round decides it."""
-    # Line 8 to the letter: a loss counts whatever was given, but not at what was a loss before.
+    """Move a bound of an arm on trial, if this round's loss determines it."""
+    # With `any_loss`, line 8 of the pseudo-code to the letter: a loss counts whatever the arm was
+    # given, except where the trial equals the lower bound, at which a loss was counted before.
     lost = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
     if lost:
         s.low[arm] = s.amounts[arm]
-        # No allocation exceeds a resource below 1: an arm that it may not be enough for at all.
+        # No allocation exceeds a resource below 1, so the bisection cannot reach this threshold.
         if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
             close_bracket(s, arm, _NEVER)
             return
@@ -213,8 +218,8 @@ def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -
             return
         s.high[arm] = s.amounts[arm]
     if s.high[arm] - s.low[arm] <= p.gamma and (not lost or p.as_printed == 0):
-        estimate = rounded(s.high[arm], p.round_decimals)
-        # What has once been too little is no estimate, however round.
+        estimate = round_estimate(s.high[arm], p.round_decimals)
+        # Rounding may not bring an estimate back to a value that was proven too low.
         useless = estimate <= s.low[arm] and p.as_printed == 0
         close_bracket(s, arm, s.high[arm] if useless else estimate)
     else:
@@ -223,7 +228,7 @@ def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -
 
 
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
-    """Search anew above an estimate that was proven too low, unless no more can be given."""
+    """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
     most = min(1.0, p.resource)
     s.since_solved[0] = 0
     if most - s.amounts[arm] <= p.gamma:
@@ -236,26 +241,26 @@ def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> Non
 
 
 def close_bracket(s: BisectionPolicy.State, arm: int, estimate: float) -> None:
-    """Take a value for the arm's threshold."""
+    """Set the arm's estimate and end its bisection."""
     s.amounts[arm] = estimate
     s.settled[arm] = 1
     s.unsettled[0] -= 1
 
 
-def bracket(state: Mapping[str, Any], arm: int) -> str:
-    """Return what is known of an arm's threshold."""
+def format_bracket(state: Mapping[str, Any], arm: int) -> str:
+    """Return an arm's threshold, or its bounds and trial, as text."""
     tried = state["amounts"][arm]
     if state["settled"][arm]:
-        return f"threshold {tried:.4g}{evidence_against(state, arm)}"
+        return f"threshold {tried:.4g}{format_violations(state, arm)}"
     return (
         f"threshold above {state['low'][arm]:.4g}, at most {state['high'][arm]:.4g}; trying "
         f"{tried:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
-        f"{evidence_against(state, arm)}"
+        f"{format_violations(state, arm)}"
     )
 
 
-def rounded(value: float, decimals: int) -> float:
-    """Return a value to so many decimals (0: as it is), never 0."""
+def round_estimate(value: float, decimals: int) -> float:
+    """Return a value rounded to `decimals` (0: unchanged), at least the smallest unit."""
     if decimals == 0:
         return value
     units = 10.0**decimals

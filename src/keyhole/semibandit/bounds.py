@@ -1,10 +1,10 @@
-"""The bounds of Verma, Hanawal, Rajkumar and Sankaran (2019), to plot against and to test with.
+"""Regret bounds of Verma, Hanawal, Rajkumar and Sankaran (2019), for plots and tests.
 
-Theorems 1 and 2 have constants that the paper does not give; what is returned says what is left
-out. The lower bound holds in the limit of long horizons. All logarithms are natural unless written
-otherwise. Throughout, `arms` is K, at least 1; `resource` is Q, above 0; `horizon` is T, rounds in
-all; `delta`, `epsilon` and `gamma` are those of the policy, and no mean loss of the `problem` may
-be below epsilon. A problem that does not meet a theorem's conditions is refused.
+Theorems 1 and 2 have constants that the paper does not give; each function says which term is left
+out. The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout,
+`arms` is K, at least 1; `resource` is Q, above 0; `horizon` is T, the number of rounds; `delta`,
+`epsilon` and `gamma` are those of the policy, and all mean losses of the `problem` must be at least
+epsilon. A problem that violates a theorem's conditions is refused.
 """
 
 import math
@@ -22,7 +22,7 @@ from keyhole.semibandit.setting import integer_part
 from keyhole.validate import Range, check_integer, check_number
 
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
-_MOST_ARMS: Final = 16  # all sets of arms are gone through
+_MOST_ARMS: Final = 16  # all subsets of arms are enumerated
 
 
 def lower_bound(problem: Problem, horizon: int) -> float:
@@ -30,11 +30,11 @@ def lower_bound(problem: Problem, horizon: int) -> float:
 
     .. math:: \sum_{i > K - M} \frac{\mu_i - \mu_{K-M}}{d(\mu_{K-M}, \mu_i)} \, \ln T
 
-    with mean losses in rising order, M the number of arms that the resource does for, and d the
-    divergence of Bernoulli distributions. It is that of bandits with multiple plays (Anantharam,
-    Varaiya and Walrand 1987); as theirs it holds in the limit of long horizons, for policies whose
-    regret grows slower than any power of T on every problem. It is 0 where the resource does for
-    all arms. Arms as good as the last that is left alone add nothing.
+    with mean losses in increasing order, M the number of arms that the resource suffices for, and d
+    the Kullback-Leibler divergence of Bernoulli distributions. It is that of bandits with multiple
+    plays (Anantharam, Varaiya and Walrand 1987): asymptotic, for policies whose regret grows slower
+    than any power of T on every problem. It is 0 where the resource suffices for all arms. Arms
+    with the mean loss of the last unfunded arm add nothing.
 
     Examples
     --------
@@ -57,8 +57,8 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     .. math:: T_{\theta_s} \le \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2 |\Theta|
 
-    Kept with a chance of at least 1 - delta; 0 where there is but one candidate. It counts W as it
-    is, not rounded up, and the steps of the search likewise.
+    It holds with probability at least 1 - delta, and is 0 where there is a single candidate. W and
+    the steps of the search are not rounded up.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
         + O\big((\ln T)^{2/3}\big)
 
     with :math:`W_T = \ln(T \log_2 |\Theta|) / (\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon)))`
-    and :math:`\nabla_m` the largest regret of an allocation. The last term is left out, whose
-    constant the paper does not give. Conditions: one threshold for all arms, T above :math:`W_T
-    \log_2 |\Theta|`, and a single best set of arms.
+    and :math:`\nabla_m` the largest regret of an allocation. The last term is left out: the paper
+    does not give its constant. Conditions: one threshold for all arms, T above :math:`W_T
+    \log_2 |\Theta|`, and a unique optimal set of arms.
 
     Examples
     --------
@@ -96,8 +96,9 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     means, left_alone = _sorted(problem)
     if 0 < left_alone < problem.arms and means[left_alone - 1] == means[left_alone]:
         raise ValueError(
-            f"problem must have one best set of arms for Theorem 1, got {left_alone} arms to leave "
-            f"alone, and the last of them and the next with a mean loss of {means[left_alone]:g}"
+            f"problem must have a unique optimal set of arms for Theorem 1, got {left_alone} "
+            f"unfunded arms, of which the last and the next have a mean loss of "
+            f"{means[left_alone]:g}"
         )
     return search * problem.worst_regret + leading
 
@@ -110,7 +111,7 @@ def csbdt_search_bound(
     .. math:: T_{\theta_d} \le \frac{K \ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2(\lceil 1 + 1/\gamma \rceil)
 
-    Kept with a chance of at least 1 - delta. It counts W as it is, not rounded up.
+    It holds with probability at least 1 - delta. W is not rounded up.
 
     Examples
     --------
@@ -136,11 +137,11 @@ def csbdt_bound(
         + \Big( \frac{K (K-Q)^2}{\eta^2} + \frac{8 \alpha_1}{\eta^2}
         \Big(\frac{4}{\eta^2} + 1\Big)^{k^*} \ln \frac{k^*}{\eta^2} + 3 K \Big) \nabla_m
 
-    with :math:`S_a` the arms that an allocation a gives too little, :math:`\nabla_a` its regret,
+    with :math:`S_a` the arms that allocation a does not fund, :math:`\nabla_a` its regret,
     :math:`k^*` their number under the best one, and :math:`W_T = \ln(K T \log_2(\lceil 1 + 1/\gamma
     \rceil)) / \ln(1/(1-\epsilon))`. Conditions: T above :math:`W_T \log_2(\lceil 1 + 1/\gamma
-    \rceil)`, a residual of the problem above 0, and at most 16 arms, since all sets of arms are
-    gone through.
+    \rceil)`, a residual of the problem above 0, and at most 16 arms, since all subsets of arms are
+    enumerated.
 
     Parameters
     ----------
@@ -153,12 +154,12 @@ def csbdt_bound(
 
     Notes
     -----
-    The condition on :math:`\eta` is stated for all allocations; it can only be met by those that
-    are not optimal, which is how it is read, and the maximum with it. In the supplement, Theorem 5
-    has :math:`K (K - N)^2` with an N that it does not define; as here, with Q, the theorem.
-    Since :math:`\eta` is below a fraction of the smallest gap and enters with a power of
-    :math:`2 k^* + 2`, the bound exceeds what can be lost in any horizon that can be played: for the
-    paper's Instance 2 with Q = 2.02 and without :math:`\alpha_1` it is above :math:`10^7`.
+    The paper states the condition on :math:`\eta` for all allocations; only those that are not
+    optimal can meet it, so it and the maximum are restricted to these. In the supplement, Theorem 5
+    has :math:`K (K - N)^2` with an undefined N; here it is Q, as in Theorem 2. Since :math:`\eta`
+    is below a fraction of the smallest gap and enters with a power of :math:`2 k^* + 2`, the bound
+    exceeds the largest possible regret over any practical horizon: for the paper's Instance 2 with
+    Q = 2.02 and without :math:`\alpha_1` it is above :math:`10^7`.
 
     Examples
     --------
@@ -168,7 +169,7 @@ def csbdt_bound(
     """
     rounds = check_integer("horizon", horizon, Range(ge=2))
     if problem.gamma <= 0.0:
-        raise ValueError("problem must leave something over for Theorem 2, got a residual of 0")
+        raise ValueError("problem must have a residual above 0 for Theorem 2, got 0")
     if problem.arms > _MOST_ARMS:
         raise ValueError(f"problem must have at most {_MOST_ARMS} arms, got {problem.arms}")
     width, constant = (
@@ -200,11 +201,11 @@ def csbdt_bound(
 def _check_conditions(
     theorem: str, problem: Problem, rounds: int, needed: float, epsilon: float
 ) -> None:
-    """Refuse what a theorem excludes: mean losses below epsilon, horizons too short."""
+    """Refuse a violation of a theorem's conditions: epsilon too large, or horizon too short."""
     least = float(problem.mean_losses.min())
     if least < epsilon:
         raise ValueError(
-            f"epsilon must be at most the least mean loss, {least:g}, for {theorem}, "
+            f"epsilon must be at most the smallest mean loss, {least:g}, for {theorem}, "
             f"got {epsilon:g}"
         )
     if rounds <= needed:
@@ -212,7 +213,7 @@ def _check_conditions(
 
 
 def _sorted(problem: Problem) -> tuple[FloatArray, int]:
-    """Return mean losses in rising order, and how many arms have to be left alone."""
+    """Return mean losses in increasing order, and the number of unfunded arms."""
     if not problem.common:
         raise ValueError(f"problem must have one threshold for all arms, got {problem}")
     threshold = float(problem.thresholds[0])
@@ -223,7 +224,7 @@ def _sorted(problem: Problem) -> tuple[FloatArray, int]:
 
 
 def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return, for every set that can be funded, the arms that are not, and the regret."""
+    """Return, for every feasible set of funded arms, the unfunded arms and the regret."""
     sets = np.arange(2**problem.arms)[:, None] >> np.arange(problem.arms) & 1
     sets = sets[sets @ problem.thresholds <= problem.resource + SLACK]
     left_alone = sets == 0

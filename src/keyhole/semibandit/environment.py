@@ -1,4 +1,4 @@
-"""What the environment answers: losses, except where enough was given."""
+"""Environments in which an arm's loss is observed only below its threshold (kernels)."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol
@@ -35,10 +35,10 @@ class _Lived(_Played, Protocol):
 
 
 class Losses(Environment):
-    """Arms with Bernoulli losses, independent of each other.
+    """Environment of arms with independent Bernoulli losses.
 
-    The loss of an arm in round t is drawn from the stretch of the environment's stream that belongs
-    to this arm and round: the same whatever was allocated before.
+    The loss of an arm in round t is drawn at the position of this arm and round in the
+    environment's stream (common random numbers): it does not depend on earlier allocations.
     """
 
     setting = SETTING
@@ -63,21 +63,21 @@ class Losses(Environment):
     """The expected loss of a round under the best allocation."""
 
     class State:
-        """What has happened so far."""
+        """Sums over the rounds."""
 
         regret = float_array()
         loss = float_array()
-        """Losses that were incurred, and seen."""
+        """Sum of the observed losses."""
         seen = int_array()
-        """How often an arm was given too little: its loss, 0 or 1, was seen."""
+        """Number of observations: pairs of round and arm with an insufficient allocation."""
         spent = float_array()
         pulls = int_array("arms")
-        """In how many rounds each arm was given anything."""
+        """Number of rounds with a positive allocation, for each arm."""
 
     def respond(
         e, s: _Played, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray
     ) -> None:
-        """Draw the losses that show, and add up what they cost."""
+        """Draw the observed losses, and add the expected regret."""
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
@@ -91,7 +91,7 @@ class Losses(Environment):
     def score(
         e, s: _Played, estimates: FloatArray, searched: int, refuted: int, metrics: Any
     ) -> None:
-        """Write the regret, the length of the search, how wrong the estimates are, and details."""
+        """Write the regret, the length of the search, the errors of the estimates, and details."""
         error, too_low = 0.0, 0.0
         for arm in range(e.arms):
             error = max(error, abs(estimates[arm] - e.thresholds[arm]))
@@ -110,23 +110,23 @@ class Losses(Environment):
 
 
 class JointLosses(Losses, abstract=True):
-    """Arms whose losses depend on each other: one distribution draws all losses of a day."""
+    """Environment of arms with dependent losses: one distribution draws all losses of a round."""
 
     helpers = ("draw",)
 
     length = integer()
     numbers = float_array("length")
-    """Of the distribution."""
+    """Parameters of the distribution."""
 
     class State(Losses.State):
-        """Beside it the losses of the day, shown or not."""
+        """Sums over the rounds, and all losses of the round, observed or not."""
 
         day = float_array("arms")
 
     def respond(  # type: ignore[override]
         e, s: _Lived, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
-        """Draw a day, show its losses, and add up the regret in expectation."""
+        """Draw all losses of the round, return the observed ones, and add the expected regret."""
         seek(rng, 0, t - 1)
         draw(e, rng, s.day)
         expected = 0.0
@@ -140,8 +140,8 @@ class JointLosses(Losses, abstract=True):
 
 
 @lru_cache(maxsize=256)
-def make_replay_environment(name: str, draw: Kernel) -> type[JointLosses]:
-    """Return the environment of a distribution of days, with ``draw(rng, numbers, losses)``."""
+def make_joint_environment(name: str, draw: Kernel) -> type[JointLosses]:
+    """Return the environment of a joint distribution with ``draw(rng, numbers, losses)``."""
 
     def draw_day(e: JointLosses, rng: Stream, losses: FloatArray) -> None:
         draw(rng, e.numbers, losses)
@@ -149,22 +149,22 @@ def make_replay_environment(name: str, draw: Kernel) -> type[JointLosses]:
     return complete_environment(JointLosses, name, draw_day)
 
 
-ENVIRONMENTS: Final = (make_replay_environment(Days.__name__, Days.draw),)
-"""Those that are compiled ahead."""
+ENVIRONMENTS: Final = (make_joint_environment(Days.__name__, Days.draw),)
+"""Environments that are compiled ahead of time."""
 
 
 class ReplayEnvironment(Losses):
-    """Recorded days, one after the other; regret is that of what happened on them."""
+    """Environment that replays recorded days in order; regret is that of the recorded losses."""
 
     length = integer()
     numbers = float_array("length")
-    """The losses, day after day."""
+    """Losses, day after day."""
 
     best = int_array("arms")
-    """Which arms the best allocation for all the days together gives enough."""
+    """1 for the arms that the best fixed allocation for all days funds."""
 
     def respond(e, s: _Played, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
-        """Show the losses of the day, and add up what the best allocation would have saved."""
+        """Return the day's observed losses; add their excess over the best allocation's."""
         for arm in range(e.arms):
             loss, losses[arm] = e.numbers[(t - 1) * e.arms + arm], 0.0
             if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
@@ -176,7 +176,7 @@ class ReplayEnvironment(Losses):
 
 
 def is_observed(s: _Played, arm: int, allocation: float, threshold: float) -> bool:
-    """Return whether an arm's loss is seen; take note of what it was given."""
+    """Return whether an arm's loss is observed; add its allocation to the sums."""
     if allocation > 0.0:
         s.pulls[arm] += 1
         s.spent[0] += allocation

@@ -1,4 +1,4 @@
-"""Thresholds that lead to the same allocations as the true ones: what a search may settle for."""
+"""Allocation equivalence: thresholds that lead to the same optimal allocation as the true ones."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,18 +14,18 @@ _RESOURCE = Range(gt=0)
 
 
 def candidate_thresholds(arms: int, resource: float) -> FloatArray:
-    r"""Return the thresholds that a search for a common one can be confined to.
+    r"""Return the candidates for a common threshold, one for each equivalence class.
 
     .. math:: \Theta = \{ Q/K, \, Q/(K-1), \, \dots, \, \min\{1, Q\} \}
 
-    For K arms and a resource Q above 0, in rising order: one for each number of arms that the
-    resource may have to do for, from K down to :math:`\lfloor Q \rfloor`, since no threshold is
-    above 1.
+    For K arms and a resource Q above 0, in increasing order: one for each number of arms that the
+    resource may suffice for, from K down to :math:`\lfloor Q \rfloor`, since thresholds are at most
+    1.
 
     Notes
     -----
-    The paper's list ends with min{1, Q}. Where Q is no whole number, its last but one entry is that
-    for the next whole number above Q; where Q is below 1, Q itself is the last.
+    The paper's list ends with min{1, Q}. Where Q is not an integer, the entry before is that for
+    the next integer above Q; where Q is below 1, the last entry is Q.
 
     References
     ----------
@@ -45,12 +45,12 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
 
 
 def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
-    r"""Return the candidate that is as good as a threshold.
+    r"""Return the candidate that is equivalent to a threshold.
 
     .. math:: \hat\theta_c = Q / M, \qquad M = \min\{ \lfloor Q / \theta_c \rfloor, K \}
 
-    It is the largest, at most 1, that the resource Q does as many of the K arms for; the threshold
-    :math:`\theta_c` is in (0, 1] and at most Q.
+    It is the largest threshold, at most 1, with which the resource Q suffices for as many of the K
+    arms; :math:`\theta_c` is in (0, 1] and at most Q.
 
     References
     ----------
@@ -68,10 +68,10 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
 
 
 def funded_arms(threshold: float, arms: int, resource: float) -> int:
-    r"""Return how many arms the resource does for: :math:`\min\{ \lfloor Q/\theta_c \rfloor, K \}`.
+    r"""Return the number of arms that can be funded, :math:`\min\{\lfloor Q/\theta_c \rfloor, K\}`.
 
-    Quotients within 1e-9 of a whole number count as that number. The threshold is in (0, 1], and
-    the resource must do for one arm.
+    Quotients up to 1e-9 below an integer count as that integer. The threshold is in (0, 1], and at
+    most the resource.
 
     Examples
     --------
@@ -89,13 +89,12 @@ def funded_arms(threshold: float, arms: int, resource: float) -> int:
 def allocation_equivalent(
     mean_losses: ArrayLike, thresholds: ArrayLike, estimates: ArrayLike, resource: float
 ) -> bool:
-    r"""Return whether two lists of thresholds allow the same least expected loss (Definition 1).
+    r"""Return whether two lists of thresholds have the same minimum expected loss (Definition 1).
 
     .. math:: \min_a \sum_i \mu_i 1\{a_i < \theta_i\} = \min_a \sum_i \mu_i 1\{a_i < \hat\theta_i\}
 
-    For estimates that are nowhere too low it follows that the allocation that is the best by the
-    estimates is the best one. A single common threshold stands in either list as often as there
-    are arms.
+    If no estimate is too low, the allocation that is optimal for the estimates is then optimal. A
+    common threshold is repeated for each arm.
 
     Parameters
     ----------
@@ -109,14 +108,14 @@ def allocation_equivalent(
     Returns
     -------
     bool
-        Whether the least expected losses differ by no more than 1e-9.
+        Whether the minimum expected losses differ by at most 1e-9.
 
     Notes
     -----
     By Lemma 3, estimates at most :math:`\gamma` (`Problem.gamma`) above the thresholds are
-    equivalent to them. The lemma is stated for all mean losses at once; since :math:`\gamma` is
-    made from what the best allocation leaves over, which depends on the mean losses, it is read
-    here as being about those that :math:`\gamma` was made from. For others it can fail: with
+    equivalent to them. The paper states the lemma for all mean losses; but :math:`\gamma` is
+    computed from the residual of the best allocation, which depends on the mean losses, and the
+    lemma holds for those from which it was computed. For others it can fail: with
     thresholds (0.5, 0.5, 0.9), a resource of 1 and mean losses (0.2, 0.2, 0.9), :math:`\gamma` is
     0.033; but for mean losses (0.6, 0.6, 0.5) estimates that are 0.03 too high are not equivalent.
 

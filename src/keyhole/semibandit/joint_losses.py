@@ -1,4 +1,4 @@
-"""Distributions of a day's losses, where these depend on each other."""
+"""Joint distributions of the arms' losses, for losses that depend on each other."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,22 +16,22 @@ _UNIT = Range(ge=0, le=1)
 
 
 def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> None:
-    """Fill in the losses of one of the days, each equally likely."""
+    """Write the losses of a recorded day, drawn uniformly."""
     day = int(uniform(rng) * (len(numbers) // len(losses)))
     for arm in range(len(losses)):
         losses[arm] = numbers[day * len(losses) + arm]
 
 
 class DayDistribution(Distribution):
-    """The joint distribution of all arms' losses: ``draw(rng, numbers, losses)`` fills them in."""
+    """Joint distribution of all arms' losses: ``draw(rng, numbers, losses)`` writes them."""
 
     mean_losses: FloatArray
     rounds: int | None = None
-    """How many days there are, where they come as they were recorded."""
+    """Number of days, if they are replayed in order."""
 
 
 class Days(DayDistribution):
-    """Recorded days."""
+    """Empirical distribution of recorded days."""
 
     draw = staticmethod(draw_recorded_day)
 
@@ -43,17 +43,17 @@ class Days(DayDistribution):
 
 
 class CustomDistribution(CustomSampler, DayDistribution):
-    """A distribution of your own: a compiled sampler of a day's losses, and their means.
+    """User-defined distribution: a compiled sampler of a round's losses, and their means.
 
     Parameters
     ----------
     draw : kernel
-        ``draw(rng, numbers, losses)`` fills in a loss of 0 or 1 for each arm: plain arithmetic and
-        the samplers of `keyhole.draws.samplers`.
+        ``draw(rng, numbers, losses)`` writes a loss of 0 or 1 for each arm, with plain arithmetic
+        and the samplers of `keyhole.draws.samplers`.
     mean_losses : sequence of float, shape (arms,)
-        Exact: regrets are computed with them.
+        Exact mean losses, from which regrets are computed.
     numbers : sequence of float, default [0]
-        What `draw` is given.
+        Parameters passed to `draw`.
 
     Raises
     ------
@@ -78,14 +78,14 @@ class CustomDistribution(CustomSampler, DayDistribution):
     ) -> None:
         super().__init__(draw, numbers)
         self.mean_losses = check_vector("mean_losses", mean_losses, _UNIT)
-        days = self.tried()
+        days = self.trial_draws()
         for day in days:
             zeros_and_ones("what draw draws", day, len(self.mean_losses))
         for arm, mean in enumerate(self.mean_losses):
             check_moments(f"mean_losses[{arm}]", float(mean), days[:, arm])
 
-    def tried(self) -> FloatArray:
-        """Return 1,000 days, one a row."""
+    def trial_draws(self) -> FloatArray:
+        """Return the losses of 1,000 trial days, shape (days, arms)."""
         rng, days = stream(0, 0, ENVIRONMENT), np.zeros((TRIAL_DRAWS, len(self.mean_losses)))
         for day in days:
             self.draw(rng, self.numbers, day)

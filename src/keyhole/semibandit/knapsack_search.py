@@ -1,42 +1,43 @@
-"""The search for the best knapsack: lists of sets, and where these grow too long, one by one."""
+"""Search for the best knapsack: lists of Pareto-optimal sets, else branch and bound."""
 
 from typing import Final
 
 from keyhole.contract.state_memory import FloatArray, IntArray, float_array, int_array
 
 SLACK: Final = 1e-10
-"""By how much the weight of a set may exceed the capacity: sums of decimals are not exact."""
+"""Tolerance of the capacity, because sums of decimals are not exact."""
 
 TIE: Final = 1e-12
-SETS: Final = 64  # sets at a time, for each item; a power of two, so that positions are shifts
-LOG: Final = 256  # sets in all, for each item
+SETS: Final = 64  # capacity of a list, per item; a power of two, so that positions are shifts
+LOG: Final = 256  # capacity of the log, per item
 EMPTY, FULL = -1, -2
-KEPT: Final = 2**40  # taken off an item while its entry in the log is marked as still needed
+KEPT: Final = 2**40  # subtracted from an item to mark its entry of the log as reachable
 
 
 class Scratch:
-    """Working memory of `knapsack`, to be part of a state."""
+    """Working memory of `knapsack`, as part of a policy's state."""
 
     order = int_array("arms")
-    """The items that are worth a look, the best value for its weight first."""
+    """Candidate items, the best value per weight first."""
     keys = float_array("arms")
     weight_sums = float_array("arms")
     gain_sums = float_array("arms")
-    """Of the first items, in this order; a gain is a value less the price."""
+    """Prefix sums in this order; a gain is a value less the price."""
     lightest = float_array("arms")
-    """The least weight from here on."""
+    """Suffix minima of the weights in this order."""
     set_weights = float_array(2, "arms", SETS)
     set_values = float_array(2, "arms", SETS)
     set_names = int_array(2, "arms", SETS)
     """Two lists of sets, before and after an item; the name of a set is its entry in the log."""
     last_items = int_array("arms", LOG)
     other_items = int_array("arms", LOG)
-    """The log: the item of each set that was added last, and the name of the set of the others."""
+    """The log, a forest of linked lists: each set's last item, and the name of the set without it.
+    """
     new_names = int_array("arms", LOG)
 
 
-def fitting(space: float, lightest: float, most: int) -> int:
-    """Return how many items can fit at most."""
+def count_fitting(space: float, lightest: float, most: int) -> int:
+    """Return an upper bound on the number of items that fit."""
     if lightest * most <= space:
         return most
     return int(space / lightest)
@@ -46,7 +47,7 @@ def upper_bound(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
     first: int, stop: int, left: float,
 ) -> float:  # fmt: skip
-    """Bound what the items from `first` on can add, those before `stop` fitting one by one."""
+    """Return a bound on the value that items from `first` on can add; those before `stop` fit."""
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
     most = 0.0
     if stop >= paying:
@@ -60,7 +61,7 @@ def upper_bound(
             most = s.gain_sums[stop - 1] - before
         most += (values[item] - price) * (left - used) / weights[item]
     if price > 0.0 and first < count:
-        most += price * fitting(left, s.lightest[first], count - first)
+        most += price * count_fitting(left, s.lightest[first], count - first)
     return most
 
 
@@ -68,9 +69,9 @@ def grow_sets(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int,
 ) -> int:  # fmt: skip
-    """Return the name of the best set, or that there are too many to keep."""
+    """Return the name of the best set, or `FULL` if the lists exceed their memory."""
     old, sets, logged, best = 0, 1, 0, 0.0
-    put_on_side(s, 0, 0, 0.0, 0.0)
+    write_set(s, 0, 0, 0.0, 0.0)
     s.set_names[0, 0, 0] = EMPTY
     for k in range(count):
         if logged + sets > len(s.order) * LOG:
@@ -88,11 +89,13 @@ def add_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, k: int, old: int, sets: int, logged: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Merge, by weight, the sets on a list and the same with the k-th item; keep what may win.
+    """Merge a list of sets with its copy that has the k-th item, by weight; prune the result.
 
-    Returned are how many sets there are now, on the other list, the entries in the log, and the
-    best value of any set known to fit.
+    Return the length of the other list, which has the result, the length of the log, and the
+    largest value of a feasible set so far.
     """
+    # A set survives if no lighter one has its value (dominance), and if its upper bound is not
+    # below the value of the best greedy completion so far.
     item, top, stop, kept = s.order[k], -1.0, count, 0
     without, with_it = 0, 0
     while without < sets or with_it < sets:
@@ -117,7 +120,7 @@ def add_item(
             s.last_items[logged // LOG, logged % LOG] = item
             s.other_items[logged // LOG, logged % LOG] = name
             name, logged = logged, logged + 1
-        put_on_side(s, 1 - old, kept, weight, value)
+        write_set(s, 1 - old, kept, weight, value)
         s.set_names[1 - old, kept // SETS, kept % SETS] = name
         top, kept = value, kept + 1
     return kept, logged, best
@@ -126,7 +129,7 @@ def add_item(
 def is_next_with_item(
     s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
 ) -> bool:
-    """Return whether the next set by weight is one with the item; of equals it is not."""
+    """Return whether the next lightest set is one with the item; ties go to the one without."""
     if without == sets or with_it == sets:
         return without == sets
     other = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
@@ -134,7 +137,8 @@ def is_next_with_item(
 
 
 def compact(s: Scratch, side: int, sets: int, logged: int) -> int:
-    """Strike from the log what no set on a list is made of; return how many entries are left."""
+    """Remove unreachable entries from the log; return the number of remaining ones."""
+    # Mark and compact, in place: entries point to earlier ones only, so one pass renames them.
     for j in range(sets):
         name = s.set_names[side, j // SETS, j % SETS]
         while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:
@@ -162,12 +166,12 @@ def depth_first(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, chosen: IntArray,
 ) -> None:  # fmt: skip
-    """Choose the best set by trying them all, as far as they could be better: needs no memory.
+    """Choose the best set by branch and bound, depth first, in constant memory.
 
-    Sets of equal value count as one: the first that is found is chosen.
+    Among sets of equal value the first that is found is chosen.
     """
     best, k = 0.0, 0
-    put_on_side(s, 0, 0, 0.0, 0.0)
+    write_set(s, 0, 0, 0.0, 0.0)
     while k >= 0:
         row, column = k // SETS, k % SETS
         weight, value = s.set_weights[0, row, column], s.set_values[0, row, column]
@@ -181,7 +185,7 @@ def depth_first(
                 weight += weights[item]
                 value += values[item]
             k += 1
-            put_on_side(s, 0, k, weight, value)
+            write_set(s, 0, k, weight, value)
             continue
         if k == count and value > best + TIE:
             best = value
@@ -191,15 +195,15 @@ def depth_first(
         while k >= 0 and s.set_names[0, k // SETS, k % SETS] == 0:
             k -= 1
         if k >= 0:
-            # Leave out what was taken here last, and go on from there.
+            # Backtrack: leave out the item that was taken here.
             row, column = k // SETS, k % SETS
             s.set_names[0, row, column] = 0
             k += 1
-            put_on_side(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
+            write_set(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
 
 
-def put_on_side(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
-    """Write weight and value of a set into a list."""
+def write_set(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
+    """Write the weight and value of a set into a list."""
     s.set_weights[side, position // SETS, position % SETS] = weight
     s.set_values[side, position // SETS, position % SETS] = value
 
@@ -208,7 +212,7 @@ def can_improve(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
     first: int, left: float, needed: float,
 ) -> bool:  # fmt: skip
-    """Return whether the items from `first` on might add more than is needed."""
+    """Return whether the bound on the items from `first` on exceeds `needed`."""
     before = 0.0 if first == 0 else s.weight_sums[first - 1]
     stop = first
     while stop < count and s.weight_sums[stop] - before <= left:

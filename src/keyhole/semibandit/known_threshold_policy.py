@@ -1,4 +1,4 @@
-"""What the policies that are told the thresholds have in common."""
+"""Base class of policies that know the thresholds."""
 
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -8,24 +8,24 @@ from keyhole.semibandit.allocation_kernels import (
     KnapsackState,
     allocate_best,
     count_losses,
-    counts_of,
+    format_counts,
     write_allocation,
 )
 from keyhole.semibandit.setting import Policy
 
 
 class KnownThresholdPolicy(Policy, abstract=True):
-    r"""Base of the policies that fund the best knapsack, told the thresholds.
+    r"""Base of the policies that fund the best knapsack with known thresholds.
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
-    A subclass writes the kernel ``fill(p, s, t, rng)`` that writes all :math:`\tilde\mu_i` into
+    A subclass defines the kernel ``fill(p, s, t, rng)``, which writes all :math:`\tilde\mu_i` into
     ``s.values``.
     """
 
     needs = ("thresholds",)
     oracle = True
-    # Nothing is imagined: `select` itself keeps count of the rounds for which a set is kept.
+    # Feedback is not imputed: `select` itself counts the rounds since the knapsack was solved.
     pending = ("ignore",)
 
     solve_every: int = parameter(
@@ -36,10 +36,10 @@ class KnownThresholdPolicy(Policy, abstract=True):
     helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
 
     class State(KnapsackState):
-        """Of each arm what it takes, whether it is funded, and its losses."""
+        """State of `KnapsackState`, without additions."""
 
     def init(p, s: State) -> None:
-        """Write down what the arms take."""
+        """Set the arms' amounts to the thresholds."""
         for arm in range(p.arms):
             s.amounts[arm] = p.thresholds[arm]
 
@@ -53,5 +53,5 @@ class KnownThresholdPolicy(Policy, abstract=True):
         count_losses(p, s, allocation, losses)
 
     def describe(self, learner: Any) -> list[str]:
-        """Return of each arm what it takes, and its losses."""
-        return counts_of(learner.state)
+        """Return a line for each arm with its amount and its losses."""
+        return format_counts(learner.state)

@@ -1,4 +1,4 @@
-"""A policy at work: ask for an allocation, tell the losses that were seen."""
+"""Learner: a policy in memory that is asked for an allocation and told the observed losses."""
 
 import warnings
 from typing import Any, Final
@@ -16,9 +16,9 @@ _UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner(CoreLearner):
-    r"""Decides how to allocate the resource, from losses that only show where too little was given.
+    r"""Learner that allocates the resource, from losses that an allocation may censor.
 
-    Made by a policy.
+    A policy makes it.
 
     Examples
     --------
@@ -35,51 +35,51 @@ class Learner(CoreLearner):
     """
 
     def ask(self) -> FloatArray:
-        """Return how much to give each arm: in [0, 1] each, added up at most the resource.
+        """Return the allocation: in [0, 1] for each arm, with a sum of at most the resource.
 
-        The same if asked again before `tell`.
+        It is the same if asked again before `tell`.
         """
         self._ask()
         given: FloatArray = self._decision["allocation"].copy()
         return given
 
     def tell(self, losses: ArrayLike, *, round: int | None = None) -> None:
-        """Report what was seen after the last allocation.
+        """Tell the losses that were observed under the last allocation.
 
         Parameters
         ----------
         losses : sequence of 0 or 1, or of bool, shape (arms,)
-            Whether a loss was seen at each arm. Where enough was given there is none to be seen;
-            which allocations are enough is not known, so that a loss may be told of any arm.
+            Whether a loss was observed at each arm. An arm with a sufficient allocation has none;
+            since thresholds are unknown, a loss is accepted for every arm.
         round : int, optional
-            Of which round, from 1, the losses are, to be checked: that of the last `ask`.
+            Round of the losses, from 1, as a check: it must be that of the last `ask`.
         """
         seen = zeros_and_ones("losses", losses, self.facts["arms"])
         self._expect_feedback()
         if round is not None and check_integer("round", round) != self.rounds:
             raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
         self._feedback["losses"][:] = seen
-        before = self._refuted()
+        before = self._count_violations()
         self._tell()
-        self._caution(before, f", in round {self.rounds},")
+        self._warn_of_violation(before, f", in round {self.rounds},")
 
     def replay(self, allocations: ArrayLike, losses: ArrayLike) -> int:
-        """Go through a log: as asking and telling round by round, and much faster.
+        """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
 
-        Policies of this room learn of their own decisions alone: another allocation, by however
-        little, is refused. A log with a row that is refused changes nothing.
+        Policies of this setting learn only from their own decisions: an allocation that differs in
+        any digit is refused. If a row is refused, the learner does not change.
 
         Parameters
         ----------
         allocations : sequence of sequences of float, shape (rounds, arms)
-            What was given in each round.
+            Allocation of each round.
         losses : sequence of sequences of 0 or 1, shape (rounds, arms)
-            Which losses were seen.
+            Observed losses of each round.
 
         Returns
         -------
         int
-            How many rounds there were.
+            Number of rounds.
         """
         arms = self.facts["arms"]
         given = float_column("allocations", allocations, _UNIT, wide=arms)
@@ -87,26 +87,26 @@ class Learner(CoreLearner):
         if (between := (seen > 0) & (seen < 1)).any():
             row, arm = np.argwhere(between)[0].tolist()
             raise ValueError(f"losses[{row}, {arm}] must be 0 or 1, got {seen[row, arm]:g}")
-        before = self._refuted()
+        before = self._count_violations()
         rounds = self._replay(allocation=given, losses=seen)
-        self._caution(before)
+        self._warn_of_violation(before)
         return rounds
 
     def recommend(self) -> FloatArray:
-        """Return the least allocation known, as surely as asked for, to be enough for each arm."""
+        """Return the estimated threshold of each arm, at the policy's confidence level."""
         return self._recommend()["estimates"]
 
-    def _caution(self, before: int, when: str = "") -> None:
-        """Warn of the first loss in spite of an estimate; `before` is how many there were."""
-        if before == 0 < self._refuted():
+    def _warn_of_violation(self, before: int, when: str = "") -> None:
+        """Warn of the first loss that contradicts an estimate; `before` is the earlier number."""
+        if before == 0 < self._count_violations():
             warnings.warn(
-                f"{self.policy} was told of a loss{when} at an arm that had been given what was "
-                "taken to be enough: an estimate of a threshold was too low",
+                f"{self.policy} was told of a loss{when} at an arm that had been given its "
+                "estimated threshold: the estimate was too low",
                 stacklevel=3,
             )
 
-    def _refuted(self) -> int:
-        """Return how many losses were seen where enough was taken to be given."""
+    def _count_violations(self) -> int:
+        """Return the number of losses that contradict an estimate."""
         self._do(RECOMMEND)
         refuted: int = self._report["refuted"].item()
         return refuted
@@ -121,7 +121,7 @@ class Learner(CoreLearner):
 def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
     """Return zeros and ones as a vector; refuse anything else."""
     if type(values) is list and len(values) == entries and all(map(_is_bit, values)):
-        return np.array(values, np.float64)  # the common case first: every round has one
+        return np.array(values, np.float64)  # the common case first: `tell` runs in every round
     if isinstance(values, np.ndarray) and values.dtype == np.bool_:
         values = values.astype(np.float64)
     elif isinstance(values, list | tuple):

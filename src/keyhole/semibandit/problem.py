@@ -1,4 +1,4 @@
-"""The instance: mean losses, thresholds, and how much there is to allocate."""
+"""Problem: mean losses, thresholds, and the resource to allocate."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Self
@@ -10,7 +10,7 @@ from keyhole.contract.environment import Environment
 from keyhole.contract.environment import Problem as AnyProblem
 from keyhole.contract.state_memory import FloatArray
 from keyhole.distributions.reward_problem import list_values
-from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_replay_environment
+from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_joint_environment
 from keyhole.semibandit.joint_losses import DayDistribution, Days
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import zeros_and_ones
@@ -32,37 +32,37 @@ _ORDERS: Final = ("drawn", "recorded")
 
 
 class Problem(AnyProblem):
-    r"""Arms that show no loss once they are given enough.
+    r"""Arms whose losses are prevented by an allocation of at least a threshold.
 
-    In every round arm i has a loss :math:`X_i` of 0 or 1, with mean :math:`\mu_i`; seen is
+    In every round arm i has a loss :math:`X_i` of 0 or 1, with mean :math:`\mu_i`; observed is
 
     .. math:: Y_i = X_i \, 1\{ a_i < \theta_i \}
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
     :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )`;
-    ``threshold_rounds``, for how many rounds thresholds were searched for; ``threshold_error``, by
-    how much the worst estimate of a threshold is off; and ``too_low``, how many estimates are below
-    the threshold, so that what is given by them is wasted. With ``details=True`` also ``refuted``,
-    how many losses were seen at arms that had been given their estimates; ``cumulative_loss``, all
-    losses; ``observations``, how often an arm was given too little, so that its loss, 0 or 1, was
-    seen; ``resource_spent``; and for each arm ``pulls``, in how many rounds it was given anything,
-    and ``estimates``, of its threshold.
+    ``threshold_rounds``, the number of rounds of the search for thresholds; ``threshold_error``,
+    the largest error of an estimated threshold; and ``too_low``, the number of estimates below the
+    threshold, with which allocations are wasted. With ``details=True`` also ``refuted``, the number
+    of losses at arms that had been given their estimates; ``cumulative_loss``, all losses;
+    ``observations``, the number of pairs of round and arm with an insufficient allocation;
+    ``resource_spent``; and for each arm ``pulls``, the rounds with a positive allocation, and
+    ``estimates``, of its threshold.
 
     Parameters
     ----------
     mean_losses : sequence of float, shape (arms,)
-        In [0, 1]: losses are independent. Or a `CustomDistribution`, the distribution of all losses
-        of a day.
+        In [0, 1], for independent losses. Or a `CustomDistribution`, the joint distribution of all
+        losses of a round.
     thresholds : float or sequence of float, shape (arms,)
-        From which allocation on each arm shows no loss, in (0, 1]; a number for one that all have
-        in common. An allocation is sufficient from 1e-9 below the threshold on.
+        Smallest allocation that prevents an arm's losses, in (0, 1]; a number for a threshold
+        common to all arms. An allocation is sufficient from 1e-9 below the threshold on.
     resource : float
-        Q: how much there is to allocate in a round, above 0.
+        Q, the amount to allocate in a round, above 0.
 
     Attributes
     ----------
     optimal : ndarray of bool, shape (arms,)
-        Which arms the best allocation gives enough.
+        Which arms the best allocation funds.
     least_loss : float
         The expected loss of a round under the best allocation.
 
@@ -78,7 +78,7 @@ class Problem(AnyProblem):
     array([0.7, 0.7, 0. , 0.6, 0. ])
     >>> problem.regret([0.7, 0.7, 0, 0, 0.35])
     0.28
-    >>> round(problem.residual, 9)  # nothing is left over: estimates would have to be exact
+    >>> round(problem.residual, 9)  # a residual of 0: estimates would have to be exact
     0.0
     """
 
@@ -104,26 +104,26 @@ class Problem(AnyProblem):
     def replay(
         cls, losses: ArrayLike, thresholds: ArrayLike, resource: float, *, order: str = "drawn"
     ) -> Self:
-        """Make a problem of recorded days, of which it is known where something happened.
+        """Make a problem of recorded days, with a loss of 0 or 1 for each arm and day.
 
         Parameters
         ----------
         losses : sequence of sequences of 0 or 1, shape (days, arms), or data frame
-            Whether each arm would have had a loss on each day, had it been given nothing.
+            Loss of each arm on each day without any allocation.
         thresholds : float or sequence of float, shape (arms,)
-            As for `Problem`: in no data, yours to state.
+            As for `Problem`; an assumption, since data do not contain them.
         resource : float
             As for `Problem`.
         order : {"drawn", "recorded"}, default "drawn"
-            Whether each round draws one of the days, each equally likely, so that the mean losses
-            are known exactly; or the days come as they were recorded, and the regret is that of
-            what happened, against the allocation that is the best for all days together.
+            "drawn": each round draws one of the days uniformly, and the mean losses are exact.
+            "recorded": the days are replayed in order, and the regret is that of the recorded
+            losses, against the best fixed allocation for all days.
 
         Returns
         -------
         Problem
-            The problem. All arms live through the same day: their losses are not independent. In
-            recorded order it ends with the days.
+            The problem. Losses of the arms on one day are not independent. In recorded order the
+            number of rounds is at most the number of days.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Problem(AnyProblem):
         return cls(Days(days, in_order=in_order), thresholds, resource)
 
     def __repr__(self) -> str:
-        """Return mean losses, thresholds and resource, shortened."""
+        """Return a summary of mean losses, thresholds and resource."""
         several = f"[{list_values(self.thresholds)}]"
         thresholds = f"{self.thresholds[0]:g}" if self.common else several
         days = f", {self.distribution.days} days" if isinstance(self.distribution, Days) else ""
@@ -160,16 +160,16 @@ class Problem(AnyProblem):
 
     @property
     def environment(self) -> type[Environment]:
-        """The compiled side of the arms."""
+        """Environment class, compiled with the sampler of the losses."""
         if self.distribution is None:
             return Losses
         if self.distribution.rounds is not None:
             return ReplayEnvironment
-        return make_replay_environment(type(self.distribution).__name__, self.distribution.draw)
+        return make_joint_environment(type(self.distribution).__name__, self.distribution.draw)
 
     @property
     def arms(self) -> int:
-        """How many arms."""
+        """Number of arms."""
         return len(self.mean_losses)
 
     @property
@@ -179,42 +179,42 @@ class Problem(AnyProblem):
 
     @property
     def optimal_allocation(self) -> FloatArray:
-        """The best allocation, exactly: its thresholds to the arms of the best knapsack."""
+        """Best allocation: the thresholds of the arms in the best knapsack, 0 for the others."""
         return np.where(self.optimal, self.thresholds, 0.0)
 
     @property
     def residual(self) -> float:
-        """What the best allocation leaves over, r; 0 where it is no more than rounding."""
+        """Resource that the best allocation does not use, r; 0 if it is within rounding errors."""
         left = self.resource - float(self.thresholds[self.optimal].sum())
         return left if left > ENOUGH else 0.0
 
     @property
     def gamma(self) -> float:
-        """How much each threshold may be overestimated at no cost (Lemma 3): r / K."""
+        """Largest harmless overestimation of every threshold, r / K (Lemma 3)."""
         return self.residual / self.arms
 
     @property
     def worst_regret(self) -> float:
-        """The largest regret of an allocation: that of giving nothing to anyone."""
+        """Largest regret of an allocation: that of allocating nothing."""
         return float(sum_up(self.mean_losses, self.arms) - self.least_loss)
 
     def regret(self, allocation: ArrayLike) -> float:
-        """Return the pseudo-regret of an allocation: what a round of it costs, in expectation.
+        """Return the pseudo-regret of an allocation in one round.
 
         Parameters
         ----------
         allocation : sequence of float, shape (arms,)
-            What each arm is given, in [0, 1], in all at most the resource.
+            Amount of each arm, in [0, 1], with a sum of at most the resource.
 
         Returns
         -------
         float
-            Expected losses beyond those of the best allocation, at least 0.
+            Expected losses less those of the best allocation, at least 0.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no allocation.
+            If it is not a valid allocation.
         """
         given = check_vector("allocation", allocation, _UNIT)
         if len(given) != self.arms:
@@ -227,16 +227,13 @@ class Problem(AnyProblem):
         return float(max(0.0, sum_up(left, self.arms) - self.least_loss))
 
     def resized(self, arms: int) -> "Problem":
-        """Return a problem of `arms` arms with the same means and thresholds, over and over.
-
-        The resource stays what it is.
-        """
+        """Return a problem of `arms` arms: means and thresholds repeat, the resource stays."""
         return Problem(
             np.resize(self.mean_losses, arms), np.resize(self.thresholds, arms), self.resource
         )
 
     def truth(self) -> dict[str, Any]:
-        """Return what the environment reads; no policy sees it."""
+        """Return the fields of the environment, which no policy reads."""
         truth: dict[str, Any] = {
             "arms": self.arms,
             "means": self.mean_losses,
@@ -252,7 +249,7 @@ class Problem(AnyProblem):
 
 
 def _thresholds(thresholds: Any, arms: int) -> FloatArray:
-    """Return a threshold for each arm."""
+    """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
         return np.full(arms, check_number("thresholds", thresholds, _THRESHOLD))
     found = check_vector("thresholds", thresholds, _THRESHOLD)

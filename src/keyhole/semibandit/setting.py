@@ -1,4 +1,4 @@
-"""The vocabulary of censored semi-bandits, and what the policies of this room have in common."""
+"""Setting of censored semi-bandits: decision, feedback, facts, and base of policies."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,11 @@ from keyhole.semibandit.learner import Learner
 from keyhole.semibandit.study_adapter import StudyVocabulary
 
 ENOUGH: Final = 1e-9
-"""An allocation is sufficient from so much below the threshold on: seven tenths of a resource, say,
-are not exactly the decimal 0.7."""
+"""Tolerance of thresholds, because seven tenths of a resource, say, are not exactly 0.7."""
 
 
 class Facts:
-    """What policies may be told beforehand."""
+    """Facts: quantities that policies may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     resource = fact(float, gt=0, le=2**24, doc="how much there is to allocate in a round")
@@ -48,10 +47,10 @@ SETTING: Final = Setting(
     },
     allowed=_affordable,
 )
-"""Give each arm its part of the resource; see a loss of 0 or 1 of each.
+"""Allocate the resource to the arms; observe a loss of 0 or 1 of each.
 
-An arm that was given enough shows 0, whatever would have happened. Added up from arm 0 on, an
-allocation never exceeds the resource.
+The loss of an arm with a sufficient allocation is 0. The sum of an allocation, added up from arm 0
+on, never exceeds the resource.
 """
 
 
@@ -60,15 +59,15 @@ class _Giving(Protocol):
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this room.
+    """Base of the policies of this setting.
 
     Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
-    ``allocation`` and ``losses``. `recommend` fills ``estimates``, the thresholds as far as they
-    are known; ``searched[0]``, for how many rounds they have been searched for; and ``refuted[0]``,
-    how many losses were seen at arms that had been given their estimates.
+    ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated thresholds;
+    ``searched[0]``, the number of rounds of the search; and ``refuted[0]``, the number of losses at
+    arms that had been given their estimates.
 
-    A policy that does not search, and whose state keeps `amounts`, what each arm is given when it
-    is given anything, need not write `recommend`: it reports these.
+    A policy without a search, whose state has `amounts`, the amount of each arm when it is funded,
+    need not define `recommend`: the default reports these.
 
     Examples
     --------
@@ -85,9 +84,9 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     feedback = "losses of 0 or 1"
-    # pending is "wait": a search relies on what `select` has just tried; others say otherwise.
+    # By default pending decisions block: the update of a search refers to the last `select`.
 
-    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+    if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
         def learner(
             self,
@@ -98,30 +97,30 @@ class Policy(Facts, CorePolicy, abstract=True):
             seed: int = 0,
             interpreted: bool | None = None,
         ) -> Learner:
-            """Return a learner: the policy at work, one decision at a time."""
+            """Return a learner, which takes one decision at a time with this policy."""
             ...
 
     def recommend(
         p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
-        """Report what the arms are given, and no search."""
+        """Report the arms' amounts, and a search of 0 rounds."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
         searched[0] = refuted[0] = 0
 
 
 def is_sufficient(allocation: float, threshold: float) -> bool:
-    """Return whether an arm shows no loss."""
+    """Return whether an allocation reaches the threshold, up to `ENOUGH`."""
     return allocation >= threshold - ENOUGH
 
 
 def integer_part(resource: float) -> int:
-    """Return how many whole units there are; a sum just below a whole number counts as it."""
+    """Return the integer part; a number up to `ENOUGH` below an integer counts as it."""
     return math.floor(resource + ENOUGH)
 
 
-def warn_unfinished_search(p: CorePolicy, rounds: int, told: Mapping[str, Any]) -> str:
-    """Return a warning if a search may take more rounds than there are, as far as is known."""
+def unfinished_search_warning(p: CorePolicy, rounds: int, told: Mapping[str, Any]) -> str:
+    """Return a warning if a search may take more rounds than the horizon; otherwise no text."""
     horizon = told.get("horizon")
     if horizon is None or rounds <= horizon:
         return ""
@@ -129,7 +128,7 @@ def warn_unfinished_search(p: CorePolicy, rounds: int, told: Mapping[str, Any]) 
 
 
 def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
-    """Take off what exceeds the resource by rounding."""
+    """Scale down an allocation whose sum exceeds the resource by rounding errors."""
     total = sum_up(allocation, arms)
     while total > resource:
         share = resource / total * (1.0 - 2.0**-52)

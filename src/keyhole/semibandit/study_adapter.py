@@ -1,4 +1,4 @@
-"""How studies speak of allocations: how much each arm is given, by name, and where losses are."""
+"""Study adapter: converts a study's allocations and losses by name to the numbers of policies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,23 +10,23 @@ from keyhole.validate import short_repr
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask()`` gives an ``allocation``; ``tell(id, losses)`` the arms at which a loss was seen.
+    """``ask()`` returns an ``allocation``; ``tell(id, losses)`` takes the observed losses.
 
-    Losses are names, each once, or 0 or 1 (False or True) by name, of all arms.
+    Losses are the names of the arms with a loss, or a mapping from all names to 0 or 1 (or bool).
     """
 
     def format_decision(self, context: Values, decision: Values) -> Words:
-        """Return how much each arm is given."""
+        """Return the allocation by name."""
         return {"allocation": dict(zip(self.arms, decision["allocation"], strict=True))}
 
     def parse_decision(self, words: Words) -> tuple[Values, Values]:
-        """Return the allocation as values."""
+        """Return the allocation as an array's values."""
         return {}, {"allocation": [words["allocation"][arm] for arm in self.arms]}
 
     def parse_feedback(  # type: ignore[override]
         self, context: Values, decision: Values, losses: Mapping[str, Any] | Sequence[str]
     ) -> Values:
-        """Return a number for each arm: 1 for a loss."""
+        """Return 0 or 1 for each arm."""
         if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
             raise TypeError(
                 f"losses must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
@@ -42,14 +42,14 @@ class StudyVocabulary(CoreVocabulary):
         return {"losses": zeros_and_ones("losses", values, len(self.arms)).tolist()}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return the names of the arms at which a loss was seen."""
+        """Return the names of the arms with a loss."""
         both = zip(self.arms, feedback["losses"], strict=True)
         return {"losses": [arm for arm, loss in both if loss]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
-        """Return that no loss was seen."""
+        """Return feedback without a loss."""
         return {"losses": []}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, float]:
-        """Return the least allocation that is known to be enough for each arm."""
+        """Return the estimated threshold of each arm, by name."""
         return dict(zip(self.arms, report["estimates"].tolist(), strict=True))

@@ -1,8 +1,8 @@
-"""The set of so many items whose sum, less the root of another sum, is least: exactly.
+"""Exact search for the k-subset that minimises one sum minus the square root of another.
 
-Since a root lies below its tangents, the sum less a tangent is a lower bound; for all sets at once
-it is least for the items of the least keys. The tangent with the highest bound comes close to the
-optimum, and the sets that could still be better are gone through depth first.
+A square root lies below its tangents, so the sum less a tangent is a lower bound that is additive:
+the k items with the smallest keys minimise it. The tangent with the largest minimum starts close to
+the optimum; branch and bound, depth first, enumerates the sets that could be better.
 """
 
 import math
@@ -12,37 +12,37 @@ from keyhole.contract.state_memory import FloatArray, IntArray, float_array, int
 from keyhole.semibandit.knapsack import sort_down
 
 TIE: Final = 1e-11
-"""Sums that differ by no more are equal: they were added up in another order."""
+"""Tolerance for equal sums, which may have been added up in another order."""
 
-_HALVINGS: Final = 16  # of the range of slopes
+_HALVINGS: Final = 16  # bisection steps on the range of slopes
 
 
 class Subsets:
-    """Working memory; and what `best_subset` finds."""
+    """Working memory and result of `best_subset`."""
 
     best = int_array("arms")
-    """Whether each item is in the set."""
+    """1 for the items of the best set."""
     trial = int_array("arms")
-    """The same of the set that is looked at."""
+    """1 for the items of the present set."""
     ranked = int_array("arms")
-    """Items by key, the least first."""
+    """Items by key, the smallest first."""
     keys = float_array("arms")
-    """Minus what each item adds to the bound."""
+    """Minus the contribution of each item to the bound."""
     sums = float_array("arms")
-    """Of the keys, by rank."""
+    """Prefix sums of the contributions, by rank."""
     chosen = int_array("arms")
-    """Ranks of the items of the set that is looked at."""
+    """Ranks of the items of the present set."""
     bounds = float_array("arms")
-    """What the first of them add up to."""
+    """Lower bound of the first of them together."""
 
 
 def best_subset(
     s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> None:
-    r"""Find the set of the least :math:`\sum v_i - \sqrt{w \sum b_i}`.
+    r"""Write the set with the smallest :math:`\sum v_i - \sqrt{w \sum b_i}` into `s.best`.
 
-    Of equal sets the first is taken: the one that has the lowest item that they do not share. Here
-    v are `values`, b, at least 0, `spreads`, and w, at least 0, `width`; `s.best` is filled.
+    Here v are `values`, b, at least 0, `spreads`, and w, at least 0, `width`. Among equal sets the
+    lexicographically first is chosen: the one with the lowest item that they do not share.
     """
     slope = best_slope(s, values, spreads, items, size, width)
     take_smallest(s, values, spreads, items, size, slope)
@@ -55,7 +55,7 @@ def best_subset(
 def best_slope(
     s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> float:
-    """Return the slope of the tangent with the highest bound, nearly."""
+    """Return the slope of the tangent with approximately the largest lower bound."""
     least = most = spreads[0]
     for item in range(items):
         least, most = min(least, spreads[item]), max(most, spreads[item])
@@ -69,7 +69,7 @@ def best_slope(
         spread = 0.0
         for item in range(items):
             spread += spreads[item] * s.trial[item]
-        # The tangent at the set's own sum is steeper: so is the best.
+        # The tangent at this set's own sum is steeper, and so is the best one (concavity).
         if 4.0 * slope * slope * spread < width:
             low = slope
         else:
@@ -80,7 +80,7 @@ def best_slope(
 def take_smallest(
     s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, slope: float
 ) -> None:
-    """Rank the items by value less slope times spread, and look at the set of the least."""
+    """Rank the items by value less slope times spread; write the first `size` into `s.trial`."""
     for item in range(items):
         s.ranked[item] = item
         s.keys[item] = slope * spreads[item] - values[item]
@@ -98,18 +98,18 @@ def search(
     width: float,
     slope: float,
 ) -> None:
-    """Go through all sets that could be better."""
+    """Enumerate all sets whose lower bound does not exceed the best value, depth first."""
     total = 0.0
     for k in range(items):
         total -= s.keys[s.ranked[k]]
         s.sums[k] = total
     line = width / (4.0 * slope) if slope > 0.0 else 0.0
     least = objective(s.best, values, spreads, items, width)
-    depth, rank = 0, 0  # how many items are chosen, and where the next is looked for
+    depth, rank = 0, 0  # the number of chosen items, and the rank of the next candidate
     while True:
         bound = s.bounds[depth - 1] if depth > 0 else -line
         last = rank + size - depth - 1
-        if last < items and bound + s.sums[last] - is_before(s, rank) <= least + TIE:
+        if last < items and bound + s.sums[last] - prefix_sum(s, rank) <= least + TIE:
             if not is_duplicate(s, values, spreads, depth, rank):
                 s.chosen[depth] = rank
                 s.bounds[depth] = bound - s.keys[s.ranked[rank]]
@@ -125,15 +125,15 @@ def search(
         rank = s.chosen[depth] + 1
 
 
-def is_before(s: Subsets, rank: int) -> float:
-    """Return what the items below a rank add up to."""
+def prefix_sum(s: Subsets, rank: int) -> float:
+    """Return the sum of the contributions of the items below a rank."""
     return s.sums[rank - 1] if rank > 0 else 0.0
 
 
 def is_duplicate(
     s: Subsets, values: FloatArray, spreads: FloatArray, depth: int, rank: int
 ) -> bool:
-    """Return whether the item is the same as the one before it, which was left out."""
+    """Return whether the item equals the one before it, which was left out (symmetry breaking)."""
     if rank == 0 or (depth > 0 and s.chosen[depth - 1] == rank - 1):
         return False
     item, other = s.ranked[rank], s.ranked[rank - 1]
@@ -149,7 +149,7 @@ def compare(
     width: float,
     least: float,
 ) -> float:
-    """Keep the set that is looked at if it is better, or equal and first; return what is least."""
+    """Keep the present set if it is better, or equal and first; return the smallest value."""
     for item in range(items):
         s.trial[item] = 0
     for k in range(size):
@@ -163,7 +163,7 @@ def compare(
 
 
 def is_first(s: Subsets, items: int) -> bool:
-    """Return whether the set that is looked at comes before the best."""
+    """Return whether the present set is lexicographically before the best one."""
     for item in range(items):
         if s.trial[item] != s.best[item]:
             return bool(s.trial[item] == 1)
@@ -173,7 +173,7 @@ def is_first(s: Subsets, items: int) -> bool:
 def objective(
     taken: IntArray, values: FloatArray, spreads: FloatArray, items: int, width: float
 ) -> float:
-    """Return the sum of the values less the root."""
+    """Return the sum of the values less the square root."""
     value, spread = 0.0, 0.0
     for item in range(items):
         value += values[item] * taken[item]

@@ -67,7 +67,9 @@ class CustomDistribution(CustomSampler):
     def __init__(self, draw: Kernel, survival: ArrayLike, *, numbers: ArrayLike = (0.0,)) -> None:
         super().__init__(draw, numbers)
         self.survival = check_vector("survival", survival, _UNIT)
-        drawn = check_vector("what draw draws", self.tried(), Range(ge=0, le=len(self.survival)))
+        drawn = check_vector(
+            "what draw draws", self.trial_draws(), Range(ge=0, le=len(self.survival))
+        )
         if (drawn != np.floor(drawn)).any():
             raise ValueError(f"draw must return whole numbers, got {drawn[drawn % 1 > 0][0]:g}")
         for j, chance in enumerate(self.survival):

@@ -1,4 +1,4 @@
-"""The policies of this room, one file each."""
+"""Policies for censored semi-bandits, one per file."""
 
 from keyhole.semibandit.policies.csbdt import CSBDT
 from keyhole.semibandit.policies.csbdt_ucb import CSBDTUCB

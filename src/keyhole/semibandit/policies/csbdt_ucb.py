@@ -1,4 +1,4 @@
-"""CSB-DT-UCB: a threshold for each arm, unknown; confidence bounds."""
+"""CSB-DT-UCB: confidence bounds with an unknown threshold for each arm."""
 
 import math
 
@@ -10,8 +10,8 @@ from keyhole.semibandit.bisection_policy import BisectionPolicy
 class CSBDTUCB(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the best knapsack by confidence bounds.
 
-    The yardstick for `CSBDT`, whose first phase and parameters it shares. In the second phase an
-    arm's loss is taken to be as low as it may be,
+    A baseline for `CSBDT`, with the same first phase and parameters. In the second phase the lower
+    confidence bound of an arm's mean loss is
 
     .. math:: \tilde\mu_i = \max\Big\{ \frac{S_i}{N_i} - \sqrt{\frac{1.5 \ln t}{N_i}}, \, 0 \Big\}
 
@@ -24,10 +24,10 @@ class CSBDTUCB(BisectionPolicy):
 
     Notes
     -----
-    Departures from the paper: none; see `CSBDT` for what ``as_printed=0`` mends. Readings:
-    :math:`S_i = 0` and :math:`N_i = 1` when the second phase begins; t counts all rounds. While
-    many bounds are 0 it matters which of equally good sets is funded: the one that
-    `solve_knapsack` describes, so that an arm whose bound is 0 is not funded but watched.
+    Departures from the paper: none; see `CSBDT` for the correction by ``as_printed=0``. Readings:
+    :math:`S_i = 0` and :math:`N_i = 1` when the second phase starts; t counts all rounds. While
+    many bounds are 0 the result depends on the choice among equally good sets: it is that of
+    `solve_knapsack`, so that an arm whose bound is 0 is not funded but observed.
 
     References
     ----------
@@ -38,7 +38,7 @@ class CSBDTUCB(BisectionPolicy):
     --------
     >>> learner = CSBDTUCB(gamma=0.05).learner(arms=2, resource=1.0)
     >>> for _ in range(500):
-    ...     given = learner.ask()  # what is enough here, without our saying so: 0.3 and 0.8
+    ...     given = learner.ask()  # the thresholds, unknown to the policy, are 0.3 and 0.8
     ...     learner.tell([int(given[0] < 0.3), int(given[1] < 0.8)])
     >>> learner.recommend()
     array([0.3046875, 0.8046875])
@@ -49,7 +49,7 @@ class CSBDTUCB(BisectionPolicy):
     cost_per_round = "O(K) in the first phase, an exact knapsack in the second"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Compute the bounds."""
+        """Compute the lower confidence bounds."""
         log = math.log(t)
         for arm in range(p.arms):
             seen = 1.0 + s.losses[arm] + s.clears[arm]

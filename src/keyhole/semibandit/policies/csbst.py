@@ -1,4 +1,4 @@
-"""CSB-ST: one threshold for all arms, unknown."""
+"""CSB-ST: Thompson sampling with one unknown threshold for all arms."""
 
 import math
 from collections.abc import Mapping
@@ -11,20 +11,20 @@ from keyhole.semibandit.allocation_kernels import (
     count_all_violations,
     count_losses,
     count_violations,
-    counts_of,
-    second_phase,
+    format_counts,
+    format_second_phase,
     shuffle,
     write_allocation,
 )
-from keyhole.semibandit.setting import Policy, integer_part, warn_unfinished_search
+from keyhole.semibandit.setting import Policy, integer_part, unfinished_search_warning
 
 
 class CSBST(Policy):
     r"""Search for the threshold that all arms have in common, then fund the worst arms.
 
-    The first phase is a binary search among the thresholds that matter,
+    The first phase is a binary search among the candidates
     :math:`\Theta = \{Q/K, Q/(K-1), \dots, \min\{1, Q\}\}` (see `candidate_thresholds`): a candidate
-    Q/M is given to M arms. A loss at one of them shows that it is too low; it counts as enough
+    Q/M is given to M arms. A loss at one of them shows that it is too low; it counts as sufficient
     after W rounds in a row without one,
 
     .. math:: W = \Big\lceil \frac{\ln(\log_2 |\Theta| / \delta)}
@@ -32,17 +32,17 @@ class CSBST(Policy):
 
     The second phase is multiple-play Thompson sampling: for each arm draw
     :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)` and give :math:`\hat\theta = Q/M` to
-    the M arms with the largest draws. The others get nothing, and their losses :math:`S_i` and
-    rounds without :math:`F_i` are counted.
+    the M arms with the largest draws. The others get nothing; their rounds with a loss :math:`S_i`
+    and without :math:`F_i` are counted.
 
     Parameters
     ----------
     delta : float, default 0.1
-        The chance, in (0, 1), that the search may settle for too little.
+        Bound on the probability, in (0, 1), that the estimate is too low.
     epsilon : float, default 0.1
-        A lower bound of all mean losses, in (0, 1). It cannot be checked beforehand: with an arm
-        whose mean loss is lower, the search fails more often than delta says. A learner warns when
-        a loss proves what it settled for too low; the search is not taken up again.
+        A lower bound of all mean losses, in (0, 1). It cannot be checked in advance: with an arm
+        whose mean loss is lower, the search fails more often than with probability delta. A learner
+        warns when a loss proves the estimate too low; the search is not repeated.
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula above.
     random_subset : {0, 1}, default 0
@@ -50,16 +50,15 @@ class CSBST(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Readings: W is rounded up; candidates are in rising order and
-    counted from 1; of the arms only those under test count; when the search ends the threshold is
-    the upper end of what is left, not the candidate tried last; the second phase begins with
-    uniform priors; where Q is no whole number the last candidate is 1 all the same, tried on
-    :math:`\lfloor Q \rfloor` arms.
-    The programs behind the paper's figures take :math:`W = \lceil \ln(K/\delta) / (Q \ln(1/(1 -
-    \epsilon))) \rceil`, to be given as `loss_free_rounds`, and random subsets. With a resource for
-    all arms or a single arm there is nothing to search for. Lemma 1 takes the threshold to be at
-    most Q; where a resource below 1 is not enough for any arm, the last candidate, Q, is settled
-    for all the same, untried.
+    Departures from the paper: none. Readings: W is rounded up; candidates are in increasing order
+    and numbered from 1; only losses of the arms under test count; when the search ends the estimate
+    is the upper end of the remaining range, not the last candidate tried; the second phase starts
+    with uniform priors; where Q is not an integer the last candidate is still 1, tried on
+    :math:`\lfloor Q \rfloor` arms. The programs behind the paper's figures use :math:`W = \lceil
+    \ln(K/\delta) / (Q \ln(1/(1 - \epsilon))) \rceil`, to be given as `loss_free_rounds`, and random
+    subsets. With a resource for all arms or a single arm there is no search. Lemma 1 assumes a
+    threshold of at most Q; where a resource below 1 is not sufficient for any arm, the last
+    candidate, Q, is the estimate although it was not tried.
 
     References
     ----------
@@ -70,7 +69,7 @@ class CSBST(Policy):
     --------
     >>> learner = CSBST().learner(arms=4, resource=2.0)
     >>> for _ in range(50):
-    ...     given = learner.ask()  # what is enough here, without our saying so: 0.6
+    ...     given = learner.ask()  # the threshold, unknown to the policy, is 0.6
     ...     learner.tell([int(amount < 0.6) for amount in given])
     >>> print("\n".join(repr(learner).splitlines()[1:]))
       second phase, after 15 rounds of search
@@ -95,25 +94,24 @@ class CSBST(Policy):
     random_subset: int = parameter(default=0, ge=0, le=1, doc="whether to try on arms at random")
 
     class State(AllocationState):
-        """Beside the arms': the candidates left, the one on trial, and how the trial goes."""
+        """Allocation state, the remaining candidates, and the one on trial."""
 
         searched = int_array()
         low = int_array()
-        """The candidates up to this one, counted from 1, are too low."""
+        """Number, from 1, of the largest candidate that is too low; 0 if none is."""
         high = int_array()
-        """This candidate is enough."""
+        """Number of the smallest candidate that is sufficient."""
         index = int_array()
-        """The candidate on trial; `high` in the second phase."""
+        """Number of the candidate on trial; `high` in the second phase."""
         clear_rounds = int_array()
         needed = int_array()
 
     def search_rounds(self, arms: int, resource: float) -> int:
-        """Return for how many rounds the threshold may be searched for: W for each candidate tried.
+        """Return a bound on the rounds of the search: W for each candidate that is tried.
 
-        It never takes longer, with K arms and the resource Q (Verma et al. 2019, Lemma 2, with
-        whole steps).
+        It always holds (Verma et al. 2019, Lemma 2, with the steps rounded up).
         """
-        count = candidates(arms, resource)
+        count = count_candidates(arms, resource)
         if count == 1:
             return 0
         needed = self.loss_free_rounds or rounds_needed(self.delta, self.epsilon, resource, count)
@@ -124,11 +122,11 @@ class CSBST(Policy):
         rounds = self.search_rounds(told["arms"], told["resource"])
         if rounds > 0 and problem is not None and not problem.common:
             return f"{self} searches for one threshold for all arms, but theirs differ"
-        return warn_unfinished_search(self, rounds, told)
+        return unfinished_search_warning(self, rounds, told)
 
     def init(p, s: State, rng: Stream) -> None:
-        """Begin in the middle."""
-        s.high[0] = candidates(p.arms, p.resource)
+        """Start the binary search in the middle."""
+        s.high[0] = count_candidates(p.arms, p.resource)
         s.index[0] = (s.high[0] + 1) // 2
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0 and s.high[0] > 1:
@@ -136,13 +134,13 @@ class CSBST(Policy):
         try_candidate(p, s, rng)
 
     def select(p, s: State, rng: Stream, allocation: FloatArray) -> None:
-        """Try the candidate, or fund the arms with the largest samples."""
+        """Try the candidate, or fund the arms with the largest draws."""
         if s.index[0] == s.high[0]:
             allocate_top(p, s, rng, p.arms - s.index[0] + 1)
         write_allocation(p, s, allocation)
 
     def update(p, s: State, rng: Stream, losses: FloatArray) -> None:
-        """Move the search on, or count the losses."""
+        """Advance the search, or count the losses."""
         if s.index[0] == s.high[0]:
             count_losses(p, s, s.funded, losses)
             count_violations(p, s, s.funded, losses)
@@ -163,16 +161,16 @@ class CSBST(Policy):
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
-        """Report the lowest candidate known to be enough."""
+        """Report the smallest candidate that is sufficient."""
         for arm in range(p.arms):
-            estimates[arm] = candidate(p, s.high[0])
+            estimates[arm] = candidate_threshold(p, s.high[0])
         searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
-        """Return the phase: the candidate on trial, or of each arm what it takes and its losses."""
+        """Return the phase with the candidate on trial, or with each arm's amount and losses."""
         state = learner.state
         if state["index"][0] == state["high"][0]:
-            return [second_phase(state), *counts_of(state)]
+            return [format_second_phase(state), *format_counts(state)]
         limit = f"{self.search_rounds(learner.facts['arms'], learner.facts['resource']):,}"
         return [
             f"first phase, search of up to {limit} rounds: trying {state['amounts'][0]:.4g} on "
@@ -181,28 +179,28 @@ class CSBST(Policy):
         ]
 
 
-def candidates(arms: int, resource: float) -> int:
-    """Return how many candidates there are."""
+def count_candidates(arms: int, resource: float) -> int:
+    """Return the number of candidates."""
     return int(arms - min(arms, max(1, integer_part(resource))) + 1)
 
 
-def candidate(p: Policy, index: int) -> float:
+def candidate_threshold(p: Policy, index: int) -> float:
     """Return a candidate by its number, from 1."""
     return min(1.0, p.resource / (p.arms - index + 1))
 
 
 def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
-    """Return W."""
+    """Return W, the number of rounds without a loss after which a candidate is sufficient."""
     most = max(1, integer_part(resource))
     exact = math.log(math.log2(count) / delta) / (-most * math.log1p(-epsilon))
     return max(1, math.ceil(exact))
 
 
 def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
-    """Choose the arms that the candidate is tried on."""
+    """Choose the arms on which the candidate is tried."""
     for arm in range(p.arms):
         s.order[arm] = arm
-        s.amounts[arm] = candidate(p, s.index[0])
+        s.amounts[arm] = candidate_threshold(p, s.index[0])
     if p.random_subset == 1:
         shuffle(s.order, p.arms, rng)
     for k in range(p.arms):
@@ -210,7 +208,7 @@ def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
 
 
 def shows_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:
-    """Return whether one of the arms under trial has a loss."""
+    """Return whether one of the arms on trial has a loss."""
     shown = 0.0
     for arm in range(p.arms):
         shown += s.funded[arm] * losses[arm]

@@ -1,4 +1,4 @@
-"""CTS: thresholds known, of any kind; Thompson sampling."""
+"""CTS: combinatorial Thompson sampling with known thresholds."""
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
@@ -6,19 +6,19 @@ from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
 
 
 class CTS(KnownThresholdPolicy):
-    r"""Fund the best knapsack by sampled mean losses, told the thresholds.
+    r"""Fund the best knapsack by sampled mean losses, with known thresholds.
 
     Combinatorial Thompson sampling: for each arm draw
     :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
-    What `CSBDT` would be if there were no need to search: a yardstick.
+    A baseline: `CSBDT` without its search.
 
     Parameters
     ----------
     solve_every : int, default 1
-        Every how many rounds the knapsack is solved anew; in between its set is kept.
+        Number of rounds from one solution of the knapsack to the next; its set is kept in between.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""ESCB: a common threshold, known; confidence bounds of whole sets."""
+"""ESCB: confidence bounds of sets of arms, with a known common threshold."""
 
 import math
 
@@ -9,30 +9,30 @@ from keyhole.semibandit.subset_search import Subsets, best_subset
 
 
 class ESCB(MultiplePlayPolicy):
-    r"""Leave alone the m arms that may lose least together, and share the resource.
+    r"""Give nothing to the m arms with the lowest joint bound, and divide the resource.
 
-    Of all sets L of m arms, those are left alone that have the lowest confidence bound
+    Among all sets L of m arms, the one that is given nothing has the lowest confidence bound
 
     .. math:: \sum_{i \in L} \frac{S_i}{N_i}
         - \sqrt{\frac{f(t)}{2} \sum_{i \in L} \frac{1}{N_i}}, \qquad f(t) = \ln t + c \, m \ln \ln t
 
-    with :math:`S_i` the losses seen in the :math:`N_i` rounds in which arm i was left alone. The
-    yardstick for `MPTS`: one bound for a set is tighter than the sum of its arms' bounds.
+    with :math:`S_i` the losses in the :math:`N_i` rounds in which arm i was given nothing. A
+    baseline for `MPTS`: one bound for a set is tighter than the sum of its arms' bounds.
 
     Parameters
     ----------
     m : int
-        How many arms are given nothing, at least 0 and at most their number; it
-        follows from the threshold common to all arms, see `MPTS`.
+        Number of arms that are given nothing, from 0 to their number; it follows from the threshold
+        common to all arms, see `MPTS`.
     c : float, default 4
-        At least 0. The theory wants 4; 0 explores less.
+        At least 0. The theory needs 4; 0 explores less.
 
     Notes
     -----
-    Departures from the paper: none; it is ESCB-2. ESCB-1, whose bound is by the divergence of
-    Bernoulli distributions, would take a convex programme for each set. Readings: f is at least 0;
-    as long as there are arms that have not been watched these are, and of the others those whose
-    loss seems least; of sets with equal bounds the one with the lower arms.
+    Departures from the paper: none; it is ESCB-2. ESCB-1, with a bound by the Kullback-Leibler
+    divergence, would need a convex program for each set. Readings: f is at least 0; arms that were
+    never observed are given nothing first, then those with the smallest mean loss; among sets with
+    equal bounds the one with the lower arms is chosen.
 
     References
     ----------
@@ -59,7 +59,7 @@ class ESCB(MultiplePlayPolicy):
     c: float = parameter(default=4.0, ge=0, doc="weight of ln ln t in the width")
 
     class State(Subsets, AllocationState):
-        """Of each arm what it takes, whether it is funded, and its losses."""
+        """Allocation state, and the terms of the sets' bounds."""
 
         spreads = float_array("arms")
         """1 / N."""
@@ -72,7 +72,8 @@ class ESCB(MultiplePlayPolicy):
             s.values[arm] = s.losses[arm] / seen if seen > 0.0 else -1.0
             s.spreads[arm] = 1.0 / seen if seen > 0.0 else 0.0
             unseen += seen == 0.0
-        # The sets with the most unseen arms are those with the lowest sum of values.
+        # Arms that were never observed have value -1: sets with the most of them have the lowest
+        # sum, so that no separate case is needed.
         width = 0.0 if unseen > 0 else 0.5 * exploration(t, p.c * p.m)
         best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):
@@ -80,7 +81,7 @@ class ESCB(MultiplePlayPolicy):
         write_allocation(p, s, allocation)
 
     def impute(p, s: State, allocation: FloatArray) -> None:
-        """Expect the mean losses of the arms left alone, 1/2 where nothing is known."""
+        """Impute the mean losses of the arms given nothing, or 1/2 without observations."""
         for arm in range(p.arms):
             seen = s.losses[arm] + s.clears[arm]
             mean = s.losses[arm] / seen if seen > 0.0 else 0.5

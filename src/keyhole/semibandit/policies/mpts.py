@@ -1,4 +1,4 @@
-"""MP-TS: a common threshold, known; Thompson sampling."""
+"""MP-TS: multiple-play Thompson sampling with a known common threshold."""
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation
@@ -6,14 +6,14 @@ from keyhole.semibandit.multiple_play_policy import MultiplePlayPolicy
 
 
 class MPTS(MultiplePlayPolicy):
-    r"""Leave alone the m arms that seem to lose least, and share the resource among the others.
+    r"""Give nothing to the m arms with the smallest sampled losses, and divide the resource.
 
     Multiple-play Thompson sampling: for each arm draw
 
     .. math:: \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)
 
-    with :math:`S_i` the losses seen and :math:`F_i` the rounds without one; play, that is watch,
-    the m arms with the smallest draws, and give each of the others :math:`Q / (K - m)`. If the
+    with :math:`S_i` the observed losses and :math:`F_i` the observed rounds without; give nothing
+    to the m arms with the smallest draws, and each of the others :math:`Q / (K - m)`. If the
     threshold :math:`\theta_c` is common to all arms and known,
     :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see `funded_arms`): this is `CSBST`
     without its search.
@@ -21,7 +21,7 @@ class MPTS(MultiplePlayPolicy):
     Parameters
     ----------
     m : int
-        How many arms are given nothing, at least 0 and at most their number.
+        Number of arms that are given nothing, from 0 to their number.
 
     Notes
     -----
@@ -48,6 +48,6 @@ class MPTS(MultiplePlayPolicy):
     cost_per_round = "K beta variates and a sort"
 
     def select(p, s: AllocationState, rng: Stream, allocation: FloatArray) -> None:
-        """Fund the arms with the largest samples."""
+        """Fund the arms with the largest draws."""
         allocate_top(p, s, rng, p.arms - p.m)
         write_allocation(p, s, allocation)

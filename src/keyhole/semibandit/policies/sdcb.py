@@ -1,4 +1,4 @@
-"""SDCB: thresholds known, of any kind; confidence bounds."""
+"""SDCB: confidence bounds with known thresholds."""
 
 import math
 
@@ -8,27 +8,27 @@ from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
 
 
 class SDCB(KnownThresholdPolicy):
-    r"""Fund the best knapsack by confidence bounds of the mean losses, told the thresholds.
+    r"""Fund the best knapsack by confidence bounds of the mean losses, with known thresholds.
 
-    An arm's loss is taken to be as low as it may be,
+    The lower confidence bound of an arm's mean loss is
 
     .. math:: \tilde\mu_i = \max\Big\{ \frac{S_i}{N_i} - \sqrt{\frac{3 \ln t}{2 N_i}}, \, 0 \Big\}
 
-    with :math:`S_i` the losses seen in the :math:`N_i` rounds in which the arm was left alone. The
-    yardstick for `CTS`: what `CSBDTUCB` would be if there were no need to search.
+    with :math:`S_i` the losses in the :math:`N_i` rounds in which the arm was given nothing. A
+    baseline for `CTS`: `CSBDTUCB` without its search.
 
     Parameters
     ----------
     solve_every : int, default 1
-        Every how many rounds the knapsack is solved anew; in between its set is kept.
+        Number of rounds from one solution of the knapsack to the next; its set is kept in between.
 
     Notes
     -----
-    Departures from the paper: none. Readings: SDCB moves the distribution function of each arm's
-    outcome towards better ones; where outcomes are 0 or 1 and added up only the mean matters, and
-    what is left is the bound above. The first rounds, in which every arm is played once, are a
-    single one here: giving nothing to anyone plays them all. t counts all rounds. Ties are as in
-    `solve_knapsack`: an arm whose bound is 0 is not funded but watched.
+    Departures from the paper: none. Readings: SDCB shifts the distribution function of each arm's
+    outcome; for a sum of outcomes of 0 or 1 only the means matter, and the shift is the bound
+    above. The first rounds, in which every arm is played once, are a single one here, without any
+    allocation. t counts all rounds. Ties are as in `solve_knapsack`: an arm whose bound is 0 is not
+    funded but observed.
 
     References
     ----------
@@ -50,7 +50,7 @@ class SDCB(KnownThresholdPolicy):
     cost_per_round = "an exact knapsack"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Compute the bounds."""
+        """Compute the lower confidence bounds."""
         log = math.log(t)
         for arm in range(p.arms):
             seen = s.losses[arm] + s.clears[arm]

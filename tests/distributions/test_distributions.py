@@ -13,9 +13,9 @@ from keyhole.distributions import (
 )
 from keyhole.distributions.combined_sampler import (
     combine_distributions,
-    one_of,
+    dispatch_kernel,
     pair_distributions,
-    pair_of,
+    pair_kernel,
 )
 from keyhole.distributions.replay import make_replay
 from keyhole.distributions.reward_problem import parse_distribution, reward_distributions
@@ -168,13 +168,15 @@ def test_no_two_parts_of_an_environment_have_one_name_for_two_things(setting):
 
 def test_distributions_of_one_kind_have_the_kernel_of_that_kind():
     assert combine_distributions([Bernoulli(0.3), Bernoulli(0.4)]).draw is Bernoulli.draw
-    assert one_of((Bernoulli.draw, Beta.draw)) is one_of((Bernoulli.draw, Beta.draw))
+    assert dispatch_kernel((Bernoulli.draw, Beta.draw)) is dispatch_kernel(
+        (Bernoulli.draw, Beta.draw)
+    )
 
 
 def test_a_pair_draws_one_after_the_other():
     first, second = Beta(2, 3), Replay([4.0, 5.0, 6.0])
     both = draws(
-        pair_of(first.draw, second.draw), pair_distributions(first.numbers, second.numbers), 300
+        pair_kernel(first.draw, second.draw), pair_distributions(first.numbers, second.numbers), 300
     )
     assert (both[:, 0] == draws(first.draw, first.numbers, 300)).all()
     assert set(both[:, 1]) == {4.0, 5.0, 6.0}
