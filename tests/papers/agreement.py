@@ -1,4 +1,4 @@
-"""Whether the text of a verdict and its numbers say the same."""
+"""Check that the text of a verdict agrees with its numbers."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Results of which it is known what a claim about them must come to."""
+"""Synthetic results with known means, for tests of claims."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""All entries in one command: one page in front, one file of claims, and nothing played twice."""
+"""All entries in one command: one index page, one file of claims, nothing simulated twice."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What stands in the files of papers, held against the entries and the bibliography."""
+"""Checks of the coverage files of papers against the entries and the bibliography."""
 
 import pkgutil
 import re

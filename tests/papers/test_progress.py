@@ -1,4 +1,4 @@
-"""One line for many experiments: what is done, and an estimate of what is left."""
+"""One progress line for many experiments, with an estimate of the time left."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every claim about who is better asks the metric which way is better."""
+"""Claims that compare policies use the direction of the metric."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""That text and numbers agree in the verdict on every claim that comes with Keyhole."""
+"""Text and numbers agree in the verdict on every shipped claim."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is claimed of a problem itself, and the figures that are drawn from it."""
+"""Claims about numbers of a problem, and figures of problems."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""What numbers a verdict of each kind rests on."""
+"""Numbers of the verdicts of each kind of claim."""
 
 import math
 from typing import get_args
