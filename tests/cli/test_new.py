@@ -1,4 +1,4 @@
-"""What `keyhole new` writes is run as its reader would run it."""
+"""The stubs of `keyhole new`, run as a user would run them."""
 
 import os
 import subprocess
@@ -35,13 +35,13 @@ def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path, compiled):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting_entry", BUILT_IN)
-def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(setting_entry, keyhole, tmp_path):
+def test_the_stub_of_a_policy_keeps_the_contract_of_its_setting(setting_entry, keyhole, tmp_path):
     keyhole("new", "policy", "Plain", "--setting", setting_entry, "--out", tmp_path)
     code, printed = run_tests(tmp_path, True)
     assert code == 0, printed
 
 
-def test_stubs_are_in_the_style_of_the_house(keyhole, tmp_path):
+def test_stubs_pass_the_linter(keyhole, tmp_path):
     for kind in KINDS:
         keyhole("new", kind, f"my_{kind}", "--out", tmp_path / "tests")
     for setting_entry in BUILT_IN:
@@ -66,7 +66,7 @@ def test_stubs_are_in_the_style_of_the_house(keyhole, tmp_path):
         assert done.returncode == 0, done.stdout
 
 
-def test_there_is_a_stub_of_a_policy_for_every_room():
+def test_there_is_a_stub_of_a_policy_for_every_setting():
     assert set(_PROBLEMS) == set(BUILT_IN)
 
 
@@ -88,13 +88,13 @@ def test_a_name_is_spelt_as_files_and_as_classes_are(name, spellings):
 
 
 @pytest.mark.parametrize("name", ["7", "a b", "", "class", "../x", "ä"])
-def test_a_name_that_is_none_is_refused(name, keyhole, tmp_path):
+def test_an_invalid_name_is_refused(name, keyhole, tmp_path):
     code, _, err = keyhole("new", "policy", name, "--out", tmp_path)
     assert code == 2
     assert err.startswith("keyhole: NAME must be a name such as")
 
 
-def test_a_file_that_is_there_is_kept(keyhole, tmp_path):
+def test_an_existing_file_is_kept(keyhole, tmp_path):
     (tmp_path / "test_mine.py").write_text("mine")
     code, _, err = keyhole("new", "policy", "Mine", "--out", tmp_path)
     assert code == 2
@@ -102,7 +102,7 @@ def test_a_file_that_is_there_is_kept(keyhole, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 
-def test_an_unknown_kind_or_room_is_refused_with_the_nearest(keyhole):
+def test_an_unknown_kind_or_setting_is_refused_with_the_nearest(keyhole):
     assert "(did you mean 'policy'?)" in keyhole("new", "polcy", "Mine")[2]
     assert "did you mean" in keyhole("new", "policy", "Mine", "--setting", "treshold")[2]
     assert (

@@ -1,4 +1,4 @@
-"""What the tests of this room share."""
+"""Policies, samplers and references for the tests of delayed feedback."""
 
 from dataclasses import MISSING, fields
 
@@ -8,21 +8,21 @@ from keyhole.experiment import settings
 from tests.reference import delayed as reference
 
 
-def made(kind, **known):
-    """Return a policy that is told of the delays what it has to be told, out of what is known."""
+def make_policy(kind, **known):
+    """Return a policy of a class, with those of the known parameters that it takes."""
     wanted = [item.name for item in fields(kind) if item.default is MISSING]
     return kind(**{name: known[name] for name in wanted})
 
 
 POLICIES = [
-    made(kind, expected_delay=2.0, bound=4, variance=1.0)
+    make_policy(kind, expected_delay=2.0, bound=4, variance=1.0)
     for kind in settings.find_setting("delayed").policies.values()
 ]
 PHASED = [policy for policy in POLICIES if hasattr(policy, "phase_lengths")]
 NAMED = [policy for policy in POLICIES if policy.works_with == ("named",)]
 
 
-def drawer(problem, seed, replication):
+def make_sampler(problem, seed, replication):
     """Return reward and delay of an arm's n-th pull, as the environment of `Problem` draws them."""
     rng, delay = stream(seed, replication, ENVIRONMENT), problem.delay
 

@@ -31,7 +31,7 @@ def test_the_orders_are_the_sums_of_the_theorems():
     assert odaafv_order(means, 250_000, 20, 7) == pytest.approx(base + 2 * 27)
 
 
-def test_without_gaps_there_is_nothing_to_lose():
+def test_bounds_without_gaps_are_0():
     assert odaaf_order([0.5, 0.5], 100, 3) == odaafv_order([0.5], 100, 3, 3) == 0
 
 

@@ -1,4 +1,4 @@
-"""What a policy at work believes, and how long it goes on."""
+"""Feedback that learners accept, their memory and their last round."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ class Hoarder(Policy):
 
 
 @pytest.fixture
-def copied(tmp_path):
+def copy_learner(tmp_path):
     """Return a function that saves a learner and loads it."""
 
     def copy(learner):
@@ -63,7 +63,7 @@ def test_a_total_that_cannot_have_arrived_changes_nothing(total):
         learner.tell(1.0)
 
 
-def test_no_more_than_all_pulls_together_can_have_earned_is_believed():
+def test_a_sum_above_what_all_pulls_can_have_earned_is_refused():
     learner = anonymous()
     learner.tell(1.0)
     learner.ask()
@@ -93,7 +93,7 @@ def test_the_sum_of_a_day_is_told_in_its_last_round():
     assert learner.state["totals"].tolist() == [45.0, 0.0]
 
 
-def test_a_bound_that_proves_wrong_is_warned_of_and_the_sum_taken():
+def test_a_sum_above_the_bound_of_delays_is_accepted_with_a_warning():
     learner = anonymous(ODAAFB(expected_delay=20, bound=40))
     for _ in range(99):
         learner.tell(0.0)
@@ -122,12 +122,12 @@ def test_pairs_that_cannot_have_arrived_are_refused(arrived, message):
     learner.tell([(0, 1.0)])
 
 
-def test_a_pull_brings_one_reward_whenever_it_comes(copied):
+def test_a_pull_has_one_reward_at_any_delay(copy_learner):
     learner = DelayedUCB1().learner(arms=2, feedback="named")
     for arrived in ([], [], [(1, 0.5)]):
         learner.ask()
         learner.tell(arrived)
-    again = copied(learner)
+    again = copy_learner(learner)
     for one in (learner, again):
         assert one.ask() == 0
         with pytest.raises(ValueError, match="at most 0 rewards of arm 1"):
@@ -135,7 +135,7 @@ def test_a_pull_brings_one_reward_whenever_it_comes(copied):
         one.tell([(0, 1.0)])
 
 
-def test_nothing_is_asked_beyond_a_horizon_that_the_policy_needs():
+def test_ask_beyond_a_needed_horizon_is_refused():
     with pytest.raises(TypeError, match=r"horizon \(rounds in all\) must be given"):
         QPMD(base=ImprovedUCB()).learner(arms=2, feedback="named")
     learner = QPMD(base=ImprovedUCB()).learner(arms=2, horizon=2, feedback="named")
@@ -147,7 +147,7 @@ def test_nothing_is_asked_beyond_a_horizon_that_the_policy_needs():
 
 
 @pytest.mark.parametrize("policy", [*NAMED, Hoarder()], ids=repr)
-def test_without_a_horizon_a_learner_goes_on_for_ever(policy, copied):
+def test_a_learner_without_a_horizon_has_no_last_round(policy, copy_learner):
     rounds = 3000
     learner = policy.learner(arms=2, feedback="named")
     larger = learner_for(policy, {"arms": 2, "named": 1, "memory": rounds})
@@ -158,13 +158,13 @@ def test_without_a_horizon_a_learner_goes_on_for_ever(policy, copied):
         waiting.append((arm, float(t % 3 == 0)))
         arrived, waiting = (waiting, []) if t % 1200 == 1199 else ([], waiting)
         if t % 500 == 0:
-            learner = copied(learner)
+            learner = copy_learner(learner)
         learner.tell(arrived)
         larger.tell(arrived)
     assert learner.state.keys() == larger.state.keys()
 
 
-def test_queues_use_their_memory_again():
+def test_queues_reuse_their_memory():
     learner = QPMD().learner(arms=2, feedback="named")
     for t in range(5000):
         learner.tell([(learner.ask(), float(t % 2))])
@@ -172,7 +172,7 @@ def test_queues_use_their_memory_again():
     assert learner.state["used"][0] <= 2
 
 
-def test_what_is_shown():
+def test_the_text_of_a_learner():
     learner = anonymous()
     learner.tell(1.0)
     lines = repr(learner).splitlines()
@@ -192,16 +192,16 @@ def test_what_is_shown():
         ("state", "held", 2, "no more than the 1 rewards that it was told"),
     ],
 )
-def test_a_ledger_that_does_not_add_up_is_refused(copied, group, name, value, message):
+def test_an_inconsistent_ledger_is_refused(copy_learner, group, name, value, message):
     learner = QPMD().learner(arms=2, feedback="named")
     learner.ask()
     learner.tell([(0, 1.0)])
     learner._kept()[group][name][0] = value
     with pytest.raises(ValueError, match=message):
-        copied(learner)
+        copy_learner(learner)
 
 
-def test_what_a_policy_counts_as_pulls_is_not_said_to_have_arrived():
+def test_pulls_are_not_shown_as_arrived_rewards():
     class Plain(Policy):
         works_with = ("named",)
 
@@ -226,7 +226,7 @@ def long_phases():
     return ODAAF(expected_delay=20).learner(arms=2, horizon=10_000, feedback="anonymous")
 
 
-def test_a_days_lump_is_as_nothing_before_its_last_round():
+def test_a_sum_of_several_rounds_is_nothing_before_the_last():
     lump, single = long_phases(), long_phases()
     assert lump.ask() == single.ask()
     lump.tell(arrived=45, rounds=100)
@@ -239,7 +239,7 @@ def test_a_days_lump_is_as_nothing_before_its_last_round():
     assert lump.ask() == single.ask()
 
 
-def test_a_lump_of_named_rewards_is_of_the_arm_that_was_pulled():
+def test_named_rewards_of_several_rounds_are_of_the_pulled_arm():
     learner = QPMD().learner(arms=2, feedback="named")
     arm = learner.ask()
     learner.tell([(arm, 1)] * 30, rounds=40)
@@ -250,7 +250,7 @@ def test_a_lump_of_named_rewards_is_of_the_arm_that_was_pulled():
     assert learner.rounds_told == 40
 
 
-def test_a_lump_of_more_rounds_than_the_policy_stays_with_the_arm_is_refused():
+def test_more_rounds_than_the_policy_keeps_the_arm_are_refused():
     learner = long_phases()
     learner.ask()
     before = repr(learner)
@@ -264,7 +264,7 @@ def test_a_lump_of_more_rounds_than_the_policy_stays_with_the_arm_is_refused():
     assert repr(learner) == before
 
 
-def test_a_lump_ends_at_the_horizon():
+def test_rounds_beyond_the_horizon_are_refused():
     learner = ODAAF(expected_delay=2).learner(arms=1, horizon=30, feedback="anonymous")
     learner.ask()
     with pytest.raises(ValueError, match="rounds must be at most 30, when the horizon is reached"):
@@ -274,7 +274,7 @@ def test_a_lump_ends_at_the_horizon():
 
 
 @pytest.mark.parametrize("yes", [True, np.True_])
-def test_that_something_arrived_is_a_sum(yes):
+def test_a_bool_is_a_sum_of_0_or_1(yes):
     learner = long_phases()
     learner.ask()
     learner.tell(yes)

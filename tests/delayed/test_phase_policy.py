@@ -16,7 +16,7 @@ from keyhole.delayed import (
     Problem,
     Uniform,
 )
-from tests.delayed.cases import PHASED, made, reference_of
+from tests.delayed.cases import PHASED, make_policy, reference_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -31,7 +31,7 @@ WORKED = {
 
 
 @pytest.mark.parametrize("policy", WORKED, ids=repr)
-def test_the_worked_values(policy):
+def test_phase_lengths_computed_by_hand(policy):
     assert policy.phase_lengths(250_000, len(WORKED[policy])) == WORKED[policy]
 
 
@@ -43,7 +43,7 @@ def test_the_worked_values(policy):
     phases=st.integers(1, 8),
 )
 def test_a_phase_is_the_shortest_that_is_long_enough(kind, horizon, mean, more, phases):
-    policy = made(kind, expected_delay=mean, bound=int(mean + more) + 1, variance=more + 1.0)
+    policy = make_policy(kind, expected_delay=mean, bound=int(mean + more) + 1, variance=more + 1.0)
     slow = reference_of(policy, 2, horizon)
     found = policy.phase_lengths(horizon, phases)
     before = 0
@@ -74,7 +74,7 @@ SWITCHES = [
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("gap", "mean", "delay", "policy", "switch"), SWITCHES)
-def test_the_switch_comes_when_it_was_computed_to_come(gap, mean, delay, policy, switch):
+def test_the_arm_changes_in_the_computed_rounds(gap, mean, delay, policy, switch):
     curves = simulate(
         Problem([0.5, 0.5 + gap], delay), {"it": policy}, horizon=250_000, replications=4
     )
@@ -82,7 +82,7 @@ def test_the_switch_comes_when_it_was_computed_to_come(gap, mean, delay, policy,
     assert np.all(np.abs(found - switch) <= 1), found
 
 
-def test_what_arrives_in_a_bridge_is_nobodys():
+def test_rewards_that_arrive_in_a_bridge_are_ignored():
     policy = ODAAFV(expected_delay=0, variance=0)
     learner = policy.learner(arms=2, horizon=1000, feedback="anonymous")
     (length,) = policy.phase_lengths(1000, 1)

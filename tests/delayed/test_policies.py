@@ -1,4 +1,4 @@
-"""What holds for every policy of the setting."""
+"""Tests that run for every policy of the setting."""
 
 import math
 from functools import cache
@@ -13,7 +13,7 @@ from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, 
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
 from tests.conformance import parametrize_with_policies, shared_context
-from tests.delayed.cases import NAMED, PHASED, POLICIES, drawer, reference_of
+from tests.delayed.cases import NAMED, PHASED, POLICIES, make_sampler, reference_of
 from tests.lengths import short_or_long
 from tests.reference.delayed import play
 
@@ -58,7 +58,7 @@ def test_the_reference_takes_the_same_decisions(policy, means, distribution, see
     problem = problem_for(policy, means, distribution)
     asked, arrivals = play(
         reference_of(policy, len(means), horizon),
-        drawer(problem, seed, 0),
+        make_sampler(problem, seed, 0),
         len(means),
         horizon,
     )
@@ -73,7 +73,7 @@ def test_phases_switch_arms_more_rarely_than_ucb1():
     problem, horizon, switches = Problem([0.4, 0.6], Poisson(5.0), feedback="named"), 5000, []
     for policy in (ODAAF(expected_delay=5.0), QPMD()):
         reference = reference_of(policy, problem.arms, horizon)
-        asked, _ = play(reference, drawer(problem, 0, 0), problem.arms, horizon)
+        asked, _ = play(reference, make_sampler(problem, 0, 0), problem.arms, horizon)
         switches.append(np.count_nonzero(np.diff(asked)))
     odaaf, ucb1 = switches
     assert 0 < odaaf <= problem.arms * 3  # the gap is above the tolerance of the third phase
@@ -104,7 +104,7 @@ def test_policies_that_need_names_refuse_anonymous_feedback(policy):
 
 
 @pytest.mark.parametrize("policy", PHASED, ids=repr)
-def test_policies_in_phases_are_blind_to_names(policy):
+def test_policies_in_phases_ignore_names(policy):
     values = []
     for feedback in ("anonymous", "named"):
         problem = Problem([0.2, 0.9, 0.5], Uniform(0, 4), feedback=feedback)

@@ -13,12 +13,12 @@ from keyhole.delayed import (
     Uniform,
 )
 from keyhole.play.interactive import InteractiveEnvironment
-from tests.delayed.cases import drawer
+from tests.delayed.cases import make_sampler
 
 pytestmark = pytest.mark.interpreted
 
 
-def told(problem, rounds, seed=5):
+def list_arrivals(problem, rounds, seed=5):
     """Return what arrives in each round while arms are pulled in turn, as the environment says."""
     environment, found = InteractiveEnvironment(problem, seed=seed, horizon=rounds), []
     for t in range(rounds):
@@ -31,25 +31,25 @@ def told(problem, rounds, seed=5):
 
 
 @pytest.mark.parametrize("delay", [Constant(0), Uniform(0, 9), Geometric(30.0)], ids=repr)
-def test_what_arrives_is_what_was_earned_in_time(delay):
+def test_rewards_arrive_after_their_delay(delay):
     rounds = 300
     named = Problem([0.3, 0.8], delay, feedback="named")
     due = {}
-    draw = drawer(named, 5, 0)
+    draw = make_sampler(named, 5, 0)
     for t in range(1, rounds + 1):
         arm = (t - 1) % 2
         reward, wait = draw(arm, (t - 1) // 2)
         due.setdefault(t + int(wait), []).append((arm, reward))
-    found = told(named, rounds)
+    found = list_arrivals(named, rounds)
     for t in range(1, rounds + 1):
         assert found[t - 1][1] == due.get(t, [])
         assert found[t - 1][0] == sum(reward for _, reward in due.get(t, []))
-    anonymous = told(Problem([0.3, 0.8], delay), rounds)
+    anonymous = list_arrivals(Problem([0.3, 0.8], delay), rounds)
     assert [total for total, _ in anonymous] == [total for total, _ in found]
     assert all(pairs == [] for _, pairs in anonymous)
 
 
-def test_regret_is_on_what_is_earned_not_on_what_arrives():
+def test_regret_is_that_of_generated_rewards():
     problem = Problem([0.2, 0.7], Constant(10_000), feedback="named")
     curves = simulate(problem, [DelayedUCB1()], horizon=100, replications=3)
     assert curves.mean("DelayedUCB1()", "regret")[-1] == pytest.approx(50 * 0.5)
@@ -60,7 +60,7 @@ def test_regret_is_on_what_is_earned_not_on_what_arrives():
 def test_recorded_pairs_keep_their_delay():
     problem = Problem.replay([[1.0, 0.5], [0.25]], [[3, 0], [1]], feedback="named")
     assert problem.means.tolist() == [0.75, 0.25]
-    found = told(problem, 400)
+    found = list_arrivals(problem, 400)
     for _, pairs in found:
         assert all(reward in (1.0, 0.5, 0.25) for _, reward in pairs)
     assert sum(len(pairs) for _, pairs in found) >= 395

@@ -1,4 +1,4 @@
-"""What the tests of this room share."""
+"""Samplers and references for the tests of the stochastic bandit."""
 
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform

@@ -57,7 +57,7 @@ ARM = st.tuples(st.integers(1, 400), st.floats(0, 1)).map(lambda arm: (arm[0], r
 
 
 @given(arms=st.lists(ARM, min_size=1, max_size=6), level=st.floats(0.7, 12), x=st.floats(-6, -0.01))
-def test_whoever_is_alone_above_a_number_has_the_largest_bound(arms, level, x):
+def test_the_only_arm_above_a_number_has_the_largest_bound(arms, level, x):
     pulls, mean = np.array(arms, float).T
     entropies = np.array([entropy(m) if 0 < m < 1 else 0.0 for m in mean])
     state = SimpleNamespace(pulls=pulls, mean=mean, entropy=entropies)

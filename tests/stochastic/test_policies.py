@@ -1,4 +1,4 @@
-"""What holds for every policy of the setting."""
+"""Tests that run for every policy of the setting."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def test_policies_rank_as_theory_has_it():
 
 
 @pytest.mark.parametrize("policy", [UCB1(), KLUCB(), MOSS(), HoeffdingUCB()], ids=repr)
-def test_an_arm_whose_first_pull_never_came_back_is_pulled_again(policy):
+def test_an_arm_whose_first_pull_expired_is_pulled_again(policy):
     learner = policy.learner(arms=3, horizon=60 if "horizon" in policy.needs else None)
     for t in range(60):
         learner.ask()

@@ -1,4 +1,4 @@
-"""What the tests of this room share: problems, the randomness of a replication, references."""
+"""Problems, samplers and references for the tests of the threshold bandit."""
 
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform

@@ -118,7 +118,7 @@ def test_arms_that_differ_by_rounding_add_nothing():
 
 
 @pytest.mark.parametrize("order", ["iid", "cyclic"])
-def test_a_problem_does_for_its_survival_functions(order):
+def test_a_problem_is_accepted_for_its_survival_functions(order):
     problem = Problem(THREE, feedback="censored", order=order)
     for bound in (
         bounds.dkwucb_bound,
@@ -129,7 +129,7 @@ def test_a_problem_does_for_its_survival_functions(order):
         assert bound(problem, 500) == bound(THREE, 500) > 0
 
 
-def test_where_all_arms_are_alike_nothing_is_lost():
+def test_bounds_of_equal_arms_are_0():
     for bound in (
         bounds.dkwucb_bound,
         bounds.adversarial_lower_bound,

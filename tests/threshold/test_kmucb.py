@@ -71,7 +71,7 @@ def test_an_order_that_is_not_cyclic_is_refused_by_round():
         simulate(problem, [KMUCB()], horizon=100, replications=2)
 
 
-def test_a_level_without_a_best_arm_of_its_own_is_warned_of():
+def test_a_level_without_a_unique_best_arm_is_warned_of():
     problem = Problem([[1.0, 0.8], [1.0, 0.2]], feedback="censored", order="cyclic")
     with pytest.warns(UserWarning, match="never gets beyond level 1, at which several arms"):
         curves = simulate(problem, [KMUCB()], horizon=3000, replications=3)

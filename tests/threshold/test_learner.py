@@ -43,7 +43,7 @@ def test_a_threshold_out_of_range_changes_nothing(threshold):
         ({"censored": 1}, "censored must be True or False, got 1"),
     ],
 )
-def test_what_could_not_have_been_seen_is_refused(told, message):
+def test_impossible_feedback_is_refused(told, message):
     learner = censored()
     with pytest.raises((TypeError, ValueError), match=message):
         learner.tell(**told)
@@ -81,7 +81,7 @@ def test_the_recommendation_is_an_arm_for_each_level():
     assert learner.recommend().tolist() == [0, 1, 1]
 
 
-def test_what_is_shown():
+def test_the_text_of_a_learner():
     learner = censored()
     learner.tell(censored=True)
     assert repr(learner).splitlines() == [

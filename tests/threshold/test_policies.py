@@ -1,4 +1,4 @@
-"""What holds for every policy of the setting."""
+"""Tests that run for every policy of the setting."""
 
 from functools import cache
 

@@ -14,7 +14,7 @@ PAIR = [[0.9, 0.5, 0.2], [0.7, 0.6, 0.4]]
 
 
 @given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=8).filter(lambda v: sum(v) > 0))
-def test_mass_and_survival_are_two_views_of_a_distribution(weights):
+def test_mass_and_survival_describe_the_same_distribution(weights):
     mass = np.array(weights) / sum(weights)
     problem = Problem.from_mass([mass], feedback="censored")
     for j in range(1, len(mass)):

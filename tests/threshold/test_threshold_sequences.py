@@ -54,7 +54,7 @@ def test_drawn_thresholds_follow_their_chances():
     assert (np.abs(even - 0.25) < 5 * np.sqrt(0.25 * 0.75 / n)).all()
 
 
-def test_a_given_sequence_is_taken_and_not_played_beyond():
+def test_a_given_sequence_limits_the_horizon():
     assert shown(given([3, 1, 1, 4]), 4) == [3, 1, 1, 4]
     problem = Problem(LEVELS, feedback="censored", order={"given": [3, 1]})
     with pytest.raises(ValueError, match=r"horizon must be at most 2, .* got 3"):

@@ -1,4 +1,4 @@
-"""What the tests of this room share: problems, the randomness of a replication, references."""
+"""Problems, samplers and references for the tests of the thresholding bandit."""
 
 from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
@@ -35,7 +35,7 @@ def reference_of(policy, problem, horizon):
 
 
 def learner_of(policy, problem, horizon):
-    """Return a learner that is told what the policy needs."""
+    """Return a learner with the known quantities that the policy needs."""
     told = {name: problem.fact(name) for name in policy.needs if name != "horizon"}
     return policy.learner(arms=problem.arms, threshold=problem.threshold, horizon=horizon, **told)
 

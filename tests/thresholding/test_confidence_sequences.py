@@ -14,7 +14,7 @@ def ever_outside(means, radii):
     return (np.abs(means - 0.5) > radii).cumsum(axis=1) > 0
 
 
-def test_it_counts_what_leaves_the_bounds():
+def test_means_that_leave_the_bounds_are_counted():
     problem = ConfidenceProblem([0.5], a=3.5, b=4.0)
     assert 0.9 < problem.failure < 1
     checkpoints = [1, 20, HORIZON]

@@ -18,7 +18,7 @@ def compare(last):
     return different
 
 
-def test_what_is_looked_up_is_what_compiled_code_computes():
+def test_the_table_has_the_bits_of_compiled_code():
     assert compare(10_000) == 0
 
 
@@ -26,6 +26,6 @@ def test_a_count_beyond_the_table_is_computed():
     assert [log_count(n) for n in (4095.0, 4096.0, 1e300)] == [*map(math.log, (4095, 4096, 1e300))]
 
 
-def test_no_count_at_all_is_not_read_from_the_table():
+def test_a_count_of_0_is_not_read_from_the_table():
     assert math.isnan(looked_up(-1.0))
     assert np.isneginf(looked_up(0.0))

@@ -1,4 +1,4 @@
-"""What holds for all policies of the setting: engine, learner and reference agree."""
+"""Tests that run for every policy of the setting: engine, learner and reference agree."""
 
 import math
 

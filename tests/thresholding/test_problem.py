@@ -70,7 +70,7 @@ def test_means_of_0_and_1_are_allowed():
     assert set(rewards(problem, 1, 100)) == {1.0}
 
 
-def test_it_prints_in_short():
+def test_the_repr_is_short():
     problem = Problem(np.full(7, 0.25), 0.5)
     assert repr(problem) == (
         "Problem(7 bernoulli arms, means=[0.25, 0.25, 0.25, 0.25, 0.25, 0.25, ...], threshold=0.5)"
@@ -216,7 +216,7 @@ def test_pulls_of_arms_and_replications_are_independent():
         ([1, 2], r"gold\[1\] must be True, False or None, got 2"),
     ],
 )
-def test_what_is_no_gold_is_refused(gold, message):
+def test_invalid_gold_labels_are_refused(gold, message):
     with pytest.raises((TypeError, ValueError), match=message):
         Problem(means=[0.2, 0.7], threshold=0.5, gold=gold)
 
@@ -294,7 +294,7 @@ def test_there_are_as_many_rounds_as_samples():
         simulate(once(), [LSA()], horizon=9, replications=1)
 
 
-def test_when_all_samples_are_bought_no_label_is_wrong():
+def test_when_all_samples_are_used_no_label_is_wrong():
     pools = [[0.0, 0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 1.0], [0.2, 0.9, 0.1, 0.1, 0.6]]
     problem = Problem.replay(pools, 0.5, replacement=False)
     curves = simulate(problem, [Uniform()], horizon=15, replications=200)
@@ -306,7 +306,7 @@ def test_gold_is_compared_without_replacement_too():
     assert found["gold_agreement"] == pytest.approx(2 / 3)
 
 
-def test_it_says_how_samples_are_drawn():
+def test_the_repr_names_how_samples_are_drawn():
     assert repr(once()).startswith("Problem(3 replay-once arms, ")
     assert repr(Problem([0.5], 0.5, distribution="truncated-normal", scale=1)).startswith(
         "Problem(1 truncated-normal arms, "

@@ -11,7 +11,7 @@ def test_uniform_pulls_in_turn():
     assert drive(learner, lambda arm, n: 1.0, 8) == [0, 1, 2, 0, 1, 2, 0, 1]
 
 
-def test_one_arm_is_always_its_turn():
+def test_a_single_arm_is_pulled_in_every_round():
     learner = Uniform().learner(arms=1, threshold=0.5)
     assert drive(learner, lambda arm, n: 1.0, 5) == [0] * 5
 

@@ -102,6 +102,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return the sum of what arrives."""
         reward, delay = record_pull(e, s, rng, arm, draw)
+        # Compared as floats: a delay may be too large to convert to an integer.
         if delay <= e.horizon - t:
             s.due[t - 1 + int(delay)] += reward
         total[0] = s.due[t - 1]
@@ -208,6 +209,7 @@ def make_environment(
 
 @lru_cache(maxsize=256)
 def _environment_with_delay(base: Any, name: str, draw_reward: Kernel, draw_delay: Kernel) -> Any:
+    # The reward comes first, so that it does not depend on the distribution of delays.
     def draw(e: AnonymousEnvironment, rng: Stream, arm: int) -> tuple[float, float]:
         reward = float(draw_reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
         return reward, float(draw_delay(rng, e.delay))

@@ -49,14 +49,14 @@ class Learner(CoreLearner):
     _ledger: dict[str, NDArray[Any]]
     """Pulls and number of told rewards of each arm, and the sum of all rewards told."""
 
-    def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
-        super()._prepare(policy, told)
-        if self.scale.low and not told["named"]:
+    def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
+        super()._prepare(policy, facts)
+        if self.scale.low and not facts["named"]:
             raise ValueError(
                 "scale must begin at 0 where feedback is anonymous, since a sum does not say of "
                 f"how many rewards it is; got {tuple(self.scale)}"
             )
-        arms = told["arms"]
+        arms = facts["arms"]
         self._ledger = {
             "pulls": np.zeros(arms, np.int64),
             "told": np.zeros(arms, np.int64),
@@ -209,6 +209,7 @@ class Learner(CoreLearner):
         super()._tell()
         self._ledger["pulls"][self._decision["arm"].item()] += 1
         self._ledger["sum"][0] += self._feedback["total"].item()
+        # Only named feedback has a count; sums do not say how many rewards they have.
         if count := self._feedback["count"].item():
             told = self._ledger["told"]
             for arm in self._feedback["sources"][:count].tolist():
@@ -254,11 +255,13 @@ class Learner(CoreLearner):
         """Double the memory until `rewards` more fit beside those that the policy buffers."""
         policy = cast(Any, self.policy)
         memory: int = self.facts["memory"]
-        needed = policy.buffered_rounds(self.state, int(self._ledger["told"].sum())) + rewards
+        needed = policy.buffered_rewards(self.state, int(self._ledger["told"].sum())) + rewards
         if needed <= memory:
             return
         while memory < needed:
             memory *= 2
+        # The arrays of compiled code have fixed lengths: make a learner with longer ones, copy all
+        # words and arrays, and take over its attributes.
         larger = type(self).__new__(type(self))
         larger._loaded, larger.scale = self._loaded, self.scale
         larger._prepare(policy, self.facts | {"memory": memory})
@@ -287,5 +290,5 @@ class Learner(CoreLearner):
         if pulls.sum() != self.rounds_told or (told < 0).any() or (told > pulls).any():
             raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
         rewards, policy = int(told.sum()), cast(Any, self.policy)
-        if not 0 <= policy.buffered_rounds(self.state, rewards) <= rewards:
+        if not 0 <= policy.buffered_rewards(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")

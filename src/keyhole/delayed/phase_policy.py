@@ -68,6 +68,7 @@ class PhasePolicy(Policy, abstract=True):
         for arm in range(p.arms):
             s.active[arm] = 1
         begin_phase(p, s, length)
+        # A single arm has no phases: its pulls never run out.
         if p.arms == 1:
             s.left[0] = math.inf
 
@@ -108,13 +109,13 @@ class PhasePolicy(Policy, abstract=True):
             estimates[arm] = s.estimates[arm]
             judged[arm] = s.judged[arm]
 
-    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 
-    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the first phase is longer than the horizon, else nothing."""
-        arms, horizon = told["arms"], told["horizon"]
+        arms, horizon = facts["arms"], facts["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]
         if arms == 1 or rounds <= horizon:
             return ""
@@ -141,6 +142,7 @@ class PhasePolicy(Policy, abstract=True):
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
         r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm after each phase."""
+        # The kernel `length` runs in Python here, with a namespace in place of compiled parameters.
         p = SimpleNamespace(**self.numbers(), horizon=horizon)
         length = cast(Any, self).length.__func__
         lengths: list[int] = []

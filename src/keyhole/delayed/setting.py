@@ -61,7 +61,7 @@ the rewards one by one: ``count`` of them, their arms at the beginning of ``sour
 in ``rewards``, in the order of their pulls.
 
 In a simulation ``memory`` is the number of rounds. A learner begins with little and doubles it when
-`Policy.buffered_rounds` no longer fits.
+`Policy.buffered_rewards` no longer fits.
 """
 
 
@@ -116,14 +116,14 @@ class Policy(Facts, CorePolicy, abstract=True):
             eliminated[arm] = judged[arm] = 0
             estimates[arm] = 0.0
 
-    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return the number of rewards that the state buffers, or an upper bound on it.
 
-        It is at most `told`, the number of rewards of named feedback so far, which is the default.
-        A policy that reuses places in its arrays returns fewer, so that the memory of its learner
-        does not grow with the rounds.
+        The default is `rewards`, the number of rewards of named feedback so far. A policy that
+        reuses places in its arrays returns fewer, so that the memory of its learner does not grow
+        with the rounds.
         """
-        return told
+        return rewards
 
     def longest_delay(self) -> float:
         """Return the bound on the delays that the policy relies on; infinite by default."""

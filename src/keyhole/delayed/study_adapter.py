@@ -59,7 +59,7 @@ class Round(StudyRound):
         arm, pairs, total = self._arm, self._pairs, self._total
         self._arm, self._pairs, self._total = -1, [], 0.0
         named = pairs if facts["named"] else []
-        needed = cast(Any, self.policy).buffered_rounds(state, told - len(pairs)) + len(named)
+        needed = cast(Any, self.policy).buffered_rewards(state, told - len(pairs)) + len(named)
         memory: int = facts["memory"]
         while memory < needed:
             memory *= 2

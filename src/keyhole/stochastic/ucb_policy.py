@@ -65,6 +65,7 @@ class UCB(IndexPolicy, abstract=True):
     def sharp(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
         error = check_number("gap", gap, Range(gt=0)) / 2.0
+        # The kernel runs in Python here, with a namespace in place of compiled parameters.
         p = SimpleNamespace(
             **self.parameters(), horizon=check_number("horizon", horizon, Range(ge=1))
         )

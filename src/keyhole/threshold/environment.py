@@ -96,6 +96,8 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def observe(e, s: _EnvironmentState, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
+        # Arm `e.arms`, one beyond the last, has the random numbers of thresholds: they are the same
+        # for every policy, too.
         if e.order == DRAWN:
             seek(rng, e.arms, t)
             level = min(1 + count_reached(e.cumulated, uniform(rng)), e.levels)
@@ -153,6 +155,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
             worst = 0.0
             for j in range(e.levels):
                 if support[arm, j] > 0.0:
+                    # Lemma 4's width is twice Hoeffding's for the same sample size.
                     hoeffding = math.sqrt(0.5 * math.log(2.0 / _MISS) / support[arm, j])
                     off = abs(survival[arm, j] - e.survival[arm, j]) / hoeffding
                     worst = max(worst, off)

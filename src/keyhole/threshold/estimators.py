@@ -148,6 +148,7 @@ class KaplanMeier:
                 raise ValueError(f"events[{i}] must be True or False, got {event:g}")
         ended = events == 1.0
         times, deaths = np.unique(durations[ended], return_counts=True)
+        # At risk at a time: all durations that are not shorter, with those that end there.
         at_risk = len(durations) - np.searchsorted(np.sort(durations), times, side="left")
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "deaths", deaths.astype(float))

@@ -33,11 +33,11 @@ class Learner(CoreLearner):
       arm 1: level 1 0 of 0, level 2 0 of 0, level 3 0 of 0
     """
 
-    def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
-        super()._prepare(policy, told)
+    def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
+        super()._prepare(policy, facts)
         # Made once, since making a range takes longer than a round.
-        self._thresholds = Range(ge=1, le=told["levels"])
-        self._samples = Range(ge=0, le=told["levels"])
+        self._thresholds = Range(ge=1, le=facts["levels"])
+        self._samples = Range(ge=0, le=facts["levels"])
 
     def ask(self, *, threshold: int) -> int:
         """Return the arm to pull at a threshold, from 0.
@@ -52,6 +52,7 @@ class Learner(CoreLearner):
         """
         level = check_integer("threshold", threshold, self._thresholds)
         arm = self._ask(level)
+        # `_ask` keeps a pending decision, whose threshold may be another one.
         if level != (shown := self._context["threshold"].item()):  # a decision is pending
             raise RuntimeError(
                 f"tell must come first: the decision at threshold {shown} has no feedback yet"

@@ -149,9 +149,9 @@ class Policy(Facts, CorePolicy, abstract=True):
             """Return a learner: this policy, asked for one decision at a time."""
             ...
 
-    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the policy ignores uncensored samples."""
-        if not self.warns_if_uncensored or told["censored"] == 1:
+        if not self.warns_if_uncensored or facts["censored"] == 1:
             return ""
         return (
             f"{self} ignores what samples tell beyond the threshold; where feedback is uncensored "

@@ -113,6 +113,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
         s.pulls[arm] = pull + 1
         left = e.ends[arm] - e.starts[arm] - pull
         if left > 0:
+            # One step of Fisher and Yates: swap a random one of the remaining samples to the front.
             seek(rng, arm, pull)
             top = e.starts[arm] + pull
             chosen = top + int(uniform(rng) * left)

@@ -65,7 +65,7 @@ class DelayedUCB1(Policy):
                 best, highest = arm, bound
         return best
 
-    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 

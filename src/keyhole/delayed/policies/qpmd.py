@@ -114,7 +114,7 @@ class QPMD(WrapperPolicy, Policy):
             return super().describe(learner)
         return usable_rewards(state["pulls"], state["totals"], learner.scale)
 
-    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return the number of rewards in the queues."""
         return int(state["held"][0])
 

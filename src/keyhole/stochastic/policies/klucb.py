@@ -93,6 +93,8 @@ class KLUCB(Policy):
             return arm
         level = math.log(t)
         level += p.c * math.log(max(level, 1.0))
+        # The last number between the two largest bounds mostly still separates them: then no bound
+        # is computed. Otherwise it is adapted a few times before all bounds are compared.
         x = s.between[0]
         for _ in range(_TRIES):
             if not _LOWEST < x < _HIGHEST:

@@ -129,6 +129,7 @@ def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, level: f
     """Return whether no bound of the arm is clearly below q, where x is ln(1 - q)."""
     q = -math.expm1(x)
     log_q = math.log(q) if q > 0.0 else -math.inf
+    # A necessary condition without Newton's method: most arms stop at the first low level.
     j = 0
     while j < threshold and not is_excluded(s, arm, j, x, q, log_q, level * _CLEARLY):
         j += 1

@@ -101,7 +101,7 @@ class KMUCB(Policy):
                 support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = estimate(s, level, arm)
 
-    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if some level has several best arms."""
         ties = [] if problem is None else problem.ties
         if len(ties) == 0:

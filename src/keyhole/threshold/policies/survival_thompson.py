@@ -81,6 +81,7 @@ class SurvivalThompson(Policy):
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""
+        # One call draws for all arms and levels; views without copies, arm * threshold + level.
         cells = p.arms * p.levels
         up, down, drawn = s.up.reshape(cells), s.down.reshape(cells), s.drawn.reshape(cells)
         for arm in range(p.arms):
@@ -100,6 +101,7 @@ class SurvivalThompson(Policy):
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the sample at the levels that it reached, and at the one where it ended."""
+        # Without censoring a pull is as informative as one at the highest threshold.
         shown = threshold if p.censored == 1 else p.levels
         for j in range(p.levels):
             s.at_risk[arm, j] += j < shown and value >= j

@@ -112,6 +112,7 @@ class OptKG(Policy):
 
     def update(p, s: State, arm: int, reward: float) -> None:
         """Update the posterior of the arm and its score."""
+        # DLMF 8.17.20 and 8.17.21: I and w change by closed forms after a reward of 0 or 1.
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
         above, log_weight = s.above[arm], s.log_weight[arm]
