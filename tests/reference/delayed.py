@@ -1,4 +1,4 @@
-"""The policies for delayed feedback, slow and obvious, written from the papers.
+"""Reference policies for delayed feedback: slow and simple, written from the papers.
 
 Nothing here comes from `keyhole`. An environment is a function that returns the reward and the
 delay of the n-th pull of an arm; arrivals are kept in a dictionary by round.
@@ -174,7 +174,7 @@ class QPMD:
 
 
 class DelayedUCB1:
-    """Joulani et al. 2013: UCB1 with received rewards; among arms without, the least pulled."""
+    """Joulani et al. 2013: UCB1 on arrived rewards; of arms without any the least pulled."""
 
     def __init__(self, arms):
         self.pulls = [0] * arms

@@ -1,4 +1,4 @@
-"""The policies of the classical bandit, slow and obvious, written from the papers.
+"""Reference policies of the stochastic bandit: slow and simple, written from the papers.
 
 Nothing here comes from `keyhole`. A policy keeps the list of rewards of each arm.
 """
@@ -17,7 +17,7 @@ def play(policy, reward, rounds):
 
 
 class Bandit:
-    """Keeps the rewards."""
+    """Base class that keeps the rewards of each arm."""
 
     def __init__(self, arms, horizon):
         self.arms, self.horizon = arms, horizon
@@ -31,7 +31,7 @@ class Bandit:
 
 
 class ByIndex(Bandit):
-    """Pulls each arm once, then the one with the largest index, the first of equals."""
+    """Base class: pull each arm once, then the one with the largest index, the first of equals."""
 
     def choose(self, t):
         for arm, seen in enumerate(self.rewards):
@@ -89,14 +89,14 @@ def divergence(p, rest):
 
 
 class KLUCB(ByIndex):
-    """Garivier and Cappe 2011: the largest q, by halving an interval of ln(1 - q)."""
+    """Garivier and Cappe 2011: the largest q, by bisection in ln(1 - q)."""
 
     def __init__(self, *size, c):
         super().__init__(*size)
         self.c = c
 
     def index(self, t, arm, n):
-        """Return -ln(1 - q), which orders arms as q does, and does not run out of digits."""
+        """Return -ln(1 - q), which orders arms as q does, and keeps its digits near 1."""
         level = math.log(t) + (self.c * math.log(math.log(t)) if t >= 3 else 0.0)
         mean = self.mean(arm)
         if mean == 1:

@@ -1,4 +1,4 @@
-"""The policies of the threshold bandit, slow and obvious, written from the papers.
+"""Reference policies of the threshold bandit: slow and simple, written from the papers.
 
 Nothing here comes from `keyhole`. A policy keeps the list of all pulls as (arm, threshold, seen)
 and counts anew in every round. Levels go from 1 to m; `seen` is the sample, or where feedback is
@@ -23,7 +23,7 @@ def play(policy, threshold, sample, rounds, *, censored):
 
 
 class ByIndex:
-    """Pulls the arm with the largest index, of which something is known; else the first other."""
+    """Base class: pull the first arm without samples, else the one with the largest index."""
 
     def __init__(self, arms, levels, horizon):
         self.arms, self.levels, self.horizon = arms, levels, horizon
@@ -33,7 +33,7 @@ class ByIndex:
         self.history.append((arm, threshold, seen))
 
     def relevant(self, arm, c):
-        """Return which of the arm's pulls tell whether level c was reached: did they?"""
+        """Return for the arm's pulls that are not censored at level c whether they reached it."""
         return [seen >= c for i, threshold, seen in self.history if i == arm and threshold >= c]
 
     def choose(self, t, c):
@@ -122,7 +122,7 @@ class PerThresholdUCB(ByIndex):
 
 
 class CappedKLUCB(ByIndex):
-    """The least of the KL-UCB bounds up to the threshold, each by halving an interval."""
+    """The least of the KL-UCB bounds up to the threshold, each by bisection."""
 
     def __init__(self, *size, c):
         super().__init__(*size)
@@ -136,7 +136,7 @@ class CappedKLUCB(ByIndex):
         return values.index(max(values))
 
     def bound(self, t, reached):
-        """Return -ln(1 - q), which orders bounds as q does, and does not run out of digits."""
+        """Return -ln(1 - q), which orders bounds as q does, and keeps its digits near 1."""
         level = math.log(t) + self.c * (math.log(math.log(t)) if t >= 3 else 0.0)
         if all(reached):  # also where nothing is known
             return math.inf

@@ -1,4 +1,4 @@
-"""The policies of the thresholding bandit, slow and obvious, written from the papers.
+"""Reference policies of the thresholding bandit: slow and simple, written from the papers.
 
 Nothing here comes from `keyhole`. A policy sees the pulls and the summed rewards of every arm and
 names the next arm; it starts from nothing in every round. Distances from the threshold are kept as
@@ -30,7 +30,7 @@ def lowest(values):
 
 
 class ByMean:
-    """Labels by the empirical mean; the decimal threshold is taken at its word."""
+    """Base class: label by the empirical mean, with the threshold as an exact decimal."""
 
     def __init__(self, threshold):
         self.threshold = threshold
@@ -40,7 +40,7 @@ class ByMean:
 
 
 class ByIndex(ByMean):
-    """Pulls each arm once, then the one with the smallest index."""
+    """Base class: pull each arm once, then the one with the smallest index."""
 
     def choose(self, pulls, totals):
         if 0 in pulls:

@@ -90,7 +90,7 @@ class Constant(Delay):
 
 @dataclass(frozen=True)
 class Uniform(Delay):
-    """The uniform distribution on the whole numbers from `low` to `high`.
+    """A uniform variate on the whole numbers from `low` to `high`.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Uniform(Delay):
 
 @dataclass(frozen=True)
 class Geometric(Delay):
-    """The geometric distribution on 0, 1, 2, ...: the failures before the first success.
+    """A geometric variate on 0, 1, 2, ...: the failures before the first success.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Exponential(Delay):
 
 @dataclass(frozen=True)
 class Poisson(Delay):
-    """The Poisson distribution.
+    """A Poisson variate.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Poisson(Delay):
 
 @dataclass(frozen=True)
 class HalfNormal(Delay):
-    """The distance from 0 of a normal variate, rounded down to a whole number.
+    """The absolute value of a normal variate, rounded down to a whole number.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def ucb1_bound(means: ArrayLike, horizon: int) -> float:
 
 
 def moss_bound(arms: int, horizon: int) -> float:
-    r"""Return a bound on the regret of `MOSS`, whatever the means: :math:`49 \sqrt{K T}`.
+    r"""Return a bound on the regret of `MOSS` for any means: :math:`49 \sqrt{K T}`.
 
     References
     ----------

@@ -22,6 +22,6 @@ class Learner(ArmLearner):
     """
 
     def recommend(self) -> int:
-        """Return the arm that looks best."""
+        """Return the recommended arm."""
         best: int = self._recommend()["best"].item()
         return best

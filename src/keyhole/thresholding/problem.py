@@ -167,7 +167,7 @@ class Problem(RewardProblem):
 
     @property
     def labels(self) -> NDArray[np.bool_]:
-        """Which arms are above: mean at least the threshold, shape (arms,)."""
+        """Mask of the arms whose mean is at least the threshold, shape (arms,)."""
         return np.asarray((self.means > self.threshold) | (self.gaps == 0.0))
 
     @property
@@ -178,7 +178,7 @@ class Problem(RewardProblem):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Which arms have no wrong label: replayed ones whose mean is exactly the threshold."""
+        """Mask of the arms for which either label is right: replayed, with the threshold as mean."""
         recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & recorded)
 
