@@ -178,7 +178,7 @@ class Problem(RewardProblem):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of the arms for which either label is right: replayed, with the threshold as mean."""
+        """Mask of the arms for which both labels are right: replayed, the mean is the threshold."""
         recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & recorded)
 
