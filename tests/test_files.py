@@ -39,7 +39,7 @@ def test_a_folder_is_held_by_one(tmp_path):
 
 
 @POSIX
-def test_drafts_stay_while_somebody_writes_them(tmp_path):
+def test_drafts_stay_while_they_are_written(tmp_path):
     with open_draft(tmp_path / "a") as file:
         file.write(b"x")
         (draft,) = tmp_path.iterdir()

@@ -157,7 +157,7 @@ def test_a_name_that_a_terminal_would_obey_is_written_out(keyhole, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["catalog stochastic", "reproduce --list", "report", "--help"])
-def test_nobody_who_reads_on_is_no_error_and_no_verdict(command, finished):
+def test_a_closed_pipe_is_no_error_and_no_verdict(command, finished):
     words = [*command.split(), *([finished] if command == "report" else [])]
     reader, writer = os.pipe()
     os.close(reader)

@@ -215,12 +215,12 @@ def test_lists_wait_for_no_compiler():
 def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     code, out, err = keyhole("catalog")
     assert (code, err) == (0, "")
-    for name in (policy for room in settings.all_settings() for policy in room.policies):
+    for name in (policy for entry in settings.all_settings() for policy in entry.policies):
         assert f"\n  {name}\n" in out
     assert "alpha = 1.35: weight of the gap against the number of pulls; must be above 0" in out
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
-    policies = sum(len(room.policies) for room in settings.all_settings())
+    policies = sum(len(entry.policies) for entry in settings.all_settings())
     headings = "known quantities", "feedback", "randomness", "cost per round", "pending decisions"
     for heading in (*headings, "source"):
         assert out.count(f"\n    {heading}: ") == policies
@@ -269,7 +269,7 @@ def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setti
         assert f"\n    {name}: {metric.title}" in out
 
 
-def test_the_catalog_shows_metrics_of_a_users_world(keyhole, monkeypatch):
+def test_the_catalog_shows_metrics_of_a_users_environment(keyhole, monkeypatch):
     module = ModuleType(toys.__name__, "Toys.")
     module.__all__, module.PROBLEM_FACTORIES = [], {}
     monkeypatch.setattr(settings, "find_setting", lambda name: settings.SettingEntry(name, module))

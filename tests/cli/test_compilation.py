@@ -13,8 +13,8 @@ JOBS = """
 from keyhole.experiment.settings import BUILT_IN, find_setting
 from keyhole.experiment.compile_jobs import setting_jobs
 
-for room in BUILT_IN:
-    print(*(name.replace(" ", "-") for name, _ in setting_jobs(find_setting(room))))
+for setting in BUILT_IN:
+    print(*(name.replace(" ", "-") for name, _ in setting_jobs(find_setting(setting))))
 """
 
 
@@ -59,8 +59,8 @@ def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_every_room_says_what_there_is_to_compile(tmp_path):
-    # In a process of its own: laws of one's own make worlds, too.
+def test_every_setting_lists_the_kernels_to_compile(tmp_path):
+    # In a process of its own: custom distributions make environments, too.
     done = python("-c", JOBS, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for names in map(str.split, done.stdout.splitlines()):

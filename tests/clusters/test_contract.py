@@ -32,7 +32,7 @@ def result(cluster, function, *args):
     return found
 
 
-def test_it_says_what_it_is_and_how_much_room_there_is(cluster):
+def test_it_has_a_name_and_a_capacity(cluster):
     assert isinstance(cluster, Cluster)
     assert cluster.name in ("dask", "ray")
     assert cluster.capacity() == 2
@@ -77,7 +77,7 @@ def test_errors_come_back_as_they_were_raised(cluster, kind):
         result(cluster, fail, kind)
 
 
-def test_an_error_of_somebodys_own_comes_back_in_words(cluster):
+def test_an_error_of_a_users_class_comes_back_with_its_message(cluster):
     with pytest.raises(RuntimeError, match=r"^OwnError: field must be small, got 3$"):
         result(cluster, fail, OwnError)
 

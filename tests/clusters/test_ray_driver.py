@@ -7,7 +7,7 @@ import pytest
 from keyhole.clusters.serialization import Failure
 
 ray = pytest.importorskip("ray.exceptions")
-from keyhole.clusters.ray_driver import _came_of, _place, _words  # noqa: E402
+from keyhole.clusters.ray_driver import _task_result, _place, _words  # noqa: E402
 
 LONG = """Failed to connect to GCS. Last connection error: Traceback (most recent call last):
   File "node.py", line 996, in _init_gcs_client
@@ -48,7 +48,7 @@ def test_an_error_is_one_line_without_its_way_through_ray():
 def test_why_ray_could_not_have_a_task_done_is_said(error, kind, words):
     future = Future()
     future.set_exception(error)
-    failure = _came_of(future)
+    failure = _task_result(future)
     assert isinstance(failure, Failure)
     assert failure.kind == kind
     assert failure.text.startswith(words)

@@ -6,7 +6,7 @@ from keyhole.experiment import Spec, run
 from keyhole.experiment.factories import make_problem
 from keyhole.experiment.settings import BUILT_IN, find_setting
 
-# For every source of every room a problem in few words, and a policy that can play it.
+# For every problem factory of every setting a small problem, and a policy that can play it.
 THRESHOLDS = 'feedback = "censored"\norder = "cyclic"'
 EXAMPLES = {
     "stochastic": {
@@ -143,7 +143,7 @@ def test_what_a_source_does_not_take_is_refused_by_its_name(setting, source, fol
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
-def test_every_room_has_policies(setting):
+def test_every_setting_has_policies(setting):
     assert find_setting(setting).policies
 
 

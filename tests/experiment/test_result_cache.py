@@ -80,7 +80,7 @@ def test_what_differs_in_anything_else_is_played_for_itself(tmp_path, played, ch
     assert len(played) == 2
 
 
-def test_a_finished_block_of_the_shelf_is_not_played_again(tmp_path, played):
+def test_a_cached_block_is_not_simulated_again(tmp_path, played):
     one, other = spec(checkpoints=[60]), spec(checkpoints=[20, 60])
     run(one, tmp_path / "one", cache=ResultCache(tmp_path / "cache", [one, other]))
     before = len(played)

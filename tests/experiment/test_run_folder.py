@@ -56,7 +56,7 @@ def test_what_is_known_of_a_metric_is_known_of_a_run(text, tmp_path):
     assert curves.metric("errors[2]").drawn == "share"
 
 
-def test_a_metric_that_a_room_has_no_more_goes_by_its_name(finished, monkeypatch):
+def test_a_metric_that_the_setting_no_longer_has_is_shown_by_its_name(finished, monkeypatch):
     monkeypatch.setattr("keyhole.experiment.settings.SettingEntry.metrics", {})
     assert load_run(finished).metric("simple_regret") == keyhole.Metric("simple_regret")
 

@@ -261,7 +261,7 @@ def test_drafts_that_killed_processes_left_go_away(finished, text, tmp_path):
     assert (folder / "notes.txt").is_file()
 
 
-def test_where_files_cannot_be_locked_a_new_draft_may_be_somebodys(tmp_path, monkeypatch):
+def test_without_file_locks_a_new_draft_may_be_in_use(tmp_path, monkeypatch):
     monkeypatch.setattr(keyhole.files, "_lock", lambda handle: None)
     old, new = (tmp_path / f".report.html.{digits * 16}" for digits in ("0a", "1b"))
     for path in (old, new):
@@ -368,7 +368,7 @@ def test_a_run_killed_while_its_folder_was_begun_goes_on(finished, text, tmp_pat
     assert load_run(folder).labels == load_run(finished).labels
 
 
-def test_a_draft_that_a_killed_process_left_is_in_nobodys_way(finished, text, tmp_path):
+def test_a_draft_of_a_killed_process_is_removed(finished, text, tmp_path):
     (tmp_path / ".run.json.0123").write_text("{")
     run(Spec.from_text(text), tmp_path)
     assert content(tmp_path) == content(finished)

@@ -12,7 +12,7 @@ from keyhole.experiment.settings import BUILT_IN, find_setting
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
-def test_worlds_of_a_room_agree_on_what_a_metric_is(setting):
+def test_environments_of_a_setting_agree_on_their_metrics(setting):
     known = find_setting(setting).metrics
     assert known
     for environment in find_setting(setting).environments:
@@ -20,7 +20,7 @@ def test_worlds_of_a_room_agree_on_what_a_metric_is(setting):
             assert metric == known[metric.name]
 
 
-def test_a_rooms_metrics_are_those_of_its_worlds_common_ones_first_details_last():
+def test_metrics_of_a_setting_are_those_of_its_environments_details_last():
     metrics = find_setting("semibandit").metrics | find_setting("resource").metrics
     assert list(find_setting("resource").metrics)[:5] == [
         "regret", "censored_share", "best_arm_share", "simple_regret", "best_pair_share",
@@ -46,7 +46,7 @@ def test_of_what_is_good_more_is_better(setting, higher):
     assert {name for name, metric in known.items() if metric.better == "higher"} == higher
 
 
-def test_a_room_is_called_after_its_setting():
+def test_a_module_is_named_after_its_setting():
     for name in BUILT_IN:
         assert find_setting(name).module.SETTING.name == name
         assert getattr(keyhole, name) is find_setting(name).module
@@ -54,7 +54,7 @@ def test_a_room_is_called_after_its_setting():
 
 @pytest.fixture
 def brought(monkeypatch):
-    """Return what makes packages bring rooms: by name, each with the modules of that name."""
+    """Return a function that adds settings of packages, given modules by name."""
 
     def bring(**modules):
         points = []
@@ -84,12 +84,12 @@ def toys(name="toys", module="toy_shop", **other):
     return found
 
 
-def test_a_package_brings_a_room(brought):
+def test_a_package_adds_a_setting(brought):
     brought(toys=[toys()])
     assert settings.setting_names() == [*BUILT_IN, "toys"]
     assert find_setting("toys").package == "toy_shop"
     assert list(find_setting("toys").problem_factories) == ["means"]
-    assert [room.name for room in settings.all_settings()] == [*BUILT_IN, "toys"]
+    assert [entry.name for entry in settings.all_settings()] == [*BUILT_IN, "toys"]
 
 
 @pytest.mark.parametrize(
@@ -108,17 +108,17 @@ def test_a_package_brings_a_room(brought):
         ({"__all__": ["Doll"]}, "toy_shop.__all__ lists 'Doll', which it does not have"),
     ],
 )
-def test_a_broken_room_is_named_with_its_reason_and_breaks_no_other(brought, other, reason):
+def test_a_broken_setting_is_named_with_its_reason_and_breaks_no_other(brought, other, reason):
     brought(toys=[toys(**other)])
     text = re.escape(f"the setting 'toys' of toy_shop cannot be used: {reason}")
     with pytest.raises(ValueError, match=f"^{text}$"):
         find_setting("toys")
     with pytest.warns(UserWarning, match=f"^{text}$"):
-        assert [room.name for room in settings.all_settings()] == list(BUILT_IN)
+        assert [entry.name for entry in settings.all_settings()] == list(BUILT_IN)
     assert find_setting("thresholding").policies
 
 
-def test_a_room_that_cannot_be_imported_is_one_line(brought, monkeypatch, tmp_path):
+def test_a_setting_that_cannot_be_imported_is_one_line(brought, monkeypatch, tmp_path):
     (tmp_path / "toy_shop.py").write_text("raise RuntimeError('no\\nstock')\n")
     monkeypatch.syspath_prepend(tmp_path)
     brought(toys=[toys()])
@@ -127,21 +127,21 @@ def test_a_room_that_cannot_be_imported_is_one_line(brought, monkeypatch, tmp_pa
         find_setting("toys")
 
 
-def test_two_packages_cannot_bring_one_room(brought):
+def test_two_packages_cannot_add_one_setting(brought):
     brought(toys=[toys(), toys(module="another_shop")])
     message = "the setting 'toys' of another_shop and toy_shop cannot be used: two packages"
     with pytest.raises(ValueError, match=message):
         find_setting("toys")
 
 
-def test_a_room_of_ours_is_not_replaced(brought):
+def test_a_built_in_setting_is_not_replaced(brought):
     brought(delayed=[toys("delayed")])
     with pytest.warns(UserWarning, match=r"'delayed' of toy_shop is left out: .* Keyhole's own"):
         assert settings.setting_names() == list(BUILT_IN)
     assert find_setting("delayed").module is keyhole.delayed
 
 
-def test_an_unknown_room_is_refused_with_the_nearest():
+def test_an_unknown_setting_is_refused_with_the_nearest():
     with pytest.raises(ValueError, match=r"setting must be one of .*\(did you mean 'resource'\?\)"):
         find_setting("resuorce")
 

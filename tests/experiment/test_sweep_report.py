@@ -294,7 +294,7 @@ def test_what_ends_alike_is_not_the_same():
     assert len(Summaries.of(RunFolder(None, spec, {}, tuple(points))).panels) == 2
 
 
-def test_more_policies_than_can_be_told_apart_stay_in_panels_of_their_own():
+def test_more_policies_than_can_be_distinguished_have_panels_of_their_own():
     sweep = {"policy[0]": [{"name": f"P{place}"} for place in range(12)]}
     summaries = made_up(sweep, lambda values: {values["policy[0]"]["name"]: 1.0})
     assert len(plot_by_round(summaries, "loss").axes) == 12
@@ -344,7 +344,7 @@ def test_a_table_ends_somewhere_and_says_so(tmp_path):
     assert "the first 200 of 201 points, curves.parquet has all" in table.caption
 
 
-def test_the_summary_says_who_is_best_where_and_where_nobody_can_say():
+def test_the_summary_names_the_best_policy_and_where_intervals_overlap():
     def means(values):
         return {"A": values["seed"], "B": 2.5}
 

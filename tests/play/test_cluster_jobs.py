@@ -202,7 +202,7 @@ def test_another_version_is_refused_with_both_named():
         task(wanted=package_versions() | {"numba": "0.1"})
 
 
-def test_a_block_that_nobody_waits_for_ends(monkeypatch):
+def test_a_block_that_is_no_longer_wanted_ends(monkeypatch):
     monkeypatch.setattr(keyhole.play.cluster_jobs, "make_wanted_check", lambda: lambda: False)
     with pytest.raises(RuntimeError, match="the client does not wait for this block any more"):
         task()
@@ -224,8 +224,8 @@ def test_bytes_that_changed_on_the_way_are_refused():
         ({"on": "slurm"}, r"on must be threads, dask\[=ADDRESS\] or ray\[=ADDRESS\], got 'slurm'"),
         ({"on": "dask="}, "on must be threads"),
         ({"on": "threads=2"}, "on must be threads"),
-        ({"on": "dask=tcp://10.0.0.1:8786", "threads": 2}, "threads must be left out here"),
-        ({"on": Inline(), "threads": 2}, "threads must be left out here"),
+        ({"on": "dask=tcp://10.0.0.1:8786", "threads": 2}, "threads must be left out"),
+        ({"on": Inline(), "threads": 2}, "threads must be left out"),
         ({"on": "dask", "threads": 0}, r"threads must lie in \[1, 1024\], got 0"),
         ({"on": 3}, "on must be a text, or what connect returns, got 3"),
     ],

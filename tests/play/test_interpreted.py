@@ -156,7 +156,7 @@ def test_a_log_is_gone_through_as_by_compiled_code():
     assert np.array_equal(machine._words[5:], python._words[5:])
 
 
-def test_a_whole_number_is_told_as_one():
+def test_a_whole_number_may_be_a_reward():
     learner = KaplanMeierUCB().learner(
         arms=2, levels=4, horizon=9, feedback="uncensored", interpreted=True
     )

@@ -18,7 +18,7 @@ def job(replications, horizon=100, left=None):
     return Job(plan, "Uniform()", replications, left or [range(replications)])
 
 
-def test_nobody_knows_yet_how_long_the_first_takes():
+def test_the_first_block_is_small_until_a_speed_is_measured():
     it = job(10**6)
     assert not it.measured
     assert it.next_block(10.0) == range(10_000)  # a million rounds
@@ -60,7 +60,7 @@ def test_other_problems_of_as_many_arms_do_not():
     assert len({Job(plan, label, 8, []).cost_key for plan in plans for label in plan.policies}) == 2
 
 
-def test_nobody_is_left_without_where_a_replication_takes_long():
+def test_every_thread_has_a_replication_where_one_takes_long():
     it = job(100)
     it.record_block(range(1), 1000.0)
     assert len(it.next_block(10.0, 3)) == 3

@@ -309,7 +309,7 @@ def test_saved_files_are_plain_json(learner, tmp_path):
     assert stat.S_ISREG((tmp_path / "it.json").stat().st_mode)
 
 
-def test_a_room_loads_no_learner_of_another(tmp_path):
+def test_a_setting_loads_no_learner_of_another(tmp_path):
     from keyhole.stochastic.learner import Learner as Other
 
     LSA().learner(arms=2, threshold=0.5).save(tmp_path / "it.json")

@@ -182,7 +182,7 @@ def drawn(rng, numbers: FloatArray) -> float:
     return float(uniform(rng) < numbers[0])
 
 
-def test_laws_of_ones_own_travel():
+def test_custom_distributions_are_pickled():
     problem = StochasticProblem([CustomDistribution(drawn, mean=0.3, numbers=[0.3]), 0.5])
     plan = Plan.make(problem, [UCB1()], horizon=60, checkpoints=[60], seed=3)
     assert plan_digest(unpickle_plan(pickle_plan(plan))) == plan_digest(plan)

@@ -270,7 +270,7 @@ def test_what_cannot_be_is_named_before_anything_is_told(arms, rewards, message)
         ("QPMD", lambda log: log[1].__setitem__(0, [(1, 1)]), "at most 0 rewards of arm 1"),
     ],
 )
-def test_rooms_refuse_what_their_rounds_cannot_bring(name, change, message):
+def test_settings_refuse_impossible_rounds(name, change, message):
     make, play = LEARNERS[name]
     log = [list(column) for column in play(make())]
     change(log)

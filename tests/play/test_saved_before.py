@@ -48,11 +48,11 @@ ROUND = {
 GONE = {"delayed": "memory .* must be given", "semibandit": "its state lacks refuted"}
 
 
-@pytest.mark.parametrize("room", ROUND)
-def test_a_learner_saved_before_goes_on_as_it_would_have(room):
-    learner = Learner.load(SAVED / "learners" / f"{room}.json")
+@pytest.mark.parametrize("setting", ROUND)
+def test_a_learner_saved_before_goes_on_as_it_would_have(setting):
+    learner = Learner.load(SAVED / "learners" / f"{setting}.json")
     assert learner.rounds_told == 30
-    assert [ROUND[room](learner, n) for n in range(30, 50)] == NEXT[room]
+    assert [ROUND[setting](learner, n) for n in range(30, 50)] == NEXT[setting]
 
 
 def test_keys_that_were_saved_as_a_tree_of_pairs_are_understood():
@@ -61,7 +61,7 @@ def test_keys_that_were_saved_as_a_tree_of_pairs_are_understood():
     assert [pull(learner, n) for n in range(80, 100)] == NEXT["many_arms"]
 
 
-@pytest.mark.parametrize("room", GONE)
-def test_one_that_lacks_what_is_needed_since_is_refused(room):
-    with pytest.raises(ValueError, match=f"does not fit .* as it is now: {GONE[room]}"):
-        Learner.load(SAVED / "learners" / f"{room}.json")
+@pytest.mark.parametrize("setting", GONE)
+def test_one_that_lacks_what_is_needed_since_is_refused(setting):
+    with pytest.raises(ValueError, match=f"does not fit .* as it is now: {GONE[setting]}"):
+        Learner.load(SAVED / "learners" / f"{setting}.json")

@@ -172,12 +172,12 @@ def test_exceeding_is_never_better_than_the_least_reward():
         RCUCB().learner(arms=2, limits=[1.0], cost=Power(), penalty=Power(slope=1), scale=(-1, 1))
 
 
-def test_rooms_whose_feedback_is_no_reward_have_no_scale():
+def test_settings_whose_feedback_is_no_reward_have_no_scale():
     with pytest.raises(TypeError, match=r"learner\(\) takes arms, levels.*; got 'scale'"):
         KaplanMeierUCB().learner(arms=2, levels=3, feedback="censored", horizon=9, scale=STARS)
 
 
-def test_named_rewards_make_room_in_their_units():
+def test_named_rewards_are_stored_in_their_units():
     learner = QPMD().learner(arms=1, feedback="named", scale=STARS)
     for _ in range(1100):
         learner.ask()

@@ -192,7 +192,7 @@ def test_there_are_no_workers_where_rounds_are_time():
         simulate(problem, [DelayedUCB1()], horizon=10, replications=1, workers=2)
 
 
-def test_the_nth_decision_takes_equally_long_whoever_took_it():
+def test_the_nth_decision_takes_equally_long_for_every_policy():
     asked = {"horizon": 50, "replications": 5, "workers": 6, "duration": Exponential()}
     curves = simulate(LABELS, {"a": LSA(), "b": Uniform()}, **asked)
     assert np.array_equal(curves.values("a", "clock"), curves.values("b", "clock"))

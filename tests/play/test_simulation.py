@@ -216,7 +216,7 @@ def test_a_policy_says_what_rounds_it_needs():
 
 
 @pytest.mark.interpreted
-def test_a_world_is_told_the_horizon_of_its_run():
+def test_an_environment_knows_the_horizon_of_its_run():
     problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
     for horizon in (10, 40):
         curves = simulate(problem, {"it": Greedy()}, horizon=horizon, replications=1)
@@ -237,7 +237,7 @@ def test_a_problem_that_ends_is_not_played_on():
 
 
 class Broken(RunWorld):
-    """A world that divides nothing by nothing."""
+    """An environment that divides nothing by nothing."""
 
     def score(s, metrics):
         metrics.gain[0] = s.gain[0]
@@ -245,7 +245,7 @@ class Broken(RunWorld):
 
 
 class Forgetful(RunWorld):
-    """A world that leaves a metric out."""
+    """An environment that leaves a metric out."""
 
     def score(s, metrics):
         metrics.gain[0] = s.gain[0]
@@ -258,7 +258,7 @@ def test_a_metric_that_is_no_number_or_left_out_is_refused(environment):
 
 
 @pytest.mark.interpreted
-def test_curves_carry_what_a_world_declares_of_its_metrics():
+def test_curves_have_the_metrics_that_the_environment_declares():
     curves = simulate(Toy(RunWorld, {"arms": 2}), {"it": Halving()}, horizon=4, replications=2)
     assert curves.metrics == ("gain", "censored")
     assert curves.metric("gain") is RunWorld.metrics[0]
@@ -280,7 +280,7 @@ def test_curves_carry_what_a_world_declares_of_its_metrics():
         ),
     ],
 )
-def test_a_kernel_that_cannot_be_compiled_is_told_why(body, message):
+def test_a_kernel_that_cannot_be_compiled_is_explained(body, message):
     scope = {"np": np}
     exec(body, scope)
     mine = type("Mine", (LSA,), {"select": scope["select"]})

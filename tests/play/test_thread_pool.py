@@ -30,7 +30,7 @@ def test_what_a_task_raises_is_raised_where_it_is_waited_for():
         wait_for(DaemonThreadPool([fail], 1))
 
 
-def test_a_dismissed_crew_begins_nothing_more():
+def test_an_abandoned_pool_begins_no_further_task():
     begun, go_on = threading.Event(), threading.Event()
     later = []
 

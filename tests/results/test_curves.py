@@ -99,7 +99,7 @@ def test_a_policy_is_found_by_its_name_where_that_is_clear():
         curves.mean("A", "regret")
 
 
-def test_rooms_are_imported_when_they_are_asked_for():
+def test_settings_are_imported_on_first_use():
     code = (
         "import keyhole as kh, sys\n"
         "assert 'keyhole.thresholding' not in sys.modules\n"

@@ -31,14 +31,14 @@ FACTS = {
 }
 
 
-def case(room, **facts):
-    policy = next(iter(settings.find_setting(room).policies.values()))
+def case(name, **facts):
+    policy = next(iter(settings.find_setting(name).policies.values()))
     setting = policy.setting
     told = {
-        name: value for name, value in FACTS[room].items() if name in setting.known_quantities(())
+        fact: value for fact, value in FACTS[name].items() if fact in setting.known_quantities(())
     }
-    context = {"threshold": 2} if room == "threshold" else {}
-    decision = {"arm": 2, "limit": 0.5} if room == "resource" else None
+    context = {"threshold": 2} if name == "threshold" else {}
+    decision = {"arm": 2, "limit": 0.5} if name == "resource" else None
     return SettingCase(
         setting, told | facts, context, vocabulary=policy.vocabulary_class, decision=decision
     )
