@@ -7,7 +7,7 @@ import pytest
 from keyhole.clusters.serialization import Failure
 
 ray = pytest.importorskip("ray.exceptions")
-from keyhole.clusters.ray_driver import _task_result, _place, _words  # noqa: E402
+from keyhole.clusters.ray_driver import _place, _task_result, _words  # noqa: E402
 
 LONG = """Failed to connect to GCS. Last connection error: Traceback (most recent call last):
   File "node.py", line 996, in _init_gcs_client

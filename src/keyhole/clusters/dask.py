@@ -206,6 +206,7 @@ class Dask:
         """Submit the bytes as a task: its result, if lost with a worker, is computed again."""
         self._check()
         shared = Shared(next(self._tickets))
+        # Keyed by content: the scheduler keeps one copy for several clients and calls.
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)

@@ -257,6 +257,8 @@ def _start_driver(folder: _Folder | None) -> Popen[bytes]:
         stdout=PIPE,
         stderr=DEVNULL,
         env=os.environ | settings,
+        # A session of its own: Ctrl-C on the terminal does not reach it, and `_kill` can kill the
+        # whole process group.
         start_new_session=True,
         pass_fds=[folder.lock] if folder else [],
     )

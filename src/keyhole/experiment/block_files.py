@@ -32,6 +32,8 @@ def read_blocks(folder: Path, name: str, job: Job) -> list[StoredBlock]:
             raise ValueError(f"{path} must be a file, got a folder; remove it")
         if written is None or not path.is_file():
             continue
+        # The name gives the range, but only `from_bytes` decides: it compares plan, range and
+        # checksum in the file, so that renamed or exchanged files are simulated again.
         part = range(*map(int, written.groups()))
         end = found[-1][0].stop if found else 0
         if not end <= part.start < part.stop <= job.replications:

@@ -46,6 +46,8 @@ class ResultCache:
                 self._plans[key] = _merge_plans(self._plans.get(key, plan), plan)
                 self._replications[key] = spec.replications
                 users.setdefault(key, (spec.name, label, spec.replications))
+        # A policy that several specs share counts for the first of them: progress adds up to the
+        # rounds that are simulated.
         for key, (name, label, replications) in users.items():
             plan = self._plans[key]
             self._rounds[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
@@ -153,6 +155,9 @@ def _plan_of(plan: Plan, label: str) -> Plan:
     return replace(plan, policies={_LABEL: plan.policies[label]}, workers=workers)
 
 
+# The key leaves out what may differ between experiments that share results: checkpoints, details
+# and labels. `_merge_plans` makes the one plan that has the checkpoints and details of all, and
+# `_read_values` selects those of one experiment.
 def _key(plan: Plan, replications: int) -> str:
     """Return the cache key of a plan with one policy, which does not depend on checkpoints."""
     ends = replace(plan, checkpoints=(plan.horizon,), details=False)

@@ -105,6 +105,8 @@ def run(
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
                 print_step("writing tables")
+            # Results are written before `finished` into run.json, and blocks are removed last: a
+            # run that is killed in between has all blocks, and writes the same tables again.
             provenance |= _finish(folder, spec, cache)
             checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums

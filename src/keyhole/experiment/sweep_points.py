@@ -183,6 +183,8 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     for values in points:
         with point_label(values):
             found.append(_apply(plain, values, folder))
+    # Labels are made for all points at once: a label must be the same line in every figure, so it
+    # may name only parameters that are equal everywhere.
     labels = [_common_label(folder, found, i) for i in range(len(plain["policy"]))]
     for values, spec in zip(points, found, strict=True):
         for entry, label in zip(spec["policy"], labels, strict=True):
@@ -213,6 +215,8 @@ def _apply(table: Table, values: Table, folder: Path) -> Table:
             places = _policies_with(result, name, str(steps[1]), folder)
             paths = [("policy", place, *steps[1:]) for place in places]
         for path in paths:
+            # A special name may set an entry within a table that a general one has set, but not an
+            # entry that this table itself gives: then the order of the names would decide.
             for start, other in written.items():
                 if path[: len(start)] == start and _has_entry(values[other], path[len(start) :]):
                     raise ValueError(f"sweep must set each entry once, got {other} and {name}")

@@ -85,5 +85,7 @@ class Block:
         except (pa.ArrowException, ValueError, OSError):
             return None
         values = np.ascontiguousarray(values.transpose(0, 2, 1), np.float64)
+        # Encoding is deterministic, so comparing the bytes checks metadata, checksum, schema and
+        # padding at once.
         same = values.shape == self.shape and self.to_bytes(values) == data
         return values if same else None

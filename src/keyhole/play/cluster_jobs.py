@@ -103,6 +103,8 @@ class _Dispatcher:
         """Submit as many tasks as allowed; return whether results are still to come."""
         slots = self._cluster.capacity()
         self._warn_without_workers(slots)
+        # Each job begins with one small block, which measures its speed. Further blocks of a job
+        # wait for that, unless a job of equal cost has been measured.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * slots:
             if not self._measured:
                 job = self._new.popleft()

@@ -110,6 +110,7 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
     A file is not trusted: it can have imported only Keyhole's modules of policies; of others, only
     those are searched that the caller has imported already.
     """
+    # Importing a module executes it, so a file that could name any module could run any code.
     for candidate in candidates:
         if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
             raise TypeError(f"policies must be classes of policies, got {short_repr(candidate)}")

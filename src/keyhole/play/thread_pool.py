@@ -44,6 +44,7 @@ class DaemonThreadPool:
                 return
             try:
                 task()
+            # Every task must put a result, or `wait_for_task` would wait for ever.
             except BaseException as error:
                 self._results.put(error)
             else:

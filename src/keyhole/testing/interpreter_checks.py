@@ -48,9 +48,9 @@ def _compare_learners(subject: CheckContext) -> None:
                 "the feedback": environment.feedback,
                 "the state": learner.state,
                 "the recommendation": learner._report,
-                "the state of the world": environment._state,
+                "the state of the environment": environment._state,
                 "a metric": environment._metrics,
-                "the stream": {"rng": learner._rng, "rng of the world": environment._rng},
+                "the stream": {"rng": learner._rng, "rng of the environment": environment._rng},
             }
             for learner, environment in pairs
         ]
@@ -67,6 +67,7 @@ def _compare_engines(subject: CheckContext) -> None:
 
 
 def _compare_opened(subject: CheckContext, way: str) -> None:
+    # Decisions are told out of order, as in a study.
     pairs: list[tuple[PendingPolicy, Any, list[Any]]] = []
     for python in (False, True):
         with interpreted(python):
