@@ -101,21 +101,21 @@ class Learner:
     ) -> None:
         self._interpreted = wanted_execution() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
-        told = policy.check_facts(policy.setting.to_unit(facts, self.scale))
+        known = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
-        if text := policy.caution(told, None):
+        if text := policy.caution(known, None):
             warnings.warn(text, stacklevel=3)
-        self._prepare(policy, told)
+        self._prepare(policy, known)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address
         self._do(INIT)
 
-    def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
+    def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, the rest is zero."""
-        self.policy, self.facts = policy, told
+        self.policy, self.facts = policy, facts
         self._scaled = self.scale != UNIT
         side = policy_component(type(policy))
-        known = policy.numbers() | told
+        known = policy.numbers() | facts
         with check_memory(f"{policy} with {', '.join(self._known())}"):
             self._words, parts = memory_layout(side, side.sizes(known))
         self._rng = self._words[STREAM : STREAM + 2]
@@ -304,14 +304,14 @@ class Learner:
     def _restore(self, policy: Policy, saved: SavedLearner, *, loaded: bool) -> Self:
         """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
-        told = policy.check_facts(saved.facts)
+        facts = policy.check_facts(saved.facts)
         side = policy_component(type(policy))
-        sizes = side.sizes(policy.numbers() | told)
+        sizes = side.sizes(policy.numbers() | facts)
         saved = saved.keys_alone(side.state, sizes)
         # Shapes are checked before memory is allocated: a file may name any number of arms.
         saved.check_form("state", side.state, sizes)
         self._loaded = loaded
-        self._prepare(policy, told)
+        self._prepare(policy, facts)
         saved.fill(self._kept())
         side.state.rebuild_trees(state_view(self._words), sizes)
         self._rng[:] = saved.stream

@@ -34,10 +34,10 @@ class SettingLearner(Learner):
     vocabulary: StudyVocabulary
     """The vocabulary of the setting, in which arms are numbers."""
 
-    def _prepare(self, policy: Policy, told: Values) -> None:
-        super()._prepare(policy, told)
+    def _prepare(self, policy: Policy, facts: Values) -> None:
+        super()._prepare(policy, facts)
         kind = policy.vocabulary_class or StudyVocabulary
-        self.vocabulary = kind(policy.setting, told, range(told["arms"]), self.scale)
+        self.vocabulary = kind(policy.setting, facts, range(facts["arms"]), self.scale)
 
     def ask(self, **context: Any) -> Any:
         """Return the next decision.
@@ -53,9 +53,10 @@ class SettingLearner(Learner):
             The decision in words of the vocabulary; a dict if there are several. The same one if
             asked again before `tell`.
         """
-        seen = self.vocabulary.parse_context(**context)
-        words = self.vocabulary.format_decision(seen, self.decide(**seen))
-        own = {n: v for n, v in words.items() if n not in self.vocabulary.format_context(seen)}
+        values = self.vocabulary.parse_context(**context)
+        words = self.vocabulary.format_decision(values, self.decide(**values))
+        shown = self.vocabulary.format_context(values)
+        own = {name: value for name, value in words.items() if name not in shown}
         return own if len(own) > 1 else next(iter(own.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:

@@ -26,8 +26,8 @@ def interpreted_and_compiled_agree(subject: CheckContext) -> None:
     try:
         _compare_learners(subject)
         _compare_engines(subject)
-        for way in pending_modes(subject.policy):
-            _compare_opened(subject, way)
+        for mode in pending_modes(subject.policy):
+            _compare_pending(subject, mode)
     except NotInterpretedError as error:
         warnings.warn(f"not compared with compiled code: {error}", stacklevel=2)
 
@@ -66,22 +66,26 @@ def _compare_engines(subject: CheckContext) -> None:
     _refuse_difference(subject, f"a simulation of {subject.horizon} rounds", *found)
 
 
-def _compare_opened(subject: CheckContext, way: str) -> None:
+def _compare_pending(subject: CheckContext, mode: str) -> None:
     # Decisions are told out of order, as in a study.
     pairs: list[tuple[PendingPolicy, Any, list[Any]]] = []
     for python in (False, True):
         with interpreted(python):
-            pairs.append((PendingPolicy(subject, way), subject.environment(), []))
+            pairs.append((PendingPolicy(subject, mode), subject.environment(), []))
     for t in range(1, subject.horizon + 1):
-        for opened, environment, rows in pairs:
-            rows.append(opened.ask(environment, rows))
+        for pending, environment, rows in pairs:
+            rows.append(pending.ask(environment, rows))
             if len(rows) > _OPEN:
-                opened.tell(rows.pop(t % _OPEN))
+                pending.tell(rows.pop(t % _OPEN))
         groups = [
-            {"the decision": opened.taken, "the state": opened.views, "the stream": {"rng": words}}
-            for opened, words in ((pair[0], pair[0].stream) for pair in pairs)
+            {
+                "the decision": pending.taken,
+                "the state": pending.views,
+                "the stream": {"rng": words},
+            }
+            for pending, words in ((pair[0], pair[0].stream) for pair in pairs)
         ]
-        _refuse_difference(subject, f"round {t} with decisions pending ({way!r})", *groups)
+        _refuse_difference(subject, f"round {t} with decisions pending ({mode!r})", *groups)
 
 
 def _refuse_difference(

@@ -21,21 +21,21 @@ _OPEN: Final = 4
 class PendingPolicy:
     """A policy with pending decisions: its state, and the copy that accounts for them."""
 
-    def __init__(self, subject: CheckContext, way: str) -> None:
+    def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
         side = policy_component(type(policy))
         known = policy.numbers() | subject.learner().facts
         layouts = (side.inputs, side.state, *side.records.layouts)
         self.cells, self._plan, parts = allocate(layouts, side.dims, side.sizes(known))
-        inputs, self.views, self._seen, self.taken, self._feedback, _ = parts
+        inputs, self.views, self._context_views, self.taken, self._feedback, _ = parts
         for name, view in inputs.items():
             view[...] = known[name]
         with bounds_checked():
             self._step = compiled_pending_step(side, policy.setting)
         self._words = np.array([subject.seed, 0, 0, 0], np.uint64)
-        self._imagines = way == "impute"
+        self._imputes = mode == "impute"
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
-        self.copy = self.cells.copy() if self._imagines else self.cells
+        self.copy = self.cells.copy() if self._imputes else self.cells
         starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
         self._context, self._decision = slice(starts[1], starts[2]), slice(starts[2], starts[3])
@@ -49,9 +49,9 @@ class PendingPolicy:
     def ask(self, environment: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
         """Decide while others are pending; return the row of the decision with its feedback."""
         for name, value in environment.observe().items():
-            self._seen[name][...] = value
+            self._context_views[name][...] = value
         self.copy[self._context] = self.cells[self._context]
-        opened = opened if self._imagines else ()
+        opened = opened if self._imputes else ()
         width = ROW_HEADER + self._asked.stop - self._asked.start
         rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
         if not self._run(self.copy, rows, environment.rounds, len(opened), DECIDE):
@@ -96,18 +96,18 @@ def _declare(subject: CheckContext) -> str:
 
 def pending_modes(policy: Any) -> Iterator[str]:
     """Yield the policy's pending modes except "wait", in which no decision is pending."""
-    yield from (way for way in policy.pending if way != "wait")
+    yield from (mode for mode in policy.pending if mode != "wait")
 
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
     straight = subject.decisions
-    for way in pending_modes(subject.policy):
-        opened, environment = PendingPolicy(subject, way), subject.environment()
+    for mode in pending_modes(subject.policy):
+        opened, environment = PendingPolicy(subject, mode), subject.environment()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(environment, ()))
             assert opened.decision == decision, (
-                f"{subject.policy}: with nothing pending, {way!r} changed the decision of round "
+                f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
                 f"{_declare(subject)}"
             )
@@ -149,8 +149,8 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
     All must be allowed, no index may leave its array, the state must not become NaN, and imputed
     feedback must not change the state learnt from real feedback.
     """
-    for way in pending_modes(subject.policy):
-        opened, environment = PendingPolicy(subject, way), subject.environment()
+    for mode in pending_modes(subject.policy):
+        opened, environment = PendingPolicy(subject, mode), subject.environment()
         rows: list[FloatArray] = []
         draw = np.random.default_rng(subject.seed)
         while environment.rounds < subject.horizon:
@@ -165,7 +165,7 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
                     f"{subject.policy}: with decisions pending, a kernel reads or writes beyond an "
                     f"array in round {environment.rounds}"
                 ) from error
-            assert way == "ignore" or unchanged, (
+            assert mode == "ignore" or unchanged, (
                 f"{subject.policy}: imputed feedback changed the state learnt from real feedback, "
                 f"in round {environment.rounds}"
             )

@@ -46,10 +46,10 @@ def truth_is_complete(subject: CheckContext) -> None:
 
 def facts_are_allowed(subject: CheckContext) -> None:
     """Check that the problem has every quantity that all policies know, with allowed values."""
-    setting, told = subject.problem.setting, {}
+    setting, facts = subject.problem.setting, {}
     for name in setting.known_quantities(()):
-        told[name] = subject.horizon if name in PER_ROUND else subject.problem.fact(name)
-    setting.check((), told)
+        facts[name] = subject.horizon if name in PER_ROUND else subject.problem.fact(name)
+    setting.check((), facts)
 
 
 def feedback_and_metrics_are_numbers(subject: CheckContext) -> None:
@@ -118,7 +118,7 @@ def facts_pass(case: SettingCase) -> None:
 
 def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
     """Check that the guard refuses a negative index, one beyond all arms, and NaN."""
-    setting, told, sizes = case.setting, case.told, case.sizes
+    setting, facts, sizes = case.setting, case.checked_facts, case.sizes
     for name, declaration in setting.decision.items():
         bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad:
@@ -126,7 +126,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
-            passed = is_allowed(setting, told, case.context, decision)
+            passed = is_allowed(setting, facts, case.context, decision)
             assert not passed, f"{setting.name}: the guard lets {name} = {value} pass"
 
 

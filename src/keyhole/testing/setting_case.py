@@ -40,19 +40,19 @@ class SettingCase:
     decision: Mapping[str, Any] | None = None
 
     @property
-    def told(self) -> dict[str, Any]:
+    def checked_facts(self) -> dict[str, Any]:
         """The facts, as kernels read them."""
         return self.setting.check((), self.facts)
 
     @property
     def sizes(self) -> dict[str, int]:
         """The lengths of array dimensions."""
-        return {name: value for name, value in self.told.items() if isinstance(value, int)}
+        return {name: value for name, value in self.checked_facts.items() if isinstance(value, int)}
 
     def vocabulary_for(self, arms: Sequence[str]) -> StudyVocabulary:
         """Return the vocabulary of a study with these arms."""
         assert self.vocabulary is not None
-        return self.vocabulary(self.setting, self.told, arms)
+        return self.vocabulary(self.setting, self.checked_facts, arms)
 
     @property
     def decisions(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -63,10 +63,13 @@ class SettingCase:
         ValueError
             If the setting allows none of them.
         """
-        found = sample_decisions(self.setting, self.told, self.context)
+        facts = self.checked_facts
+        found = sample_decisions(self.setting, facts, self.context)
         if self.decision is not None:
             taken = _values(self.decision)
-            found = [taken] if is_allowed(self.setting, self.told, self.context, taken) else []
+            found = (
+                [taken] if is_allowed(self.setting, self.checked_facts, self.context, taken) else []
+            )
         if not found:
             raise ValueError(
                 f"decision must be one that {self.setting.name} allows, on which its vocabulary is "

@@ -124,7 +124,7 @@ def _words(case: SettingCase) -> StudyVocabulary | None:
     """Return the words of a study with arms called ``arm 0``, ``arm 1``, ..."""
     if case.vocabulary is None:
         return None
-    return case.vocabulary_for([f"arm {arm}" for arm in range(int(case.told["arms"]))])
+    return case.vocabulary_for([f"arm {arm}" for arm in range(int(case.checked_facts["arms"]))])
 
 
 def _parse_default(
