@@ -67,9 +67,7 @@ class SettingCase:
         found = sample_decisions(self.setting, facts, self.context)
         if self.decision is not None:
             taken = _values(self.decision)
-            found = (
-                [taken] if is_allowed(self.setting, self.checked_facts, self.context, taken) else []
-            )
+            found = [taken] if is_allowed(self.setting, facts, self.context, taken) else []
         if not found:
             raise ValueError(
                 f"decision must be one that {self.setting.name} allows, on which its vocabulary is "
