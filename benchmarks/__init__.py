@@ -1,6 +1,6 @@
-"""Speed, measured against yardsticks in the same run."""
+"""Benchmarks: speeds as ratios to reference programs that are timed in the same run."""
 
 import os
 
-# What is measured is compiled, however little of it there is.
+# Always compile: short simulations would otherwise be interpreted.
 os.environ.setdefault("KEYHOLE_INTERPRET", "0")

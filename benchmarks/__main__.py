@@ -20,9 +20,9 @@ def main():
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
-    parser.add_argument("--only", choices=PARTS, help="policies of one setting, or another part")
-    parser.add_argument("--all", action="store_true", help="and the policies of all settings")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, as a test")
+    parser.add_argument("--only", choices=PARTS, help="one setting's policies, or one part")
+    parser.add_argument("--all", action="store_true", help="also the policies of all settings")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()
     table = Table("what", "value", "unit", "target", "")
@@ -37,8 +37,8 @@ def main():
     console = Console(width=None if os.isatty(1) else 120)
     console.print(table)
     print(
-        f"One thread unless said otherwise, T = {size.horizon}, {size.replications} replications; "
-        "medians, ratios taken in turn. The instances stand in the files of benchmarks/."
+        f"One thread by default, T = {size.horizon}, {size.replications} replications; "
+        "medians; the two sides of a ratio take turns. The files of benchmarks/ have the instances."
     )
 
 

@@ -1,7 +1,7 @@
-"""Clusters: what a second worker brings, what a task costs, and what a thousand workers would do.
+"""Clusters: speed-up by a second worker, overhead of a task, utilisation of a thousand workers.
 
-The thousand are an estimate: the code that hands out blocks runs against workers that only count
-time, behind a scheduler that spends on each task what the one of this machine was measured to.
+The last is an estimate: the code that submits tasks runs with simulated workers, which only advance
+a clock, and a simulated scheduler with the overhead per task that was measured on this machine.
 """
 
 import heapq
@@ -26,7 +26,7 @@ PROBLEM = Problem(means=[0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9], th
 KINDS = ("dask", "ray")
 TASKS = 1000
 WORKERS = (100, 1000, 4000)
-# The imagined work: so many policies, for an hour in all.
+# The simulated work: a number of policies, for an hour in all.
 POLICIES, HORIZON, SECONDS = 100, 10_000, 3600.0
 ROUND = 20e-9
 
@@ -35,7 +35,7 @@ def rows(size):
     """Yield the rows of clusters."""
     costs, quick = {}, size.repeats <= 2
     yield scaling("two threads", size, threads=2)
-    with threads_of_dask() as cluster:
+    with start_dask_threads() as cluster:
         yield scaling("dask, two threads of a process", size, on=cluster)
     for kind in KINDS:
         for workers, name in [(2, "two workers"), *([] if quick else [(1, "one worker")])]:
@@ -48,12 +48,12 @@ def rows(size):
                 yield scaling(f"{kind}, {name}", size, on=cluster)
     for kind, cost in costs.items():
         for workers in WORKERS[:1] if quick else WORKERS:
-            share = imagined(workers, cost, 100.0 if quick else SECONDS)
+            share = simulated_utilisation(workers, cost, 100.0 if quick else SECONDS)
             yield Row(f"{kind}: {workers:,} workers at work (an estimate)", 100 * share, "%")
 
 
 def task_cost(cluster, tasks):
-    """Return the seconds of a task, if many are handed out."""
+    """Return the mean seconds of a task that does nothing, over many."""
     list(results(cluster, [cluster.submit(os.getpid) for _ in range(4)]))
     began = time.perf_counter()
     list(results(cluster, [cluster.submit(os.getpid) for _ in range(tasks)]))
@@ -61,7 +61,7 @@ def task_cost(cluster, tasks):
 
 
 def scaling(name, size, **where):
-    """Return how many times faster than one thread others are, taken in turn with it."""
+    """Return the speed-up over one thread, with timings that take turns."""
     replications = 150 * size.replications
 
     def play(**where):
@@ -74,16 +74,16 @@ def scaling(name, size, **where):
     return Row(f"{name} / one thread", statistics.median(a / b for a, b in pairs), "x")
 
 
-def threads_of_dask():
-    """Return a cluster of one process."""
+def start_dask_threads():
+    """Start a Dask cluster of one process with two threads."""
     local = LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0")
     return Dask("dask", Client(local, set_as_default=False), local)
 
 
-class Imagined:
-    """Workers that take no time to take time, behind a scheduler that takes some for each task."""
+class SimulatedCluster:
+    """Cluster whose workers and scheduler advance a simulated clock."""
 
-    name = "imagined"
+    name = "simulated"
 
     def __init__(self, workers, cost):
         self.workers, self.cost = workers, cost
@@ -118,12 +118,12 @@ class Imagined:
         return [TaskResult(ticket, (b"", seconds))]
 
 
-def imagined(workers, cost, seconds):
-    """Return which share of their time so many workers are at work."""
+def simulated_utilisation(workers, cost, seconds):
+    """Return the share of the simulated time for which the workers are busy."""
     replications = round(seconds * workers / (ROUND * HORIZON) / POLICIES)
     policies = {str(i): APT() for i in range(POLICIES)}
     plan = Plan.make(PROBLEM, policies, horizon=HORIZON, checkpoints=None, seed=0)
     jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
-    cluster = Imagined(workers, cost)
+    cluster = SimulatedCluster(workers, cost)
     run_on_cluster(cluster, jobs, lambda *_: None)
     return cluster.busy / (workers * cluster.now)

@@ -1,4 +1,4 @@
-"""Running commands: what a run costs beside `subprocess.run`, and how late a limit is kept."""
+"""Running commands: overhead over `subprocess.run`, and the delay of a kill at the limit."""
 
 import statistics
 import subprocess
@@ -11,12 +11,12 @@ COMMAND = ["true"]
 LIMIT = 0.05
 
 
-def plain():
+def run_subprocess():
     subprocess.run(COMMAND, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
 
 def milliseconds(call, count):
-    """Return the median time of a call."""
+    """Return the median milliseconds per call."""
     spent = []
     for _ in range(count + 1):
         began = time.perf_counter()
@@ -25,8 +25,8 @@ def milliseconds(call, count):
     return statistics.median(spent[1:]) * 1e3
 
 
-def of(mechanism, size):
-    """Yield the lines of a mechanism, none where it does not work."""
+def time_mechanism(mechanism, size):
+    """Yield rows for a mechanism, none where it does not work."""
     try:
         runner = Runner(mechanism)
     except OSError:
@@ -40,6 +40,6 @@ def of(mechanism, size):
 
 def rows(size):
     """Yield all lines."""
-    yield Row("run true: subprocess.run", milliseconds(plain, 10 * size.repeats), "ms")
+    yield Row("run true: subprocess.run", milliseconds(run_subprocess, 10 * size.repeats), "ms")
     for mechanism in MECHANISMS:
-        yield from of(mechanism, size)
+        yield from time_mechanism(mechanism, size)

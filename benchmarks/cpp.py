@@ -1,4 +1,4 @@
-"""The yardstick in C++: LSA by hand, compiled where a compiler is found."""
+"""Reference program in C++: LSA, if a compiler is found."""
 
 import contextlib
 import shutil
@@ -11,8 +11,8 @@ SOURCE = Path(__file__).with_name("lsa.cpp")
 
 
 @contextlib.contextmanager
-def compiled() -> Iterator[Path | None]:
-    """Compile the yardstick, for as long as the block runs; None without a compiler."""
+def compile_lsa() -> Iterator[Path | None]:
+    """Compile the reference program for the duration of a block; None without a compiler."""
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "lsa")
@@ -22,8 +22,8 @@ def compiled() -> Iterator[Path | None]:
         yield program
 
 
-def played(program: Path, horizon: int, replications: int, arms: int = 10) -> tuple[float, float]:
-    """Return how many nanoseconds a round takes it, and the mean number of wrong labels."""
+def run_lsa(program: Path, horizon: int, replications: int, arms: int = 10) -> tuple[float, float]:
+    """Run the program; return nanoseconds per round, and the mean number of wrong labels."""
     words = [program, str(arms), str(horizon), str(replications)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     taken, wrong = map(float, done.stdout.split())

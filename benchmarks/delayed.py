@@ -1,10 +1,10 @@
-"""The delayed setting: policies against a Python loop, and delays of any length."""
+"""The delayed setting: policies compared with Python loops, and long delays with short ones."""
 
 import math
 import random
 import statistics
 
-from benchmarks.measure import Row, against, paired, seconds
+from benchmarks.measure import Row, compare_with, seconds, time_in_turn
 from keyhole import simulate
 from keyhole.delayed import (
     ODAAF,
@@ -19,7 +19,7 @@ from keyhole.delayed import (
 )
 
 MEANS = [0.5, 0.6]
-ROUNDS = 20  # horizons are so many times those of other settings: phases are long
+ROUNDS = 20  # factor of the horizon over that of other settings, because phases are long
 POLICIES = {
     "ODAAF": (ODAAF(expected_delay=2), "anonymous"),
     "ODAAFB": (ODAAFB(expected_delay=2, bound=4), "anonymous"),
@@ -107,11 +107,11 @@ def rows(size):
                     loop(MEANS, horizon, replication)
 
             slow = horizon * max(1, size.python_replications // ROUNDS)
-            yield from against(f"{name}: plain Python", ours, theirs, rounds, slow, size, 100)
+            yield from compare_with(f"{name}: plain Python", ours, theirs, rounds, slow, size, 100)
     for name in ("ODAAF", "QPMD"):
         policy, feedback = POLICIES[name]
         short = player(policy, feedback, size, Geometric(5))
         for mean in (50, 5000):
             long = player(policy, feedback, size, Geometric(mean))
-            _, _, ratio = paired(short, long, size.repeats)
+            _, _, ratio = time_in_turn(short, long, size.repeats)
             yield Row(f"{name}: mean delay {mean} / 5", ratio, "x", "below 2", ratio < 2)

@@ -1,4 +1,4 @@
-"""Timing: pairs taken in turn, medians of their ratios; what all settings share."""
+"""Timing functions shared by all benchmarks: pairs that take turns, and medians of their ratios."""
 
 import os
 import statistics
@@ -18,7 +18,7 @@ from keyhole.thresholding import LSA
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured."""
+    """Sizes of the simulations, and numbers of repetitions."""
 
     horizon: int = 1000
     replications: int = 5000
@@ -31,7 +31,7 @@ QUICK = Size(horizon=100, replications=200, python_replications=2, repeats=2)
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was measured, in which unit, and what it should be."""
+    """Row of the table: a measured value, its unit, and its target."""
 
     what: str
     value: float
@@ -41,23 +41,23 @@ class Row:
 
 
 def seconds(call, clock=time.process_time):
-    """Return the processor's time, to which others that use the machine add little."""
+    """Return the CPU seconds of a call, which other load on the machine changes little."""
     began = clock()
     call()
     return clock() - began
 
 
-def paired(first, second, repeats, clock=time.process_time):
-    """Return both median times, and the median of second / first, taken in turn."""
+def time_in_turn(first, second, repeats, clock=time.process_time):
+    """Return the median times of two calls that take turns, and the median of their ratio."""
     first(), second()
     pairs = [(seconds(first, clock), seconds(second, clock)) for _ in range(repeats)]
     ratio = statistics.median(b / a for a, b in pairs)
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio
 
 
-def against(what, ours, theirs, our_rounds, their_rounds, size, least):
-    """Yield a yardstick's time a round, and how many times Keyhole's that is."""
-    _, other, ratio = paired(ours, theirs, max(2, size.repeats // 2))
+def compare_with(what, ours, theirs, our_rounds, their_rounds, size, least):
+    """Yield rows with a reference program's time per round, and its ratio to Keyhole's."""
+    _, other, ratio = time_in_turn(ours, theirs, max(2, size.repeats // 2))
     ratio *= our_rounds / their_rounds
     yield Row(what, other / their_rounds * 1e9, "ns a round")
     target = "" if least is None else f"at least {least}"
@@ -65,7 +65,7 @@ def against(what, ours, theirs, our_rounds, their_rounds, size, least):
 
 
 def learning(size):
-    """Time a learner's ask and tell, and its way through a log."""
+    """Time a learner's ask and tell, and its replay of a log."""
     learner = LSA().learner(arms=10, threshold=0.5)
     calls = 20 * size.horizon
 

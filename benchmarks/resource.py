@@ -1,4 +1,4 @@
-"""The resource setting: RCUCB against NumPy and a Python loop, the other policies, long lists."""
+"""The resource setting: RCUCB compared with NumPy and a Python loop, all policies, long lists."""
 
 import math
 import random
@@ -6,7 +6,7 @@ import statistics
 
 import numpy as np
 
-from benchmarks.measure import Row, paired, seconds
+from benchmarks.measure import Row, seconds, time_in_turn
 from keyhole import simulate
 from keyhole.resource import (
     RCUCB,
@@ -27,7 +27,7 @@ from keyhole.resource import (
 
 ARMS = 10
 LIMITS = np.linspace(0.1, 1.0, 11)
-LAWS = [BetaExponential(5, 5 + k, 1 - 0.03 * k) for k in range(ARMS)]
+DISTRIBUTIONS = [BetaExponential(5, 5 + k, 1 - 0.03 * k) for k in range(ARMS)]
 COST, PENALTY = Power(slope=0.1), Power(slope=0.1, factor=0.2, power=4)
 POLICIES = {
     "RCUCB": RCUCB(),
@@ -43,12 +43,12 @@ POLICIES = {
     "FixedLimit": FixedLimit(limit=1.0),
 }
 FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")
-# A round costs 0.2 to 3 us: this share of the other settings' replications takes as long.
+# A round costs 0.2 to 3 us: a fifth of the other settings' replications takes as long as theirs.
 _SHARE = 5
 
 
 def problem(limits=LIMITS, *, continuous=False):
-    return Problem(LAWS, limits, COST, PENALTY, continuous=continuous)
+    return Problem(DISTRIBUTIONS, limits, COST, PENALTY, continuous=continuous)
 
 
 def player(policy, where, horizon, replications):
@@ -57,7 +57,7 @@ def player(policy, where, horizon, replications):
 
 
 def rows(size):
-    """Compare RCUCB with what one would write without Keyhole; time all policies."""
+    """Yield rows that time all policies, and compare RCUCB with reference programs."""
     replications = max(4, size.replications // _SHARE)
     rounds = size.horizon * replications
     for name, policy in POLICIES.items():
@@ -80,7 +80,7 @@ def rows(size):
         ("NumPy", vectorised, rounds, 2),
         ("plain Python", plain, slow, 50),
     ):
-        _, other, ratio = paired(ours, theirs, 2)
+        _, other, ratio = time_in_turn(ours, theirs, 2)
         ratio *= rounds / their_rounds
         yield Row(f"RCUCB: {what}", other / their_rounds * 1e9, "ns a round")
         yield Row(f"RCUCB: {what} / Keyhole", ratio, "x", f"at least {least}", ratio >= least)
@@ -98,7 +98,7 @@ def long_runs(size):
     yield Row(f"ZoomingRCUCB: T = {100 * size.horizon:.0e}", seconds(zooming), "s a replication")
 
 
-# What one would write without Keyhole; the regret is returned.
+# Reference programs, as one would write them without Keyhole; they return the regret.
 
 
 def python_rcucb(horizon, seed):
@@ -121,7 +121,7 @@ def python_rcucb(horizon, seed):
                     if index > best:
                         best, arm, place = index, i, j
         regret += gaps[arm][place]
-        consumption = draw.expovariate(LAWS[arm].rate)
+        consumption = draw.expovariate(DISTRIBUTIONS[arm].rate)
         gain = draw.betavariate(5, 5 + arm) - 0.1 * consumption
         for j in range(place + 1):
             told[arm][j] += 1.0
@@ -133,11 +133,11 @@ def python_rcucb(horizon, seed):
 
 
 def numpy_rcucb(horizon, replications, seed):
-    """Play RCUCB in all replications at once: only the roots of the played arm are renewed."""
+    """Play RCUCB in all replications at once, with new square roots only for the played arm."""
     draw = np.random.default_rng(seed)
     gaps = problem().gaps.ravel()
     penalties = PENALTY(LIMITS)
-    rates = np.array([distribution.rate for distribution in LAWS])
+    rates = np.array([distribution.rate for distribution in DISTRIBUTIONS])
     shape = (replications, ARMS, len(LIMITS))
     told, net, over, estimate, spread = (np.zeros(shape) for _ in range(5))
     index = np.empty(shape)

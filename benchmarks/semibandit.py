@@ -1,4 +1,4 @@
-"""Censored semi-bandits: each policy, plain Python loops, and the knapsack against HiGHS."""
+"""Censored semi-bandits: policies compared with Python loops, and the knapsack with HiGHS."""
 
 import itertools
 import random
@@ -8,7 +8,7 @@ from collections import namedtuple
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from benchmarks.measure import Row, against, paired, seconds
+from benchmarks.measure import Row, compare_with, seconds, time_in_turn
 from keyhole import simulate
 from keyhole.kernels.fingerprint import fresh_copy
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
@@ -28,7 +28,7 @@ POLICIES = {
 
 
 def player(policy, problem, size, parts=5):
-    """Return a call that simulates a policy, and how many rounds that is."""
+    """Return a call that simulates a policy, and its number of rounds."""
     replications = max(min(8, size.replications), size.replications // parts)
     return (
         lambda: simulate(
@@ -77,7 +77,7 @@ def python_cts(problem, horizon, seed):
 
 
 def knapsacks(size):
-    """Time single knapsacks, and HiGHS on the same; then a round with 200 places."""
+    """Time single knapsacks, and HiGHS on the same; then a round with 200 arms."""
     solve, rng = fresh_copy(knapsack), np.random.default_rng(1)
     for items in (20, 200):
         means = np.linspace(0.25, 0.65, items)
@@ -100,7 +100,7 @@ def knapsacks(size):
                     bounds=Bounds(0, 1),
                 )
 
-        own, _, ratio = paired(ours, theirs, size.repeats)
+        own, _, ratio = time_in_turn(ours, theirs, size.repeats)
         yield Row(f"knapsack of {items}: Keyhole", own / len(values) * 1e6, "us")
         yield Row(f"knapsack of {items}: HiGHS / Keyhole", ratio * len(values) / 2, "x")
     means, thresholds = np.linspace(0.25, 0.65, 200), 0.2 + 0.7 * rng.random(200)
@@ -112,7 +112,7 @@ def knapsacks(size):
 
 
 def _as_tuple(items):
-    """Return working memory in the form that compiled code takes."""
+    """Return the working memory as a named tuple, for compiled code."""
     parts = vars(working_memory(items))
     return namedtuple("Scratch", parts)(**parts)
 
@@ -132,5 +132,5 @@ def rows(size):
                     loop(problem, size.horizon, replication)
 
             slow = size.horizon * size.python_replications
-            yield from against(f"{name}: plain Python", ours, theirs, rounds, slow, size, 100)
+            yield from compare_with(f"{name}: plain Python", ours, theirs, rounds, slow, size, 100)
     yield from knapsacks(size)

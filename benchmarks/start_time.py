@@ -1,9 +1,9 @@
-"""How long a process takes to its first result: with an empty cache, and with code that was kept.
+"""CPU time of a process up to its first result, with an empty and with a warm compile cache.
 
-``python -m benchmarks.starting [--against SRC] [--repeats N]``
+``python -m benchmarks.start_time [--against SRC] [--repeats N]``
 
-Processor seconds of a process of its own, medians of some, beside `import numpy` as the yardstick.
-With `--against` the folder of another version's sources, both are measured in turn, in one run.
+The times are medians over processes; `import numpy` is the reference. With `--against` and the
+folder of another version's sources, the two versions take turns.
 """
 
 import argparse
@@ -46,7 +46,7 @@ KEYHOLE = ("-m", "keyhole")
 
 @dataclass(frozen=True)
 class Case:
-    """A process: its arguments after Python's name, and whether its code was kept."""
+    """Process to time: its arguments after Python's name, and whether the cache is warm."""
 
     what: str
     words: tuple[str, ...]
@@ -73,8 +73,8 @@ CASES = (
 
 
 def processor_seconds(case, sources, cache):
-    """Return the processor time of one process, its children's with it."""
-    # Modules are read as they are where Keyhole is installed: compiled to bytecode before.
+    """Return the CPU time of one process with its children."""
+    # With bytecode of the modules, as in an installed package.
     unset = ("PYTHONDONTWRITEBYTECODE", "KEYHOLE_INTERPRET")
     variables = {name: value for name, value in os.environ.items() if name not in unset}
     with tempfile.TemporaryDirectory() as folder:
@@ -95,8 +95,8 @@ def processor_seconds(case, sources, cache):
     return used.ru_utime + used.ru_stime
 
 
-def measured(case, sources, repeats):
-    """Return the medians of a case for each folder of sources, measured in turn."""
+def median_times(case, sources, repeats):
+    """Return the median CPU times of a case for each folder of sources, which take turns."""
     with tempfile.TemporaryDirectory() as folder:
         spent = {source: [] for source in sources}
         for number in range(repeats + 1):
@@ -108,7 +108,7 @@ def measured(case, sources, repeats):
 
 def main():
     """Print a table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.starting")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.start_time")
     parser.add_argument("--against", type=Path, help="sources of another version: its `src`")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
@@ -116,7 +116,7 @@ def main():
     if options.against:
         sources.insert(0, options.against.resolve())
     for case in (YARDSTICK, *CASES):
-        values = measured(case, sources, options.repeats)
+        values = median_times(case, sources, options.repeats)
         print(f"{case.what:40}", *(f"{value:8.2f}" for value in values), "CPU s", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""The stochastic setting: policies against NumPy and a Python loop."""
+"""The stochastic setting: policies compared with NumPy and with Python loops."""
 
 import math
 import random
@@ -6,7 +6,7 @@ import statistics
 
 import numpy as np
 
-from benchmarks.measure import Row, against, seconds
+from benchmarks.measure import Row, compare_with, seconds
 from keyhole import simulate
 from keyhole.stochastic import (
     KLUCB,
@@ -51,7 +51,7 @@ def numpy_ucb1(means, horizon, replications, seed):
 
 
 def numpy_klucb(means, horizon, replications, seed):
-    """Play KL-UCB likewise; the bounds by Newton's method in ln(1 - q), as many steps for all."""
+    """Play KL-UCB likewise; the bounds by Newton's method in ln(1 - q), 4 steps for all."""
 
     def bounds(pulls, totals, t):
         mean, allowed = totals / pulls, math.log(t) / pulls
@@ -107,7 +107,7 @@ def python_ucb1(means, horizon, seed):
 
 
 def python_klucb(means, horizon, seed):
-    """Play KL-UCB once; the bound by halving an interval 30 times."""
+    """Play KL-UCB once; the bound by 30 bisection steps."""
 
     def bound(n, total, t):
         mean, allowed = total / n, math.log(t) / n
@@ -155,11 +155,11 @@ def rows(size):
             draw = own / len(MEANS)
             yield Row(f"{name}: a round / arms", draw, "ns a draw", "below 60", draw < 60)
         if name in ("UCB1", "KLUCB"):
-            yield from against_both(name, ours, globals(), MEANS, size)
+            yield from compare_with_yardsticks(name, ours, globals(), MEANS, size)
 
 
-def against_both(name, ours, yardsticks, instance, size):
-    """Compare a policy with the yardsticks of its name: at least 2x NumPy and 50x plain Python."""
+def compare_with_yardsticks(name, ours, yardsticks, instance, size):
+    """Yield rows that compare a policy with NumPy (target 2x) and plain Python (target 50x)."""
     vectorised = yardsticks[f"numpy_{name.lower()}"]
     plain = yardsticks[f"python_{name.lower()}"]
     rounds = size.horizon * size.replications
@@ -171,6 +171,6 @@ def against_both(name, ours, yardsticks, instance, size):
         for replication in range(size.python_replications):
             plain(instance, size.horizon, replication)
 
-    yield from against(f"{name}: NumPy", ours, in_numpy, rounds, rounds, size, 2)
+    yield from compare_with(f"{name}: NumPy", ours, in_numpy, rounds, rounds, size, 2)
     slow = size.horizon * size.python_replications
-    yield from against(f"{name}: plain Python", ours, in_python, rounds, slow, size, 50)
+    yield from compare_with(f"{name}: plain Python", ours, in_python, rounds, slow, size, 50)

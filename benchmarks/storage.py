@@ -1,4 +1,7 @@
-"""How fast rows become durable: ``python -m benchmarks.storage [ADDRESS]`` (a new file without)."""
+"""Rates of durable commits to a store: ``python -m benchmarks.storage [ADDRESS]``.
+
+Without an address it uses a new file.
+"""
 
 import os
 import sys
@@ -12,8 +15,8 @@ SECONDS = 2.0
 BODY = b"x" * 60
 
 
-def commits(store, size=1):
-    """Return commits a second and processor time of each, in us: of `size` rows, one process."""
+def time_commits(store, size=1):
+    """Return the rate of transactions of `size` rows per second, and the CPU time of each in us."""
     study = store.create(f"benchmark {time.time_ns()}", b"", 0.0)
     seq = done = 0
     begun, used = time.perf_counter(), time.process_time()
@@ -28,12 +31,12 @@ def commits(store, size=1):
 
 
 def row(seq):
-    """Return a row like those of studies: a decision has two."""
+    """Return a row like those of studies, with two for each decision."""
     return Row(seq, 1, f"{seq // 2:026d}", None, 1.8e9, BODY)
 
 
-def reading(store, rows=200_000):
-    """Return rows read a second."""
+def time_reading(store, rows=200_000):
+    """Return the number of rows read per second."""
     study = store.create(f"benchmark {time.time_ns()}", b"", 0.0)
     store.begin(study, 0)
     store.commit(study, [row(seq) for seq in range(1, rows + 1)])
@@ -42,9 +45,9 @@ def reading(store, rows=200_000):
     return rows / (time.perf_counter() - begun)
 
 
-def flush(folder):
-    """Return how long a flush of a byte takes on a disk, in us: what no store goes below."""
-    descriptor = os.open(Path(folder) / "flush", os.O_WRONLY | os.O_CREAT)
+def time_flush(folder):
+    """Return the us of an fdatasync after a byte, a lower bound for durable transactions."""
+    descriptor = os.open(Path(folder) / "synced", os.O_WRONLY | os.O_CREAT)
     begun = time.perf_counter()
     for _ in range(200):
         os.write(descriptor, b"x")
@@ -56,14 +59,14 @@ def flush(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         address = sys.argv[1] if len(sys.argv) > 1 else str(Path(folder) / "studies.db")
-        ways = ["power_loss"] if "://" in address else ["power_loss", "crash"]
-        print(f"a flush here: {flush(folder):.0f} us")
-        for survives in ways:
-            store = open_store(address, durability=survives)
+        levels = ["power_loss"] if "://" in address else ["power_loss", "process_crash"]
+        print(f"fdatasync: {time_flush(folder):.0f} us")
+        for durability in levels:
+            store = open_store(address, durability=durability)
             for size in (1, 16):
-                rate, used = commits(store, size)
-                print(f"survives a {survives}, {size:2} rows: {rate:7.0f}/s, {used:5.1f} us CPU")
-            print(f"reading: {reading(store):.3g} rows/s")
+                rate, used = time_commits(store, size)
+                print(f"{durability}, {size:2} rows: {rate:7.0f}/s, {used:5.1f} us CPU")
+            print(f"read: {time_reading(store):.3g} rows/s")
             store.close()
 
 

@@ -1,7 +1,7 @@
-"""Studies: what a decision costs that outlives a power cut, and how fast a log is folded.
+"""Studies: rate and CPU time of durable decisions, replay of a log, memory, and many arms.
 
-How many pairs there are a second is a matter of the disk. What the processor spends is not, and on
-a busy machine it is best compared with what the database by itself spends on the same rows.
+The rate of pairs of ask and tell depends on the disk. Their CPU time does not, and is best compared
+with that of the database alone for the same rows.
 """
 
 import multiprocessing
@@ -26,25 +26,25 @@ from keyhole.thresholding import LSA
 ARMS = [f"arm {i}" for i in range(10)]
 PROCESSES = 4
 SERVER = "KEYHOLE_TEST_POSTGRES"
-"""The address of a database in which a schema `keyhole` may be made, and left."""
+"""Environment variable with the address of a database in which a schema `keyhole` is created."""
 
 
 @contextmanager
 def study(address, **given):
-    """Begin a study of a name that is new."""
+    """Create a study with a new name."""
     made = Study.create(address, f"benchmark {time.time_ns()}", LSA(), ARMS, threshold=0.5, **given)
     with made:
         yield made
 
 
 def pairs(study, count):
-    """Ask and tell."""
+    """Ask and tell a number of times."""
     for _ in range(count):
         study.tell(study.ask().id, 1.0)
 
 
-def cost(study, count, repeats):
-    """Return the least processor time and the most pairs a second, of several runs."""
+def time_pairs(study, count, repeats):
+    """Return the smallest CPU time per pair and the largest rate of pairs, over repetitions."""
     pairs(study, count // 10 + 1)
     used, spent = [], []
     for _ in range(repeats):
@@ -55,8 +55,8 @@ def cost(study, count, repeats):
     return min(used) / count * 1e6, count / min(spent)
 
 
-def bare(path, count, repeats):
-    """Return what SQLite by itself needs for the rows of a pair, in two transactions."""
+def time_sqlite(path, count, repeats):
+    """Return the CPU time of SQLite alone for the rows of a pair, in two transactions."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = FULL")
     study, seq, used = time.time_ns(), 0, []
@@ -75,8 +75,8 @@ def bare(path, count, repeats):
     return min(used) / count * 1e6
 
 
-def from_threads(study, threads, count):
-    """Return how many pairs a second come from so many threads."""
+def rate_of_threads(study, threads, count):
+    """Return the rate of pairs per second with a number of threads."""
     each = max(1, count // threads)
     workers = [threading.Thread(target=pairs, args=(study, each)) for _ in range(threads)]
     began = time.perf_counter()
@@ -87,8 +87,8 @@ def from_threads(study, threads, count):
     return threads * each / (time.perf_counter() - began)
 
 
-def one_process(address, name, seconds, ready, go, found):
-    """Ask and tell for some seconds."""
+def run_process(address, name, seconds, ready, go, found):
+    """Ask and tell for a number of seconds, and report the number of pairs."""
     with Study.open(address, name) as here:
         pairs(here, 1)
         ready.release()
@@ -100,12 +100,12 @@ def one_process(address, name, seconds, ready, go, found):
         found.put(done)
 
 
-def from_processes(study, address, processes, seconds):
-    """Return how many pairs a second come from so many processes, and the least share of one."""
+def rate_of_processes(study, address, processes, seconds):
+    """Return the rate of pairs with several processes, and the slowest over the fastest."""
     kind = multiprocessing.get_context("spawn")
     ready, go, found = kind.Semaphore(0), kind.Event(), kind.Queue()
     given = (address, study.name, seconds, ready, go, found)
-    workers = [kind.Process(target=one_process, args=given) for _ in range(processes)]
+    workers = [kind.Process(target=run_process, args=given) for _ in range(processes)]
     for worker in workers:
         worker.start()
     for _ in workers:
@@ -117,8 +117,8 @@ def from_processes(study, address, processes, seconds):
     return sum(done) / seconds, min(done) / max(done)
 
 
-def logged(study, count):
-    """Return a log of so many events, each decision told at once."""
+def make_log(study, count):
+    """Yield a log of `count` events, with the feedback right after each decision."""
     study.tell(study.ask().id, 1.0)
     asked, told = study.log()
     for i in range(count // 2):
@@ -128,10 +128,10 @@ def logged(study, count):
 
 
 def time_replay(address, size):
-    """Time the replay of a long log, and its opening without and with a snapshot."""
+    """Time the replay of a long log, and opening it without and with a snapshot."""
     events = 2 * size.horizon * max(1, size.replications // 10)
     with study(address, durability="process_crash") as small:
-        rows = list(logged(small, events))
+        rows = list(make_log(small, events))
         store = stored.open_store(address, durability="process_crash")
         number = store.create("long", small._writer.definition_bytes, 1.0)
         for at in range(0, len(rows), 50_000):
@@ -141,7 +141,7 @@ def time_replay(address, size):
         before = time.process_time()
         State(small.definition).apply_all(rows)
         value = time.process_time() - before
-    yield Row(f"study: fold {events:,} events", value, "s", "below 1", value < 1)
+    yield Row(f"study: replay {events:,} events", value, "s", "below 1", value < 1)
     for what, target in (("their log", None), ("a snapshot", 0.1)):
         before = time.process_time()
         with Study.open(address, "long", durability="process_crash") as long:
@@ -151,8 +151,8 @@ def time_replay(address, size):
         yield Row(f"study: open them from {what}", value, "s", goal, met)
 
 
-def open_decisions(address, size):
-    """Count the bytes of pending decisions."""
+def measure_pending(address, size):
+    """Measure the memory of a pending decision."""
     with study(address, durability="process_crash") as here:
         pairs(here, 10)
         tracemalloc.start()
@@ -161,18 +161,20 @@ def open_decisions(address, size):
             here.ask()
         value = (tracemalloc.get_traced_memory()[0] - before) / count
         tracemalloc.stop()
-    yield Row("study: a decision in flight", value, "bytes", "at most 300", value <= 300)
+    yield Row("study: a pending decision", value, "bytes", "at most 300", value <= 300)
 
 
 def many_arms(folder, size):
-    """Time arms that come and go, each as a ratio to what it must not depend on much."""
+    """Time arms that are added and retired, as ratios that must stay small."""
     few, many = 300 * size.repeats, 3000 * size.repeats
-    took = {count: adding(f"{folder}/{count}.db", count, size.repeats) for count in (few, many)}
+    took = {
+        count: time_adding_arm(f"{folder}/{count}.db", count, size.repeats) for count in (few, many)
+    }
     value = took[many] / took[few]
     name = f"study: add an arm and ask, {many:,} arms / {few:,}"
     yield Row(name, value, "", "at most 20", value <= 20)
     took = {
-        retired: telling_beside(f"{folder}/{retired}.db", few, retired, size.repeats)
+        retired: time_pairs_beside_pending(f"{folder}/{retired}.db", few, retired, size.repeats)
         for retired in (0, 1)
     }
     value = took[1] / took[0]
@@ -180,18 +182,18 @@ def many_arms(folder, size):
     yield Row(name, value, "", "at most 3", value <= 3)
 
 
-def begun(address, arms):
-    """Begin a study of so many arms that asks and is told."""
+def make_study(address, arms):
+    """Create a study with a number of arms, and ask and tell twice."""
     names = [f"arm {i}" for i in range(arms)]
     study = Study.create(address, "arms", LSA(), names, threshold=0.5, durability="process_crash")
     pairs(study, 2)
     return study
 
 
-def adding(address, arms, repeats):
-    """Return the least time in which an arm is added and a decision taken."""
+def time_adding_arm(address, arms, repeats):
+    """Return the smallest CPU time to add an arm and ask."""
     used = []
-    with begun(address, arms) as study:
+    with make_study(address, arms) as study:
         for i in range(repeats):
             before = time.process_time()
             study.add_arm(f"new {i}")
@@ -200,10 +202,10 @@ def adding(address, arms, repeats):
     return min(used)
 
 
-def telling_beside(address, pending, retired, repeats):
-    """Return the least time of a pair beside pending decisions, with some arms retired."""
+def time_pairs_beside_pending(address, pending, retired, repeats):
+    """Return the smallest CPU time of a pair with pending decisions and retired arms."""
     used = []
-    with begun(address, 100) as study:
+    with make_study(address, 100) as study:
         for _ in range(pending):
             study.ask()
         for i in range(retired):
@@ -216,18 +218,18 @@ def telling_beside(address, pending, retired, repeats):
 
 
 def database(name, address, size, targets):
-    """Time one database, a line a target: cost of a pair, pairs of threads, of processes."""
+    """Yield rows for one database: CPU time of a pair, rates with threads and processes."""
     count, repeats = 2 * size.horizon, size.repeats
     most, threads, processes = targets
     with study(address) as here:
-        used, rate = cost(here, count, repeats)
+        used, rate = time_pairs(here, count, repeats)
         target = "" if most is None else f"at most {most}"
         met = None if most is None else used <= most
-        yield Row(f"{name}: ask + tell, processor", used, "us", target, met)
+        yield Row(f"{name}: ask + tell, CPU time", used, "us", target, met)
         yield Row(f"{name}: ask + tell", rate, "pairs/s", "10,000 where the disk allows")
-        value = max(from_threads(here, 32, 8 * count) for _ in range(max(2, repeats // 2)))
+        value = max(rate_of_threads(here, 32, 8 * count) for _ in range(max(2, repeats // 2)))
         yield Row(f"{name}: 32 threads", value, "pairs/s", f"{threads:,}", value >= threads)
-        value, share = from_processes(here, address, PROCESSES, size.horizon / 300)
+        value, share = rate_of_processes(here, address, PROCESSES, size.horizon / 300)
         yield Row(
             f"{name}: {PROCESSES} processes", value, "pairs/s", f"{processes:,}", value >= processes
         )
@@ -239,14 +241,14 @@ def rows(size):
     with tempfile.TemporaryDirectory() as folder:
         address = str(Path(folder) / "studies.db")
         yield from database("SQLite", address, size, (50, 20_000, 5_000))
-        value = bare(address, 2 * size.horizon, size.repeats)
-        yield Row("SQLite: by itself, two rows, processor", value, "us")
+        value = time_sqlite(address, 2 * size.horizon, size.repeats)
+        yield Row("SQLite alone: two rows, CPU time", value, "us")
         with study(address, durability="process_crash") as here:
-            used, rate = cost(here, 2 * size.horizon, size.repeats)
-        yield Row("SQLite, not flushed: ask + tell, processor", used, "us")
+            used, rate = time_pairs(here, 2 * size.horizon, size.repeats)
+        yield Row("SQLite, not flushed: ask + tell, CPU time", used, "us")
         yield Row("SQLite, not flushed: ask + tell", rate, "pairs/s")
         yield from time_replay(address, size)
-        yield from open_decisions(address, size)
+        yield from measure_pending(address, size)
         yield from many_arms(folder, size)
     if os.environ.get(SERVER):
         yield from database("PostgreSQL", os.environ[SERVER], size, (None, 12_000, 1_000))

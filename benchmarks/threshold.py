@@ -1,4 +1,4 @@
-"""The threshold setting: policies against NumPy and a Python loop, K = 5, m = 10."""
+"""The threshold setting: policies compared with NumPy and Python loops, K = 5, m = 10."""
 
 import math
 import random
@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 
 from benchmarks.measure import Row, seconds
-from benchmarks.stochastic import against_both
+from benchmarks.stochastic import compare_with_yardsticks
 from keyhole import simulate
 from keyhole.threshold import (
     DKWUCB,
@@ -62,7 +62,7 @@ def drawn(levels, horizon, rng):
 
 
 def falling(levels, horizon, rng):
-    """Return thresholds in stages, the highest first."""
+    """Return thresholds in stages, from the highest down."""
     return [levels - min(t // (horizon // levels), levels - 1) for t in range(horizon)]
 
 
@@ -88,7 +88,7 @@ def _vectorised(survival, horizon, replications, seed, order, *, censored):
     reached = np.zeros((replications, arms, levels))
     regret, log = np.zeros(replications), math.log(4 * horizon**2)
     scale, steps = (2 * log if censored else log / 2), np.arange(1, levels + 1)
-    # One order for all replications: what varies costs NumPy more.
+    # One sequence of thresholds for all replications, which is faster in NumPy.
     for c in order(levels, horizon, random.Random(seed)):
         n = tried[:, :, c - 1]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -149,4 +149,4 @@ def rows(size):
         own = statistics.median(seconds(ours) for _ in range(size.repeats)) / rounds * 1e9
         yield Row(f"{name}: Keyhole, K = 5, m = 10", own, "ns a round")
         if f"numpy_{name.lower()}" in globals():
-            yield from against_both(name, ours, globals(), SURVIVAL, size)
+            yield from compare_with_yardsticks(name, ours, globals(), SURVIVAL, size)

@@ -1,4 +1,4 @@
-"""The thresholding setting: every policy against NumPy and a Python loop, threads, many arms."""
+"""The thresholding setting: policies compared with NumPy and Python loops, threads, many arms."""
 
 import statistics
 import time
@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from benchmarks import thresholding_yardsticks as yardsticks
-from benchmarks.measure import Row, Size, against, paired, seconds
+from benchmarks.measure import Row, Size, compare_with, seconds, time_in_turn
 from keyhole import simulate
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
 
@@ -47,7 +47,7 @@ def against_yardsticks(size):
                 loop(SETUP1, size.horizon, size.replications, 0)
 
             least = 2.5 if name in ("LSA", "APT", "UCBE") else None
-            yield from against(f"{name}: NumPy", ours, theirs, rounds, rounds, size, least)
+            yield from compare_with(f"{name}: NumPy", ours, theirs, rounds, rounds, size, least)
         plain = getattr(yardsticks, f"python_{name.lower()}", None)
         if plain is not None:
 
@@ -57,20 +57,22 @@ def against_yardsticks(size):
 
             slow = size.horizon * size.python_replications
             least = 20 if name == "OptKG" else None
-            yield from against(f"{name}: plain Python", ours, theirs, rounds, slow, size, least)
+            yield from compare_with(
+                f"{name}: plain Python", ours, theirs, rounds, slow, size, least
+            )
 
 
 def scaling(size):
     """Compare Uniform with LSA, two threads with one, many arms with few."""
     lsa = player(LSA(), size)
-    _, _, ratio = paired(player(Uniform(), size), lsa, size.repeats)
+    _, _, ratio = time_in_turn(player(Uniform(), size), lsa, size.repeats)
     yield Row("LSA / Uniform", ratio, "x", "above 1", ratio > 1)
-    _, _, ratio = paired(player(LSA(), size, threads=2), lsa, size.repeats, time.perf_counter)
+    _, _, ratio = time_in_turn(player(LSA(), size, threads=2), lsa, size.repeats, time.perf_counter)
     yield Row("LSA: one thread / two", ratio, "x", "at least 1.7", ratio >= 1.7)
     many = Size(10 * size.horizon, max(4, size.replications // 50), 0, size.repeats)
     few_arms = player(LSA(), many)
     many_arms = player(LSA(), many, means=np.linspace(0.1, 0.9, 1000))
-    _, _, ratio = paired(few_arms, many_arms, size.repeats)
+    _, _, ratio = time_in_turn(few_arms, many_arms, size.repeats)
     yield Row("LSA: K = 1,000 / K = 10", ratio, "x", "below 10 (linear: 100)", ratio < 10)
 
 

@@ -1,4 +1,4 @@
-"""What Keyhole is measured against: the loops that one would write without it."""
+"""Reference programs of the thresholding setting, as one would write them without Keyhole."""
 
 import math
 import random
@@ -90,7 +90,7 @@ def wrong(means, pulls, totals):
     )
 
 
-# NumPy over all replications at once: one index a replication changes in a round.
+# NumPy over all replications at once: in a round one index per replication changes.
 
 
 def numpy_index(index, means, horizon, replications, seed):
@@ -139,7 +139,7 @@ def numpy_ucbe(means, horizon, replications, seed):
 
 
 def numpy_uniform(means, horizon, replications, seed):
-    """Draw every arm's total at once: nothing depends on what was seen."""
+    """Draw every arm's total at once, since the decisions do not depend on the feedback."""
     means = np.asarray(means)
     arms, draw = len(means), np.random.default_rng(seed)
     pulls = np.full(arms, horizon // arms) + (np.arange(arms) < horizon % arms)

@@ -115,7 +115,7 @@ def test_running_is_measured():
 def test_clusters_are_measured(monkeypatch):
     clusters = pytest.importorskip("benchmarks.clusters")
     monkeypatch.setattr(clusters, "connect", lambda kind, workers: Inline(workers))
-    monkeypatch.setattr(clusters, "threads_of_dask", Inline)
+    monkeypatch.setattr(clusters, "start_dask_threads", Inline)
     text = check(clusters.rows(SHORT))
     assert "ray: a task that does nothing" in text
     assert "dask: 100 workers at work" in text
@@ -129,10 +129,10 @@ def test_the_table_is_printed(interpreted, monkeypatch, capsys):
 
 
 def test_the_yardstick_in_cpp_does_the_same_work():
-    with cpp.compiled() as program:
+    with cpp.compile_lsa() as program:
         if program is None:
             pytest.skip("there is no C++ compiler")
-        _, wrong = cpp.played(program, horizon=150, replications=4000)
+        _, wrong = cpp.run_lsa(program, horizon=150, replications=4000)
     problem = Problem(means=0.2 + 0.6 * (np.arange(10) + 0.5) / 10, threshold=0.5)
     curves = simulate(problem, {"it": POLICIES["LSA"]}, horizon=150, replications=4000, seed=2)
     mean, error = (

@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure where the table is wanted, also in the workers of xdist."""
+    """Register the meter if the option is given, also in the workers of xdist."""
     wanted = config.getoption("--cpu-times")
     if wanted is not None:
         config.pluginmanager.register(_Meter())

@@ -1,7 +1,7 @@
-"""Run tests, each time in a fork of this process, which has imported the large packages.
+"""Fork server for tests: runs pytest in forks of a process that has imported the large packages.
 
-This is a child of ``mutate.py``: to import NumPy and the like takes longer than most tests. It
-reads one line of JSON a run, and answers with one.
+It is a child of ``mutate.py``, and saves importing NumPy and the like, which takes longer than most
+tests. It reads one line of JSON per run from its standard input, and writes one.
 """
 
 import importlib
@@ -19,11 +19,11 @@ PACKAGES: Final = (
     "numba", "numpy", "scipy.optimize", "scipy.special", "scipy.stats", "pyarrow.parquet",
     "pydantic", "matplotlib.pyplot", "typer", "rich.progress", "jinja2", "tomli_w", "pytest",
 )  # fmt: skip
-_PAUSE: Final = 0.05  # seconds between two looks whether the tests have ended
+_PAUSE: Final = 0.05  # polling interval in seconds
 
 
 def main() -> None:
-    """Serve until there is nobody who asks."""
+    """Serve requests until the standard input is closed."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "src" / "keyhole" / "runner"))
     tree = importlib.import_module("helper.process_tree")
     if sys.platform == "linux":
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _run(words: dict[str, Any]) -> int | None:
-    """Return the exit code of pytest; None if it was ended at its limit."""
+    """Return the exit code of pytest, or None if it was killed at its limit."""
     pid = os.fork()
     if pid == 0:
         code = 70
@@ -74,7 +74,7 @@ def _run(words: dict[str, Any]) -> int | None:
 
 
 def _test(words: dict[str, Any]) -> int:
-    """Run pytest in this process, which is a fork, with its output in a file."""
+    """Run pytest in this forked process, with its output redirected to a file."""
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     out = os.open(words["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -88,7 +88,7 @@ def _test(words: dict[str, Any]) -> int:
 
 
 class _Unshrunk:
-    """A plugin: Hypothesis looks for no simpler example of a failure, which may take minutes."""
+    """Plugin that disables shrinking in Hypothesis, which may take minutes."""
 
     def pytest_sessionstart(self) -> None:
         if "hypothesis" in sys.modules:

@@ -1,7 +1,7 @@
-"""Measure the runs of random forests that ship with the package.
+"""Measure the runs of random forests that are part of the package.
 
 Every configuration is trained on the same tasks, on one processor; scikit-learn is needed. Rewards
-depend on the seed and on scikit-learn, seconds on the machine too. Usage::
+depend on the seed and the version of scikit-learn, times also on the machine. Usage::
 
     python tools/measure_forests.py [--runs RUNS] [--seed SEED] [--out FOLDER]
 """

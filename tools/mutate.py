@@ -1,10 +1,10 @@
-"""Break the package in one place at a time, and see whether a test fails.
+"""Mutation testing: change the package in one place at a time, and check that a test fails.
 
-The breaks are in ``mutations.toml``. Each is applied to a copy of a commit's files, of which a few
-tests are then run and, if these pass, all tests of its package. What was found is written to
-``results-COMMIT.jsonl`` as it is found, so that a run that was interrupted goes on, and to
-``report-COMMIT.md``. In the end all tests that failed are run without a break: one that fails then,
-too, has caught nothing. Usage::
+The mutations are in ``mutations.toml``. Each is applied to a copy of a commit's files; then a few
+tests run and, if these pass, all tests of its package. Results are appended to
+``results-COMMIT.jsonl``, so that an interrupted run can be resumed, and reported in
+``report-COMMIT.md``. In the end all tests that failed run without a mutation: those that fail then,
+too, have caught nothing. Usage::
 
     python tools/mutate.py [--only TEXT ...] [--jobs N] [--against COMMIT] [--tests narrow|wide]
         [--interpreted]
@@ -34,17 +34,18 @@ from typing import Any, Final
 from mutations import Mutation, apply, find_file, read_table
 
 ROOT: Final = Path(__file__).parents[1]
-# Packages whose sources are part of the key of all compiled code: there, nothing is found again.
+# Packages whose sources are part of every key of the compile cache: a mutation there gets a cache
+# of its own, since none of its entries could be reused.
 _COMPILED: Final = ("kernels", "draws", "contract", "drivers")
 _LIMITS: Final = {"narrow": 400.0, "wide": 1800.0}  # seconds
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _FORKS: Final = Path(__file__).with_name("forked_tests.py")
-# What exit codes of pytest say: all others are a failure, or an error that ends it.
+# Outcomes by exit codes of pytest; other codes are failures or errors, and the mutation is caught.
 _OUTCOMES: Final = {None: "timed out", 0: "survived", 4: "not run", 5: "not run"}
 
 
 class Worker:
-    """A copy of a commit's files, in which tests are run, one selection at a time."""
+    """Copy of a commit's files, with a fork server that runs tests in it."""
 
     def __init__(self, folder: Path, cache: Path, archive: bytes, interpreted: bool) -> None:
         self.tree, self._cache, self._output = folder / "tree", cache, folder / "output"
@@ -62,7 +63,7 @@ class Worker:
         )
 
     def close(self) -> None:
-        """End what is being run."""
+        """Terminate the fork server and the tests that it runs."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGTERM)
         self._process.wait()
@@ -74,7 +75,7 @@ class Worker:
     def run(
         self, tests: Iterable[str], limit: float, *options: str, cache: Path | None = None
     ) -> tuple[int | None, float, str]:
-        """Run tests; return the exit code, None at the limit, the seconds, and the output."""
+        """Run tests; return the exit code (None at the limit), the seconds, and the output."""
         words = {
             "arguments": ["-q", "-n0", "-p", "no:cacheprovider", *options, *tests],
             "environment": {
@@ -95,13 +96,13 @@ class Worker:
         return code, seconds, self._output.read_text(encoding="utf-8", errors="replace")
 
     def _has(self, test: str) -> bool:
-        """Return whether there is a test: a folder, a file, or a function of a file."""
+        """Return whether a test exists: a folder, a file, or a function of a file."""
         path, _, name = test.partition("::")
         place = self.tree / path
         return place.exists() and (not name or f"def {name}(" in place.read_text(encoding="utf-8"))
 
     def judge(self, mutation: Mutation, kind: str) -> dict[str, Any]:
-        """Return what comes of a break: the outcome, the test that failed, and the seconds."""
+        """Run tests with a mutation; return the outcome, the test that failed, and the seconds."""
         found = {"outcome": "not applied", "test": "", "seconds": 0.0, "said": ""}
         file = find_file(mutation, self.tree)
         if not file:
@@ -113,7 +114,7 @@ class Worker:
             return found | {"outcome": "not run", "said": "there are no such tests"}
         path = self.tree / file
         whole = path.read_text(encoding="utf-8")
-        # Kept machine code is found by its sources, but for what makes and finds it.
+        # Compiled code is cached by the source of its kernels, but not of the compiler itself.
         own = tempfile.mkdtemp(prefix="cache-") if mutation.package in _COMPILED else None
         try:
             _write(path, apply(mutation, whole))
@@ -134,13 +135,13 @@ class Worker:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a source, and forget what Python compiled of it: two may be of the same second."""
+    """Write a source file, and delete its bytecode: two versions may have the same timestamp."""
     path.write_text(text, encoding="utf-8")
     Path(cache_from_source(str(path))).unlink(missing_ok=True)
 
 
 class Results:
-    """What has been found, in a file of one line each."""
+    """Results in a file of JSON lines."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
@@ -152,11 +153,11 @@ class Results:
         return one["name"], one["digest"], one["tests"]
 
     def get(self, mutation: Mutation, kind: str) -> dict[str, Any] | None:
-        """Return what came of a mutation, if it is known."""
+        """Return the result of a mutation, if there is one."""
         return self._found.get((mutation.name, mutation.digest, kind))
 
     def unverified(self) -> list[dict[str, Any]]:
-        """Return what was caught by tests of which it is not known that they pass otherwise."""
+        """Return the caught mutations whose tests have not yet been run without a mutation."""
         return [
             one
             for one in self._found.values()
@@ -164,14 +165,14 @@ class Results:
         ]
 
     def add(self, one: dict[str, Any]) -> None:
-        """Keep what was found."""
+        """Append a result."""
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(one) + "\n")
             self._found[self._key(one)] = one
 
 
 class Campaign:
-    """Mutations that are run against the tests of a commit, by several workers at a time."""
+    """Run of mutations against the tests of a commit, by several workers at a time."""
 
     def __init__(
         self, folder: Path, out: Path, commit: str, archive: bytes, *, interpreted: bool = False
@@ -187,7 +188,7 @@ class Campaign:
         return Worker(place, cache, self._archive, self._interpreted)
 
     def play(self, mutations: Iterable[Mutation], kinds: Sequence[str], jobs: int) -> None:
-        """Run all mutations of which it is not known yet what comes of them."""
+        """Run all mutations that have no result yet."""
         left: queue.SimpleQueue[Mutation] = queue.SimpleQueue()
         for mutation in mutations:
             left.put(mutation)
@@ -210,7 +211,7 @@ class Campaign:
                 self._judge(worker, left.get_nowait(), kinds)
 
     def _judge(self, worker: Worker, mutation: Mutation, kinds: Sequence[str]) -> None:
-        """Run a mutation's selections of tests, up to the first that notices."""
+        """Run a mutation's selections of tests, up to the first that fails."""
         for kind in kinds:
             one = self.results.get(mutation, kind)
             if one is None:
@@ -226,7 +227,7 @@ class Campaign:
                 return
 
     def _verify(self) -> None:
-        """Take back what tests have caught that fail without a break."""
+        """Run the failed tests without a mutation, and discard results of tests that fail then."""
         caught = self.results.unverified()
         if not caught:
             return
@@ -243,7 +244,7 @@ class Campaign:
             self.results.add(one | {"test": good[0] if good else "", "verified": True})
 
     def report(self, mutations: Sequence[Mutation]) -> str:
-        """Return what is known, in Markdown."""
+        """Return the results in Markdown."""
         rows, counts = [], dict[str, dict[str, int]]()
         for mutation in mutations:
             found = [self.results.get(mutation, kind) for kind in _LIMITS]
@@ -273,21 +274,23 @@ def read_commit(name: str, root: Path = ROOT) -> tuple[str, bytes]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the mutations, and write what became of them.
+    """Run the mutations, and write a report.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         The command line; that of the process if left out.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):  # of which the first is ignored in scripts
+    for number in (signal.SIGINT, signal.SIGTERM):  # shells ignore SIGINT in background jobs
         signal.signal(number, signal.default_int_handler)
-    parser = argparse.ArgumentParser(description="Break the package, and see which tests fail.")
-    parser.add_argument("--only", nargs="*", default=[""], help="texts in a break's name or file")
-    parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
-    parser.add_argument("--against", default="HEAD", help="the commit whose files are broken")
+    parser = argparse.ArgumentParser(description="Mutate the package, and see which tests fail.")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="texts in a mutation's name or file"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="number of workers")
+    parser.add_argument("--against", default="HEAD", help="the commit whose files are mutated")
     parser.add_argument("--tests", choices=tuple(_LIMITS), help="by default narrow, then wide")
-    parser.add_argument("--interpreted", action="store_true", help="compile no kernels: faster")
+    parser.add_argument("--interpreted", action="store_true", help="do not compile kernels: faster")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutations")
     given = parser.parse_args(arguments)
     mutations = [

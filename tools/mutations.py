@@ -1,4 +1,4 @@
-"""The breaks of ``mutations.toml``, and how one is applied: for ``mutate.py``."""
+"""Mutations in ``mutations.toml``, read and applied for ``mutate.py``."""
 
 import ast
 import hashlib
@@ -13,15 +13,15 @@ TABLE: Final = Path(__file__).with_name("mutations.toml")
 
 @dataclass(frozen=True)
 class Mutation:
-    """One break: in `file`, the text `old`, which stands there once, becomes `new`."""
+    """Mutation: in `file`, the text `old`, which occurs once, is replaced by `new`."""
 
     name: str
     file: str
     old: str
     new: str
-    tests: tuple[str, ...] = ()  # the few that should notice; by default those of `wide`
-    keyword: str = ""  # of those few; as pytest's -k has it
-    wide: tuple[str, ...] = ()  # by default the folder of tests, and the examples in the file
+    tests: tuple[str, ...] = ()  # the few that should fail; by default those of `wide`
+    keyword: str = ""  # for pytest's option -k, with `tests`
+    wide: tuple[str, ...] = ()  # by default the package's tests, and the doctests of the file
 
     @property
     def package(self) -> str:
@@ -51,9 +51,9 @@ def read_table(path: Path = TABLE) -> list[Mutation]:
 
 
 def find_file(mutation: Mutation, tree: Path) -> str:
-    """Return the file of a tree in which the text stands once, "" if there is not one such.
+    """Return the file of a tree in which the text occurs once, or "" if there is no single one.
 
-    That is the file that the mutation names, or else any other of the sources: it may have moved.
+    It is the file that the mutation names, or else, if the code has moved, another source file.
     """
     named = tree / mutation.file
     if named.is_file() and named.read_text(encoding="utf-8").count(mutation.old) == 1:
@@ -66,7 +66,7 @@ def find_file(mutation: Mutation, tree: Path) -> str:
 
 
 def apply(mutation: Mutation, text: str) -> str:
-    """Return the text of a file with the break in it; it must still be Python."""
+    """Return the text of a file with the mutation; it must still be valid Python."""
     broken = text.replace(mutation.old, mutation.new)
     ast.parse(broken)
     return broken

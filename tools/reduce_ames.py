@@ -1,7 +1,6 @@
-"""Make the table of houses that ships with the package from the raw one.
+"""Make the table of houses in the package from the raw one.
 
-The raw file, ``ames.parquet``, holds one row per house. What is written keeps the columns that are
-numbers. Usage::
+The raw file, ``ames.parquet``, has one row per house. The output has its numeric columns. Usage::
 
     python tools/reduce_ames.py RAW_FOLDER [--out FOLDER]
 """
@@ -18,7 +17,7 @@ SHIPPED: Final = Path(__file__).parents[1] / "src" / "keyhole" / "data" / "ames"
 
 
 def reduce(table: pa.Table) -> pa.Table:
-    """Keep the columns of numbers, as 32-bit floats.
+    """Return the numeric columns, as 32-bit floats.
 
     Parameters
     ----------

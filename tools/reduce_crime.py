@@ -1,8 +1,8 @@
-"""Make the tables of recorded crime by place and day that ship with the package.
+"""Make the package's tables of recorded crime by place and day.
 
-The raw folder holds ``nyc_vehicle_thefts.parquet``, one row per theft, and
-``homicides_city_day_2015.parquet``, one row per day. What is written counts events by place and
-day. Usage::
+The raw folder has ``nyc_vehicle_thefts.parquet``, with one row per theft, and
+``homicides_city_day_2015.parquet``, with one row per day. The output has counts of events by place
+and day. Usage::
 
     python tools/reduce_crime.py RAW_FOLDER [--out FOLDER]
 """
@@ -23,16 +23,16 @@ BANDS: Final = ("0-6", "6-12", "12-18", "18-24")
 TRACTS: Final = 20
 FIRST, LAST = date(2014, 1, 1), date(2017, 12, 31)
 LONGEST_WINDOW: Final = 24.0
-"""Hours: thefts that may have happened within a longer time have no hour."""
+"""Hours: the hour of thefts with a longer window of uncertainty is treated as unknown."""
 
 
 def header(name: str, source: str, changes: str) -> list[str]:
-    """Return the lines on top of a file.
+    """Return the comment lines at the top of a file.
 
     Parameters
     ----------
     name, source, changes : str
-        What the data are called, the file they come from, and what was changed.
+        Name of the data, file of origin, and changes.
 
     Returns
     -------
@@ -47,8 +47,8 @@ def header(name: str, source: str, changes: str) -> list[str]:
     ]
 
 
-def counted(events: Iterable[tuple[date, str]], places: Sequence[str]) -> list[str]:
-    """Count events by day and place.
+def count_events(events: Iterable[tuple[date, str]], places: Sequence[str]) -> list[str]:
+    """Return a table of the numbers of events by day and place.
 
     Parameters
     ----------
@@ -71,19 +71,19 @@ def counted(events: Iterable[tuple[date, str]], places: Sequence[str]) -> list[s
 
 
 def tracts(thefts: pa.Table) -> list[str]:
-    """Count the thefts in the census tracts with the most of them, the most first."""
+    """Count the thefts in the census tracts with the most of them, in decreasing order."""
     events = [(row["date"].date(), row["tract"]) for row in thefts.to_pylist()]
     totals = Counter(tract for _, tract in events)
     busiest = sorted(totals, key=lambda tract: (-totals[tract], tract))[:TRACTS]
-    return counted(events, busiest)
+    return count_events(events, busiest)
 
 
 def boroughs(thefts: pa.Table) -> list[str]:
-    """Count the thefts by borough and band of hours, those whose hour is known."""
+    """Count the thefts with a known hour by borough and band of hours."""
     rows = [row for row in thefts.to_pylist() if _hour_known(row)]
     events = [(row["date"].date(), f"{row['borough']} {BANDS[row['hour'] // 6]}") for row in rows]
     names = sorted({row["borough"] for row in rows})
-    return counted(events, [f"{name} {band}" for name in names for band in BANDS])
+    return count_events(events, [f"{name} {band}" for name in names for band in BANDS])
 
 
 def cities(homicides: pa.Table) -> list[str]:

@@ -1,7 +1,7 @@
-"""Make the crowd label files that ship with the package from the raw labels.
+"""Make the package's files of crowdsourced labels from the raw labels.
 
-The raw files hold one row per label: ``NAME.parquet`` with the columns ``item``, ``label`` and,
-where right answers are known, ``gold``. What is written counts them per item. Usage::
+The raw files have one row per label: ``NAME.parquet`` with the columns ``item``, ``label`` and, if
+there are gold labels, ``gold``. The output has counts per item. Usage::
 
     python tools/reduce_crowd_labels.py RAW_FOLDER [--out FOLDER]
 """
@@ -20,7 +20,7 @@ SHIPPED: Final = Path(__file__).parents[1] / "src" / "keyhole" / "data" / "crowd
 
 @dataclass(frozen=True)
 class Repository:
-    """Where labels were published, and under which licence."""
+    """Repository in which labels were published, with its licence."""
 
     address: str
     commit: str
@@ -67,11 +67,11 @@ SETS: Final = {
     "sentiment_polarity": (ACTIVE_CROWD_TOOLKIT, "Data/SP.csv", ""),
     "sentiment_polarity_amt": (ACTIVE_CROWD_TOOLKIT, "Data/SP_amt.csv", ""),
 }
-"""For each set: its repository, the files there, and what was derived beyond counting."""
+"""For each set: its repository, its files, and derivations beyond counting."""
 
 
 def header(name: str) -> list[str]:
-    """Return the lines on top of a file: origin, licence, what was changed, column names.
+    """Return the lines at the top of a file: origin, licence, changes, column names.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def reduce(table: pa.Table) -> list[str]:
     Returns
     -------
     list of str
-        For each item, in the order of first appearance: its code, how many of its labels are 1,
-        how many it has, and its gold value or nothing; separated by commas.
+        For each item, in the order of first appearance: its code, the number of its labels 1, the
+        number of all its labels, and its gold value or nothing; separated by commas.
 
     Raises
     ------

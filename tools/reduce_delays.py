@@ -1,8 +1,7 @@
-"""Make the tables of recorded delays that ship with the package.
+"""Make the package's tables of recorded delays.
 
-The raw folder holds ``dengue_reporting.parquet`` and ``mpox_reporting.parquet``, one row per case,
-and ``cdnow.parquet``, one row per order. What is written counts how often each delay occurs.
-Usage::
+The raw folder has ``dengue_reporting.parquet`` and ``mpox_reporting.parquet``, one row per case,
+and ``cdnow.parquet``, one row per order. The output has the frequency of each delay. Usage::
 
     python tools/reduce_delays.py RAW_FOLDER [--out FOLDER]
 """

@@ -1,7 +1,7 @@
-"""Make the table of delivery times that ships with the package from the raw orders.
+"""Make the package's table of delivery times from the raw orders.
 
-The raw file, ``deliveries.parquet``, holds one row per order. What is written keeps the columns
-``day``, ``hour``, ``distance`` and ``time_to_delivery``, and drops what was ordered. Usage::
+The raw file, ``deliveries.parquet``, has one row per order. The output has its columns ``day``,
+``hour``, ``distance`` and ``time_to_delivery``. Usage::
 
     python tools/reduce_deliveries.py RAW_FOLDER [--out FOLDER]
 """
@@ -23,11 +23,11 @@ HEADER: Final = [
     "# changes: reduced to four of 31 columns",
     "day,hour,distance,minutes",
 ]
-"""The lines on top of the file: origin, licence, what was changed, column names."""
+"""Lines at the top of the file: origin, licence, changes, column names."""
 
 
 def reduce(table: pa.Table) -> list[str]:
-    """Keep when, how far and how long.
+    """Return day, hour, distance and delivery time of each order.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Make the table of arrival delays that ships with the package from the raw flights.
+"""Make the package's table of arrival delays from the raw flights.
 
-The raw file, ``flights.parquet``, holds one row per flight, with the columns ``dest``, ``origin``,
-``carrier`` and ``arr_delay`` (whole minutes; null for a flight that did not arrive). What is
-written counts flights per route, origin, carrier and minute. Usage::
+The raw file, ``flights.parquet``, has one row per flight, with the columns ``dest``, ``origin``,
+``carrier`` and ``arr_delay`` (whole minutes; null for a flight that did not arrive). The output has
+counts of flights per route, origin, carrier and minute. Usage::
 
     python tools/reduce_flights.py RAW_FOLDER [--out FOLDER]
 """
@@ -25,7 +25,7 @@ HEADER: Final = [
     "# changes: reduced from one row per flight to counts per minute of arrival delay",
     "dest,origin,carrier,delays",
 ]
-"""The lines on top of the file: origin, licence, what was changed, column names."""
+"""Lines at the top of the file: origin, licence, changes, column names."""
 
 
 def reduce(table: pa.Table) -> list[str]:

@@ -1,9 +1,9 @@
-"""Print a digest of what every policy yields in every problem of the papers' entries, played small.
+"""Print digests of the results of every policy in every problem of the papers' entries, in small.
 
-Two versions of the code yield the same results, to the bit, if the two outputs are the same. A line
-has an entry, a problem, a policy's label and the digest of all its values; a line with an entry
-alone has the digest of those above it. Policies in no entry are played in a problem of their
-setting. Keys are names that users type; nothing is digested but numbers. Usage::
+If two versions of the code have the same output, their results are equal to the bit. A line has an
+entry, a problem, a policy's label and the digest of all its values; a line with an entry alone has
+the digest of those above it. Policies in no entry are simulated in a problem of their setting. Only
+numbers are digested, so that renamings change nothing. Usage::
 
     python tools/result_digests.py [ENTRY ...] > after.txt && diff before.txt after.txt
 """
@@ -26,24 +26,24 @@ ROUNDS: Final = 300
 REPLICATIONS: Final = 2
 CHECKPOINTS: Final = {"count": 30}
 MOST_ARMS: Final = 200
-"""In a problem of no more, what is measured of each arm is digested as well."""
+"""Largest number of arms for which metrics of each arm are digested as well."""
 PARAMETERS: Final = {"BernsteinUCB": {"variance": 0.2}}
-"""Of policies that are in no entry, and need some."""
+"""Required parameters of policies that are in no entry."""
 
 
 def digests(table: dict[str, Any], folder: Path) -> dict[str, str]:
     """Return a digest of each policy of a spec's table, by its label.
 
-    One that refuses so few rounds plays all of them, once.
+    A policy that refuses the small number of rounds is simulated once with all of them.
     """
     few = {"horizon": min(table["horizon"], ROUNDS), "replications": REPLICATIONS}
     found = {}
     for policy in table["policy"]:
         alone = table | {"policy": [policy], "checkpoints": CHECKPOINTS}
         try:
-            curves = played(alone | few, folder)
+            curves = simulate_table(alone | few, folder)
         except ValueError:
-            curves = played(alone | {"replications": 1}, folder)
+            curves = simulate_table(alone | {"replications": 1}, folder)
         (label,) = curves.labels
         digest = hashlib.sha256()
         for metric in curves.metrics:
@@ -52,8 +52,8 @@ def digests(table: dict[str, Any], folder: Path) -> dict[str, str]:
     return found
 
 
-def played(table: dict[str, Any], folder: Path) -> Curves:
-    """Return what a spec's table yields."""
+def simulate_table(table: dict[str, Any], folder: Path) -> Curves:
+    """Return the results of a spec's table."""
     spec = Spec.from_table(table, folder=folder)
     details = spec.plan.problem.fact("arms") <= MOST_ARMS
     with tempfile.TemporaryDirectory() as out:
@@ -72,7 +72,7 @@ def specs(names: Sequence[str]) -> Iterator[tuple[str, str, Spec]]:
 def others(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield setting, policy and digest of each policy that is in no entry.
 
-    It plays in the first problem of its setting that it fits.
+    It is simulated in the first problem of its setting that accepts it.
     """
     used, problems = set[str](), dict[str, list[Spec]]()
     for *_, spec in specs(names):
@@ -87,7 +87,7 @@ def others(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def digest_if_it_fits(given: tuple[dict[str, Any], Path]) -> str | None:
-    """Return the digest of a spec's only policy, if its problem is one for it."""
+    """Return the digest of a spec's only policy, or None if it does not fit its problem."""
     try:
         (digest,) = digests(*given).values()
     except ValueError:

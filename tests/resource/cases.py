@@ -1,4 +1,4 @@
-"""What the tests of this room share: the calibrated instances, the randomness of a replication."""
+"""Calibrated instances and helpers for the tests of the resource setting."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Grids that become finer."""
+"""Policies with adaptive grids of limits."""
 
 import math
 from functools import cache

@@ -1,4 +1,4 @@
-"""What a run tells of hazards, how sure one is of them, and what comes of exploring too little."""
+"""Policies with hazards: observations, variances, and too little exploration."""
 
 import math
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Phase after phase, as in the program of its authors; and what that asks for."""
+"""LeapsAndBounds: its phases are those of its authors' program, and need many runs."""
 
 import numpy as np
 import pytest

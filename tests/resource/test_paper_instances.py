@@ -1,4 +1,4 @@
-"""The paper's instances, as far as they could be rebuilt, and the words that they must bear out."""
+"""Reconstructions of the paper's instances, and the paper's statements about them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds for all policies of the setting: engine, learner and reference agree."""
+"""All policies of the setting: simulation, learner and reference agree."""
 
 import math
 from functools import cache

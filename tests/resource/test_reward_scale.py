@@ -1,4 +1,4 @@
-"""Rewards in a unit of their own."""
+"""Reward scale: rewards in the user's unit."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the tests of this room share."""
+"""Instances and helpers for the tests of the semi-bandit setting."""
 
 from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB

@@ -1,4 +1,4 @@
-"""What holds for every policy of the setting."""
+"""All policies of the setting: contract, references, and special cases."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The search for thresholds, where it fails: as printed, and as mended."""
+"""Failures of the search for thresholds: as printed, and as corrected."""
 
 import math
 import warnings

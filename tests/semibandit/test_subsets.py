@@ -1,4 +1,4 @@
-"""The set of arms with the least value less the root of its spread: what ESCB leaves alone."""
+"""Exact subset search, which ESCB uses to choose the unfunded arms."""
 
 from itertools import combinations
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The room keeps the contract, AUER is the paper's, and a spec can name both."""
+"""The setting keeps the contract, and AUER takes the decisions of its reference."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Sleeping arms: see who is awake, pull one of them, earn as much as possible."""
+"""Sleeping bandit: in each round some arms are awake, and one of them is pulled for a reward."""
 
 from keyhole_sleeping.policies import AUER, Uniform
 from keyhole_sleeping.problem import Problem

@@ -1,4 +1,4 @@
-"""Who is awake, what comes back, and what it was worth."""
+"""Environment: draws the arms awake and the rewards, and computes the regret."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from keyhole_sleeping.setting import SETTING
 
 
 class Sleepers(Environment):
-    """Arms with rewards 0 or 1, each awake by chance; where all would sleep, all are awake."""
+    """Arms with rewards 0 or 1, each awake at random; if none would be awake, all are."""
 
     setting = SETTING
     metrics = (REGRET, Metric("best_share", "share of rounds with the best awake", better="higher"))
@@ -26,7 +26,7 @@ class Sleepers(Environment):
         best = float_array()
 
     def observe(e, s: State, t: int, rng: Stream, awake: Any) -> None:
-        """Draw who is awake, the same for every policy, after the stretches of the rewards."""
+        """Draw the arms awake, from positions of the stream behind those of the rewards."""
         found = 0
         for arm in range(e.arms):
             seek(rng, e.arms + arm, t)
@@ -38,7 +38,7 @@ class Sleepers(Environment):
             s.highest[0] = max(s.highest[0], e.means[arm] * awake[arm])
 
     def respond(e, s: State, rng: Stream, arm: int) -> float:
-        """Return the reward; the n-th pull of an arm yields the same for every policy."""
+        """Return the reward; that of the n-th pull of an arm is the same for every policy."""
         seek(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.regret[0] += s.highest[0] - e.means[arm]
@@ -46,6 +46,6 @@ class Sleepers(Environment):
         return 1.0 if uniform(rng) < e.means[arm] else 0.0
 
     def score(e, s: State, t: int, metrics: Any) -> None:
-        """Write what was lost, and how often the best arm was pulled."""
+        """Write the regret, and the share of rounds with the best arm awake."""
         metrics.regret[0] = s.regret[0]
         metrics.best_share[0] = s.best[0] / t

@@ -1,4 +1,4 @@
-"""The paper's policy, and the one that others are held against."""
+"""Policies: the paper's AUER, and uniform sampling as a baseline."""
 
 import math
 
@@ -9,7 +9,7 @@ from keyhole_sleeping.setting import Policy
 class AUER(Policy):
     r"""Pull the arm with the largest upper estimate of its reward among those awake.
 
-    One that was never pulled comes first, then
+    An arm that was never pulled comes first, then
 
     .. math:: \arg\max_{i \in A_t} \; \hat\mu_i + \sqrt{\alpha \ln t / n_i}
 
@@ -58,7 +58,7 @@ class AUER(Policy):
         s.totals[arm] += reward
 
     def recommend(p, s: State, best: IntArray) -> None:
-        """Recommend the arm with the highest mean, the first of equals."""
+        """Recommend the arm with the highest mean; among equals the first."""
         highest = -1.0
         for arm in range(p.arms):
             mean = s.totals[arm] / max(s.pulls[arm], 1.0)
@@ -67,14 +67,14 @@ class AUER(Policy):
 
 
 class Uniform(Policy):
-    r"""Pull one of the arms awake, each with the same chance: :math:`I_t \sim U(A_t)`."""
+    r"""Pull one of the arms awake uniformly at random: :math:`I_t \sim U(A_t)`."""
 
     feedback = "none is used"
     randomness = "one number a round"
     cost_per_round = "O(K)"
 
     def select(p, rng: Stream, awake: IntArray) -> int:
-        """Return the arm awake before which a share of them stands that is drawn at random."""
+        """Return one of the arms awake, drawn uniformly."""
         left, arm = int(uniform(rng) * awake.sum()), 0
         while left >= awake[arm]:
             left -= awake[arm]

@@ -1,4 +1,4 @@
-"""The instance: what is true, checked."""
+"""Problem: means and probabilities to be awake of all arms."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from keyhole_sleeping.setting import SETTING
 
 
 class Problem(AnyProblem):
-    """Bernoulli arms that sleep by chance, independently of each other and of the past.
+    """Bernoulli arms that are awake at random, independently of each other and of the past.
 
     Parameters
     ----------
     means : sequence of float, shape (arms,)
         The mean reward of each arm, in [0, 1].
     awake : sequence of float, shape (arms,)
-        The chance of each to be awake, in [0, 1]; where all would sleep, all are awake.
+        The probability of each to be awake, in [0, 1]; if none would be awake, all are.
     """
 
     setting = SETTING
@@ -32,9 +32,9 @@ class Problem(AnyProblem):
             raise ValueError(f"awake must have {len(self.means)} entries, got {len(self.awake)}")
 
     def truth(self) -> dict[str, Any]:
-        """Return what the world reads; no policy sees it."""
+        """Return the fields of the environment, which no policy reads."""
         return {"arms": len(self.means), "means": self.means, "chances": self.awake}
 
     def resized(self, arms: int) -> "Problem":
-        """Return a problem of `arms` arms like these, over and over."""
+        """Return a problem of `arms` arms, with these repeated in order."""
         return Problem(np.resize(self.means, arms), np.resize(self.awake, arms))

@@ -1,4 +1,4 @@
-"""How a spec describes a problem."""
+"""Problem factories: functions that make this setting's problems from a spec."""
 
 from typing import Final
 

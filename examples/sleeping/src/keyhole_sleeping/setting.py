@@ -1,4 +1,4 @@
-"""The vocabulary: what a policy is told, shown, decides and sees."""
+"""Setting: facts, context, decision, feedback and report, and base of policies."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from keyhole_sleeping.study_adapter import StudyVocabulary
 
 
 class Facts:
-    """What policies are told beforehand."""
+    """Facts: quantities that policies know in advance."""
 
     arms = fact(int, ge=1, lt=2**23, doc="number of arms")
 
@@ -26,14 +26,14 @@ SETTING: Final = Setting(
     report={"best": Field("int64")},
     allowed=_is_awake,
 )
-"""In each round see which arms are awake (1 or 0), pull one of them, see its reward."""
+"""In each round observe which arms are awake (1 or 0), pull one of them, observe its reward."""
 
 
 class Policy(Facts, AnyPolicy, abstract=True):
     """Base of policies; `update` may name ``arm`` and ``reward``, `recommend` fills ``best[0]``."""
 
     setting = SETTING
-    # Where `select` only reads the state; a policy whose `select` writes it declares ("wait",).
+    # Valid if `select` only reads the state; a policy whose `select` writes it declares ("wait",).
     pending = ("ignore",)
     feedback = "the reward of the arm pulled, in [0, 1]"
     learner_class = SettingLearner
