@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-slow test-all test-lowest bench lint docs wheel package lock clean
+.PHONY: help venv demo test test-slow test-all test-lowest bench lint lists docs wheel package lock clean
 
 PYTHON ?= python3
 UV ?= uv
@@ -69,6 +69,9 @@ lint: venv ## style, types and the direction of imports
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report" >&2; exit 1; }
+
+lists: venv ## write the lists of policies: imports, and tables of README and pages
+	@$(BIN)/python tools/write_lists.py
 
 docs: venv ## build the documentation into docs/_build/html
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html

@@ -5,13 +5,12 @@ import random
 import statistics
 
 from benchmarks.measure import Row, compare_with, seconds, time_in_turn
+from benchmarks.policies import make_policies
 from keyhole import simulate
 from keyhole.delayed import (
     ODAAF,
     ODAAFB,
     ODAAFV,
-    QPMD,
-    DelayedUCB1,
     Geometric,
     NaivePhases,
     Problem,
@@ -20,13 +19,15 @@ from keyhole.delayed import (
 
 MEANS = [0.5, 0.6]
 ROUNDS = 20  # factor of the horizon over that of other settings, because phases are long
+GIVEN = (
+    ODAAF(expected_delay=2),
+    ODAAFB(expected_delay=2, bound=4),
+    ODAAFV(expected_delay=2, variance=2),
+    NaivePhases(bound=4),
+)
 POLICIES = {
-    "ODAAF": (ODAAF(expected_delay=2), "anonymous"),
-    "ODAAFB": (ODAAFB(expected_delay=2, bound=4), "anonymous"),
-    "ODAAFV": (ODAAFV(expected_delay=2, variance=2), "anonymous"),
-    "NaivePhases": (NaivePhases(bound=4), "anonymous"),
-    "QPMD": (QPMD(), "named"),
-    "DelayedUCB1": (DelayedUCB1(), "named"),
+    name: (policy, "anonymous" if "anonymous" in policy.works_with else "named")
+    for name, policy in make_policies("delayed", *GIVEN).items()
 }
 
 

@@ -7,21 +7,14 @@ import statistics
 import numpy as np
 
 from benchmarks.measure import Row, seconds, time_in_turn
+from benchmarks.policies import make_policies
 from keyhole import simulate
 from keyhole.resource import (
     RCUCB,
-    AnytimeZoomingRCUCB,
     BetaExponential,
     FixedLimit,
-    HazardThompson,
-    HazardUCB,
-    LeapsAndBounds,
     Power,
     Problem,
-    ReductionThompson,
-    ReductionUCB,
-    StoOO,
-    SuccessiveHalving,
     ZoomingRCUCB,
 )
 
@@ -29,19 +22,7 @@ ARMS = 10
 LIMITS = np.linspace(0.1, 1.0, 11)
 DISTRIBUTIONS = [BetaExponential(5, 5 + k, 1 - 0.03 * k) for k in range(ARMS)]
 COST, PENALTY = Power(slope=0.1), Power(slope=0.1, factor=0.2, power=4)
-POLICIES = {
-    "RCUCB": RCUCB(),
-    "ReductionUCB": ReductionUCB(),
-    "ReductionThompson": ReductionThompson(),
-    "ZoomingRCUCB": ZoomingRCUCB(),
-    "AnytimeZoomingRCUCB": AnytimeZoomingRCUCB(),
-    "StoOO": StoOO(),
-    "HazardThompson": HazardThompson(),
-    "HazardUCB": HazardUCB(),
-    "SuccessiveHalving": SuccessiveHalving(),
-    "LeapsAndBounds": LeapsAndBounds(),
-    "FixedLimit": FixedLimit(limit=1.0),
-}
+POLICIES = make_policies("resource", FixedLimit(limit=1.0))
 FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")
 # A round costs 0.2 to 3 us: a fifth of the other settings' replications takes as long as theirs.
 _SHARE = 5

@@ -9,21 +9,24 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from benchmarks.measure import Row, compare_with, seconds, time_in_turn
+from benchmarks.policies import make_policies
 from keyhole import simulate
 from keyhole.kernels.fingerprint import fresh_copy
-from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
+from keyhole.semibandit import CSBDT, CSBDTUCB, CTS, ESCB, MPTS, Problem
 from keyhole.semibandit.knapsack import knapsack, working_memory
 
 INSTANCE_1 = Problem([round(0.25 + i / 50, 2) for i in range(20)], 0.7, resource=7)
 INSTANCE_2 = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
+GIVEN = (
+    CSBDT(loss_free_rounds=19, as_printed=0),
+    CSBDTUCB(loss_free_rounds=19, as_printed=0),
+    ESCB(m=10),
+    MPTS(m=10),
+)
+ONE_THRESHOLD = ("CSBST", "ESCB", "MPTS")
 POLICIES = {
-    "CSBST": (CSBST(), INSTANCE_1),
-    "MPTS": (MPTS(m=10), INSTANCE_1),
-    "ESCB": (ESCB(m=10), INSTANCE_1),
-    "CSBDT": (CSBDT(loss_free_rounds=19, as_printed=0), INSTANCE_2),
-    "CSBDTUCB": (CSBDTUCB(loss_free_rounds=19, as_printed=0), INSTANCE_2),
-    "CTS": (CTS(), INSTANCE_2),
-    "SDCB": (SDCB(), INSTANCE_2),
+    name: (policy, INSTANCE_1 if name in ONE_THRESHOLD else INSTANCE_2)
+    for name, policy in make_policies("semibandit", *GIVEN).items()
 }
 
 

@@ -7,30 +7,15 @@ import statistics
 import numpy as np
 
 from benchmarks.measure import Row, compare_with, seconds
+from benchmarks.policies import make_policies
 from keyhole import simulate
 from keyhole.stochastic import (
-    KLUCB,
-    MOSS,
-    UCB1,
     BernsteinUCB,
-    HoeffdingUCB,
-    ImprovedUCB,
     Problem,
-    ThompsonSampling,
-    Uniform,
 )
 
 MEANS = [0.5, 0.6, 0.4, 0.3, 0.2]
-POLICIES = {
-    "UCB1": UCB1(),
-    "KLUCB": KLUCB(),
-    "MOSS": MOSS(),
-    "HoeffdingUCB": HoeffdingUCB(),
-    "BernsteinUCB": BernsteinUCB(variance=0.25),
-    "ThompsonSampling": ThompsonSampling(),
-    "ImprovedUCB": ImprovedUCB(),
-    "Uniform": Uniform(),
-}
+POLICIES = make_policies("stochastic", BernsteinUCB(variance=0.25))
 
 
 def player(policy, size, means=MEANS):

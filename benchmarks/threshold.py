@@ -7,22 +7,11 @@ import statistics
 import numpy as np
 
 from benchmarks.measure import Row, seconds
+from benchmarks.policies import make_policies
 from benchmarks.stochastic import compare_with_yardsticks
 from keyhole import simulate
 from keyhole.threshold import (
-    DKWUCB,
-    KMUCB,
-    OPTIM,
-    AnytimeDKWUCB,
-    AnytimeKaplanMeierUCB,
-    AnytimeOPTIM,
-    CappedKLUCB,
-    KaplanMeierThompson,
-    KaplanMeierUCB,
-    PerThresholdUCB,
     Problem,
-    SurvivalThompson,
-    Uniform,
 )
 
 SURVIVAL = [
@@ -32,19 +21,14 @@ SURVIVAL = [
     [0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15],
     [0.45, 0.42, 0.39, 0.36, 0.33, 0.3, 0.27, 0.24, 0.21, 0.18],
 ]
+ORDERS = {"OPTIM": "optimistic", "AnytimeOPTIM": "optimistic", "KMUCB": "cyclic"}
 POLICIES = {
-    "DKWUCB": (DKWUCB(), "uncensored", "iid"),
-    "AnytimeDKWUCB": (AnytimeDKWUCB(), "uncensored", "iid"),
-    "OPTIM": (OPTIM(), "censored", "optimistic"),
-    "AnytimeOPTIM": (AnytimeOPTIM(), "censored", "optimistic"),
-    "KaplanMeierUCB": (KaplanMeierUCB(), "censored", "iid"),
-    "KMUCB": (KMUCB(), "censored", "cyclic"),
-    "PerThresholdUCB": (PerThresholdUCB(), "censored", "iid"),
-    "AnytimeKaplanMeierUCB": (AnytimeKaplanMeierUCB(), "censored", "iid"),
-    "CappedKLUCB": (CappedKLUCB(), "censored", "iid"),
-    "KaplanMeierThompson": (KaplanMeierThompson(), "censored", "iid"),
-    "SurvivalThompson": (SurvivalThompson(), "censored", "iid"),
-    "Uniform": (Uniform(), "censored", "iid"),
+    name: (
+        policy,
+        "censored" if "censored" in policy.works_with else "uncensored",
+        ORDERS.get(name, "iid"),
+    )
+    for name, policy in make_policies("threshold").items()
 }
 
 

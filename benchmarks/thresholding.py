@@ -7,18 +7,12 @@ import numpy as np
 
 from benchmarks import thresholding_yardsticks as yardsticks
 from benchmarks.measure import Row, Size, compare_with, seconds, time_in_turn
+from benchmarks.policies import make_policies
 from keyhole import simulate
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
+from keyhole.thresholding import APT, LSA, Problem, Uniform
 
 SETUP1 = [0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8]
-POLICIES = {
-    "LSA": LSA(),
-    "APT": APT(epsilon=0.05),
-    "UCBE": UCBE(b=0),
-    "OptKG": OptKG(a=1, b=1),
-    "Uniform": Uniform(),
-    "KnownGaps": KnownGaps(),
-}
+POLICIES = make_policies("thresholding", APT(epsilon=0.05))
 
 
 def player(policy, size, *, means=SETUP1, threads=1, replications=None):

@@ -10,10 +10,9 @@ class ThompsonSampling(Policy):
     A strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from its own
     random stream, so that runs with different seeds differ.
 
-    Each arm has a beta posterior that starts at (a, b). In every round draw
-    :math:`\theta_i \sim \mathrm{Beta}(a + S_i, b + F_i)` and pull
+    Each arm has a beta posterior that starts at (a, b). In every round pull
 
-    .. math:: \arg\max_i \; \theta_i
+    .. math:: \arg\max_i \; \theta_i, \qquad \theta_i \sim \mathrm{Beta}(a + S_i, b + F_i)
 
     with :math:`S_i` the successes and :math:`F_i` the failures of arm i. A reward x strictly
     between 0 and 1 is a success with probability x.

@@ -12,10 +12,10 @@ class KaplanMeierThompson(Policy):
     deliveries its regret is a thirteenth to a third of `KaplanMeierUCB`'s. `SurvivalThompson` uses
     more of each sample, has less regret, and costs more a round.
 
-    In every round draw :math:`\theta_i \sim \mathrm{Beta}(a + D_i(c_t), \; b + N_i(c_t) -
-    D_i(c_t))` and pull
+    In every round pull
 
-    .. math:: \arg\max_i \; \theta_i
+    .. math:: \arg\max_i \; \theta_i, \qquad
+        \theta_i \sim \mathrm{Beta}(a + D_i(c_t), \; b + N_i(c_t) - D_i(c_t))
 
     with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`D_i(c)` how many
     of them reached c.

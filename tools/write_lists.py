@@ -1,0 +1,195 @@
+"""Write the lists of policies: imports of each setting, and tables of README and pages.
+
+`make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
+follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
+line of the docstring, first formula if it says which arm is chosen, known quantities, feedback, and
+first reference.
+"""
+
+import ast
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+BEGIN = "<!-- policies: written by `make lists` -->"
+END = "<!-- end of policies -->"
+WIDTH = 100
+
+
+def import_lists() -> dict[Path, str]:
+    """Return the text of each file that imports policies, without importing Keyhole."""
+    found = {}
+    for folder in sorted((ROOT / "src" / "keyhole").glob("*/policies")):
+        package = f"keyhole.{folder.parent.name}"
+        modules = {
+            path.stem: public_classes(path)
+            for path in sorted(folder.glob("*.py"))
+            if path.stem != "__init__"
+        }
+        names = [name for classes in modules.values() for name in classes]
+        own = folder / "__init__.py"
+        heading = ast.get_docstring(ast.parse(own.read_text()), clean=False)
+        lines = [
+            import_statement(f"{package}.policies.{stem}", classes)
+            for stem, classes in modules.items()
+        ]
+        found[own] = f'"""{heading}"""\n\n{"".join(lines)}\n{bracketed("__all__ = ", names, "[]")}'
+        setting = folder.parent / "__init__.py"
+        found[setting] = with_policies(setting.read_text(), f"{package}.policies", names)
+    return found
+
+
+def public_classes(path: Path) -> list[str]:
+    """Return the public classes that a file defines."""
+    body = ast.parse(path.read_text()).body
+    return [n.name for n in body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
+
+
+def with_policies(text: str, package: str, names: list[str]) -> str:
+    """Return the source of a setting, with these policies in its import and in ``__all__``."""
+    lines = text.splitlines(keepends=True)
+    public = list(names)
+    spans = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            spans.append((node, import_statement(package, names)))
+        elif isinstance(node, ast.ImportFrom):
+            public += [alias.asname or alias.name for alias in node.names]
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            spans.append((node, bracketed("__all__ = ", public, "[]")))
+    for node, new in reversed(spans):
+        lines[node.lineno - 1 : node.end_lineno] = [new]
+    return "".join(lines)
+
+
+def import_statement(module: str, names: list[str]) -> str:
+    """Return the statement that imports names from a module."""
+    line = f"from {module} import {', '.join(sorted(names, key=sort_key))}\n"
+    return line if len(line) <= WIDTH + 1 else bracketed(line.split("import")[0] + "import ", names)
+
+
+def bracketed(start: str, names: list[str], brackets: str = "()") -> str:
+    """Return a statement that ends with a list of names, in one line if there is room."""
+    quote = '"' if brackets == "[]" else ""
+    items = [f"{quote}{name}{quote}" for name in sorted(names, key=sort_key)]
+    line = f"{start}{brackets[0]}{', '.join(items)}{brackets[1]}\n"
+    if brackets == "[]" and len(line) <= WIDTH + 1:
+        return line
+    return "\n".join([start + brackets[0], *(f"    {item}," for item in items), brackets[1], ""])
+
+
+def sort_key(name: str) -> tuple[Any, ...]:
+    """Return the key of Ruff's order: constants, classes, functions; numbers by value."""
+    kind = 0 if name.isupper() else 1 if name[0].isupper() else 2
+    return kind, [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
+
+
+def tables() -> dict[Path, str]:
+    """Return the text of each page with a table of policies."""
+    settings = importlib.import_module("keyhole.experiment.settings")
+    readme = ROOT / "README.md"
+    found = {readme: readme.read_text()}
+    for setting in settings.BUILT_IN:
+        policies = settings.find_setting(setting).policies
+        page = ROOT / "docs" / f"{setting}.md"
+        before, _, rest = page.read_text().partition(BEGIN)
+        table = "\n".join(table_lines(list(policies.values())))
+        found[page] = f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
+        cell = ", ".join(f"`{name}`" + r"\*" * cls.oracle for name, cls in policies.items())
+        found[readme] = replace_cell(found[readme], setting, cell)
+    return found
+
+
+def replace_cell(text: str, setting: str, cell: str) -> str:
+    """Return the README with this cell in the column of policies of a setting."""
+    row = re.search(rf"^\| `{setting}` \|.*$", text, re.MULTILINE)
+    if row is None:
+        raise ValueError(f"README.md: its table must have a row of {setting}")
+    cells = row[0].split(" | ")
+    return text.replace(row[0], " | ".join([*cells[:2], cell, *cells[3:]]))
+
+
+def table_lines(policies: list[Any]) -> Iterator[str]:
+    """Yield the lines of the table of a setting's policies."""
+    rows = [table_row(policy) for policy in policies]
+    if len({row["feedback"] for row in rows}) == 1:
+        rows = [{k: v for k, v in row.items() if k != "feedback"} for row in rows]
+    yield f"| {' | '.join(rows[0])} |"
+    yield "|---" * len(rows[0]) + "|"
+    for row in rows:
+        yield re.sub(" +", " ", f"| {' | '.join(row.values())} |")
+
+
+def table_row(policy: Any) -> dict[str, str]:
+    """Return what the table says of a policy, by column."""
+    text = inspect.getdoc(policy) or ""
+    needs = [name.replace("_", " ") for name in policy.needs]
+    if "base" in policy.__dataclass_fields__:
+        needs.append("those of its base")
+    return {
+        "policy": f"`{signature_of(policy)}`",
+        "rule": " ".join([text.split("\n\n")[0].replace("\n", " "), choice_formula(text)]).strip(),
+        "known quantities": ", ".join(needs) + " (an oracle)" * policy.oracle,
+        "feedback": first_clause(policy.feedback),
+        "after": first_reference(text),
+    }
+
+
+def signature_of(policy: Any) -> str:
+    """Return the name of a policy with its first three parameters and their defaults."""
+    parameters = list(inspect.signature(policy).parameters.values())
+    shown = [
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}".removesuffix(".0")
+        for p in parameters[:3]
+    ]
+    return f"{policy.__name__}({', '.join([*shown, '...'][: len(parameters)])})"
+
+
+def choice_formula(text: str) -> str:
+    """Return the first formula of a docstring if it says which arm is chosen."""
+    formula = re.search(r"\.\. math::\s*(.+?)(?=\n\n)", text, re.DOTALL)
+    if formula is None or not formula[1].startswith(r"\arg"):
+        return ""
+    return f"${' '.join(formula[1].split())}$".replace(",$", "$").replace(".$", "$")
+
+
+def first_clause(text: str) -> str:
+    """Return a text up to its first semicolon outside parentheses."""
+    return re.match(r"(?:\([^)]*\)|[^;(])*", text)[0]  # type: ignore[index]
+
+
+def first_reference(text: str) -> str:
+    """Return the first paper of a docstring's references, as a citation if it has an entry."""
+    references = text.split("References\n")[1]
+    name = r"(?:[A-Z]\w+ )?[A-Z][\w-]+"
+    found = re.search(rf"({name}(?:(?:,\s|\sand\s){name})*)\s\((\d{{4}})\)", references)
+    if found is None:
+        return ""
+    key = re.sub(r"[^a-z]", "", re.split(r",| and ", found[1])[0].lower()) + found[2]
+    if f"{{{key}," in (ROOT / "docs" / "references.bib").read_text():
+        return f"{{cite:p}}`{key}`"
+    return f"{' '.join(found[1].split())} ({found[2]})"
+
+
+def write(texts: dict[Path, str]) -> None:
+    """Write the files that change, and print their names."""
+    for path, text in texts.items():
+        if path.read_text() != text:
+            path.write_text(text)
+            sys.stdout.write(f"{path.relative_to(ROOT)}\n")
+
+
+def main() -> None:
+    """Write imports, then tables, which import all policies."""
+    write(import_lists())
+    sys.path.insert(0, str(ROOT / "src"))
+    write(tables())
+
+
+if __name__ == "__main__":
+    main()
