@@ -40,7 +40,7 @@ def larger(rng, numbers):
     return max(uniform(rng), uniform(rng))
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "bernoulli": Bernoulli(0.3),
     "certain": Bernoulli(1.0),
     "beta": Beta(0.75, 1.75),
@@ -56,7 +56,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("distribution", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
 def test_draws_have_the_moments_and_keep_within_the_ends(distribution):
     found = draws(distribution.draw, distribution.numbers)
     assert (
@@ -71,7 +71,7 @@ def test_draws_have_the_moments_and_keep_within_the_ends(distribution):
 
 @pytest.mark.parametrize("name", ["narrow", "wide", "outside"])
 def test_truncated_normal_draws_follow_their_distribution(name):
-    distribution = LAWS[name]
+    distribution = DISTRIBUTIONS[name]
     low, high = (
         -distribution.centre / distribution.scale,
         (1 - distribution.centre) / distribution.scale,
@@ -83,12 +83,12 @@ def test_truncated_normal_draws_follow_their_distribution(name):
 
 
 def test_both_ways_to_propose_are_used():
-    assert LAWS["narrow"].numbers[2] == 0
-    assert LAWS["wide"].numbers[2] == 1
+    assert DISTRIBUTIONS["narrow"].numbers[2] == 0
+    assert DISTRIBUTIONS["wide"].numbers[2] == 1
 
 
 def test_beta_draws_follow_their_distribution():
-    distribution = LAWS["beta"]
+    distribution = DISTRIBUTIONS["beta"]
     assert (
         stats.kstest(
             draws(distribution.draw, distribution.numbers), stats.beta(0.75, 1.75).cdf

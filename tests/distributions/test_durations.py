@@ -14,10 +14,10 @@ from keyhole.distributions.durations import (
 )
 from keyhole.draws.streams import WORKERS, stream
 
-LAWS = [Constant(3), Exponential(2), Pareto(shape=3, mean=2), Replay([1, 2, 6])]
+DISTRIBUTIONS = [Constant(3), Exponential(2), Pareto(shape=3, mean=2), Replay([1, 2, 6])]
 
 
-@pytest.mark.parametrize("distribution", LAWS, ids=repr)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=repr)
 def test_the_mean_is_that_of_what_is_drawn(distribution):
     rng = stream(3, 0, WORKERS)
     drawn = np.array([distribution.draw(rng, distribution.numbers) for _ in range(20_000)])

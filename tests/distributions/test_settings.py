@@ -51,7 +51,7 @@ RESOURCE = resource.Problem(
     cost=resource.Power(slope=0.1),
     penalty=resource.Power(slope=0.01),
 )
-ROOMS = {
+SETTINGS = {
     "stochastic": (STOCHASTIC, stochastic.Uniform()),
     "thresholding": (THRESHOLDING, thresholding.Uniform()),
     "delayed": (DELAYED, delayed.DelayedUCB1()),
@@ -61,7 +61,7 @@ ROOMS = {
 }
 
 
-@pytest.mark.parametrize(("problem", "policy"), ROOMS.values(), ids=ROOMS)
+@pytest.mark.parametrize(("problem", "policy"), SETTINGS.values(), ids=SETTINGS)
 def test_a_problem_with_distributions_from_outside_keeps_the_contract(problem, policy):
     check_problem(problem, policy, horizon=30)
 

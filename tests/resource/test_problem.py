@@ -49,7 +49,7 @@ def triangle_distribution(scale, weight, draw=triangle):
     )
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "positive": TruncatedNormal((0.4, 0.8), ((0.0625, 0.088), (0.088, 0.5))),
     "negative": TruncatedNormal((0.7, 0.3), ((0.09, -0.02), (-0.02, 0.04))),
     "narrow": TruncatedNormal((0.5, 0.31), ((0.01, 0.0), (0.0, 1e-6))),
@@ -77,7 +77,7 @@ def drawn(problem, draws, arm=0, limit=None):
 
 
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
-@pytest.mark.parametrize("distribution", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
 def test_the_environments_runs_are_worth_what_quadrature_says(distribution, draws):
     whole = Problem([distribution], [50.0], Power(), Power())
     reward, used, exceeded = drawn(whole, draws)
@@ -114,9 +114,9 @@ def plain_gain(distribution, limit, cost, penalty):
 
 @pytest.mark.parametrize("name", ["positive", "negative"])
 def test_gains_of_truncated_normal_arms_are_the_double_integral(name):
-    problem = Problem([LAWS[name]], LIMITS, COST, PENALTY)
+    problem = Problem([DISTRIBUTIONS[name]], LIMITS, COST, PENALTY)
     for place, limit in enumerate(LIMITS):
-        expected = plain_gain(LAWS[name], limit, lambda x: 0.1 * x, PENALTY)
+        expected = plain_gain(DISTRIBUTIONS[name], limit, lambda x: 0.1 * x, PENALTY)
         assert problem.gains[0, place] == pytest.approx(expected, abs=1e-6)
 
 
@@ -148,7 +148,7 @@ def test_costs_that_jump_or_are_steep_are_integrated(cost):
 
 
 def test_measured_runs_are_averaged():
-    problem = Problem([LAWS["measured"]], LIMITS, COST, PENALTY)
+    problem = Problem([DISTRIBUTIONS["measured"]], LIMITS, COST, PENALTY)
     first = (0.1 + 0.9 - 2 * 0.02) / 4
     assert problem.gains[0].tolist() == pytest.approx(
         [
@@ -222,7 +222,7 @@ def test_the_optimal_gains_of_the_calibrated_instances():
     [PENALTY, Steps([0.25, 0.6], [0.0, 0.1, 0.4]), Table([0, 0.5, 2], [0.1, 0.1, 0.5])],
     ids=repr,
 )
-@pytest.mark.parametrize("distribution", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
 def test_the_table_of_gains_is_exact_to_the_promised_digits(distribution, penalty):
     problem = Problem([distribution], LIMITS, COST, penalty, continuous=True)
     gap = problem.environment.gap
@@ -251,7 +251,7 @@ def test_the_best_limit_may_be_none_at_all():
 
 
 def test_the_best_limit_of_measured_runs_is_one_of_them():
-    problem = Problem([LAWS["measured"]], [2.0], COST, Power(slope=0.3), continuous=True)
+    problem = Problem([DISTRIBUTIONS["measured"]], [2.0], COST, Power(slope=0.3), continuous=True)
     worth = [problem.gain(0, x) for x in (0.2, 0.6, 1.7)]
     assert problem.best_pair[1] == (0.2, 0.6, 1.7)[int(np.argmax(worth))]
     assert problem.best_gain == max(worth)
@@ -279,7 +279,9 @@ def test_a_run_that_takes_its_limit_is_within_it():
 
 
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
-@pytest.mark.parametrize("distribution", [LAWS["positive"], LAWS["negative"]], ids=repr)
+@pytest.mark.parametrize(
+    "distribution", [DISTRIBUTIONS["positive"], DISTRIBUTIONS["negative"]], ids=repr
+)
 def test_truncated_normal_runs_have_the_distribution(distribution, draws):
     reward, used, _ = drawn(Problem([distribution], [50.0], Power(), Power()), draws)
     assert ((reward >= 0) & (reward <= 1) & (used >= 0)).all()
@@ -293,7 +295,7 @@ def test_truncated_normal_runs_have_the_distribution(distribution, draws):
 
 
 def test_replayed_runs_come_in_pairs_equally_often():
-    both, draws = [LAWS["own"], LAWS["measured"]], 4_000
+    both, draws = [DISTRIBUTIONS["own"], DISTRIBUTIONS["measured"]], 4_000
     reward, used, _ = drawn(Problem(both, [9.0], COST, PENALTY), draws, arm=1)
     pairs = list(zip([0.1, 0.9, 0.5, 1.0], [0.2, 0.2, 0.6, 1.7], strict=True))
     found = [((reward == r) & (used == c)).sum() for r, c in pairs]
@@ -302,7 +304,7 @@ def test_replayed_runs_come_in_pairs_equally_often():
 
 
 def test_arms_of_all_distributions_stand_side_by_side():
-    problem = Problem(list(LAWS.values()), LIMITS, COST, PENALTY)
+    problem = Problem(list(DISTRIBUTIONS.values()), LIMITS, COST, PENALTY)
     curves = simulate(problem, {"it": RCUCB()}, horizon=2000, replications=8)
     assert curves.mean("it", "regret")[-1] < 2000 * problem.gaps.mean()
 
@@ -316,7 +318,7 @@ def test_it_prints_in_short():
         "penalty=Power(slope=0.1, factor=0.2, power=4))"
     )
     assert "any limit up to 1" in repr(replica("Indep", continuous=True))
-    assert repr(LAWS["own"]) == "Sampler(triangle, numbers=[0.8, 0.3])"
+    assert repr(DISTRIBUTIONS["own"]) == "Sampler(triangle, numbers=[0.8, 0.3])"
 
 
 def too_rich(rng, numbers):
