@@ -7,7 +7,6 @@ killed when the head node is gone. So Ray runs in a process of its own, `ray_dri
 import fcntl
 import os
 import pickle
-import signal
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -24,6 +23,7 @@ from typing import IO, Any, Final, Self, cast
 import ray
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
+from keyhole.clusters.process_session import kill_session
 from keyhole.clusters.ray_driver import EVERY, START, remove
 from keyhole.clusters.serialization import RETRIES, Shared, serialize_task, unpack_result
 
@@ -156,9 +156,8 @@ class Ray:
                 self._kill()
 
     def _kill(self) -> None:
-        """Kill the driver's process group: some of Ray's processes would outlive it."""
-        with suppress(OSError):
-            os.killpg(self._driver.pid, signal.SIGKILL)
+        """Kill the driver's session: some of Ray's processes would outlive it."""
+        kill_session(self._driver.pid)
 
     def as_completed(self, seconds: float) -> list[TaskResult]:
         """Wait for a task to end."""
@@ -257,8 +256,8 @@ def _start_driver(folder: _Folder | None) -> Popen[bytes]:
         stdout=PIPE,
         stderr=DEVNULL,
         env=os.environ | settings,
-        # A session of its own: Ctrl-C on the terminal does not reach it, and `_kill` can kill the
-        # whole process group.
+        # A session of its own: Ctrl-C on the terminal does not reach it, and `_kill` can kill all
+        # of it.
         start_new_session=True,
         pass_fds=[folder.lock] if folder else [],
     )

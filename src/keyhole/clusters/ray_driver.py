@@ -6,7 +6,6 @@ It never unpickles tasks or results: only the client and the workers do.
 import os
 import pickle
 import shutil
-import signal
 import socket
 from concurrent.futures import Future
 from contextlib import suppress
@@ -25,6 +24,7 @@ from ray.exceptions import (
     WorkerCrashedError,
 )
 
+from keyhole.clusters.process_session import kill_session
 from keyhole.clusters.serialization import (
     RETRIES,
     Failure,
@@ -68,12 +68,12 @@ def main() -> None:
 
 
 def _end(folder: str | None, seconds: float = 0.0) -> None:
-    """Kill the process group after some time: this process and Ray's processes."""
+    """Kill the session after some time: Ray's processes, and this process."""
     sleep(seconds)
     if folder is not None:
         remove(folder)
     # Without the head, Ray waits for it in this process and in some of those that it started.
-    os.killpg(0, signal.SIGKILL)
+    kill_session(os.getpid())
 
 
 class Driver:
