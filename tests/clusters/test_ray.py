@@ -97,8 +97,6 @@ def test_a_client_that_is_killed_leaves_nothing_at_work_and_no_folder(client):
     until(lambda: "ray::run_serialized" in " ".join(in_session(driver).values()))
     with connect(f"ray={address}") as cluster:
         cluster.submit(wait)
-        for pid in workers(driver):  # none notices by itself that its head has gone
-            os.kill(pid, signal.SIGSTOP)
         process.kill()
         until(lambda: not in_session(driver))
         until(lambda: not folder.exists())
@@ -109,11 +107,6 @@ def test_a_client_that_is_killed_leaves_nothing_at_work_and_no_folder(client):
 
 
 GONE = "the head of ray={} does not answer any more"
-
-
-def workers(driver):
-    """Return the workers of a Ray; each is in a process group of its own."""
-    return [pid for pid, words in in_session(driver).items() if words.startswith("ray::run_")]
 
 
 def in_session(leader):
