@@ -227,7 +227,7 @@ def test_learners_hear_of_a_round_when_its_decision_is_told():
     assert learner.state["leaks"].tolist() == [2, 0, 0]
     assert learner.ask(pressure=1) == 1
     with pytest.raises(
-        RuntimeError, match=r"needs ledger=2 after this feedback, and a learner has"
+        RuntimeError, match=r"needs ledger=2 after this feedback, but a learner cannot"
     ):
         learner.tell(leaks=2)
     learner.tell(leaks=0)

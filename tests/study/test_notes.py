@@ -40,7 +40,7 @@ def test_a_run_that_failed_is_not_one_that_earned_the_least(runs):
 
 
 def test_how_much_a_run_that_failed_consumed_must_be_told(runs):
-    words = r"^tell needs consumption=\.\.\., failed=True for a run that"
+    words = r"^tell needs consumption=\.\.\. with failed=True, for a run that"
     with pytest.raises(TypeError, match=words):
         runs.tell(runs.ask().id, failed=True)
 
