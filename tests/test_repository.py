@@ -79,7 +79,7 @@ def test_a_policy_is_tested_in_its_setting(policy):
 
 
 @pytest.mark.parametrize("lists", [write_lists.import_lists, write_lists.tables])
-def test_lists_of_policies_are_current(lists):
+def test_lists_are_current(lists):
     stale = [path.name for path, text in lists().items() if path.read_text() != text]
     assert not stale, f"run make lists: {stale}"
 

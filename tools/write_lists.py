@@ -1,9 +1,9 @@
-"""Write the lists of policies: imports of each setting, and tables of README and pages.
+"""Write lists: imports of policies, and tables of policies and of kinds of claims.
 
 `make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
 follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
-line of the docstring, first formula if it says which arm is chosen, known quantities, feedback, and
-first reference.
+paragraph of the docstring, first formula if it says which arm is chosen, known quantities,
+feedback, and first reference. The table of kinds of claims follows from their classes.
 """
 
 import ast
@@ -11,13 +11,10 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-BEGIN = "<!-- policies: written by `make lists` -->"
-END = "<!-- end of policies -->"
 WIDTH = 100
 
 
@@ -90,19 +87,55 @@ def sort_key(name: str) -> tuple[Any, ...]:
 
 
 def tables() -> dict[Path, str]:
-    """Return the text of each page with a table of policies."""
+    """Return the text of each page with a table."""
     settings = importlib.import_module("keyhole.experiment.settings")
     readme = ROOT / "README.md"
     found = {readme: readme.read_text()}
     for setting in settings.BUILT_IN:
         policies = settings.find_setting(setting).policies
         page = ROOT / "docs" / f"{setting}.md"
-        before, _, rest = page.read_text().partition(BEGIN)
-        table = "\n".join(table_lines(list(policies.values())))
-        found[page] = f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
+        found[page] = with_table(page, "policies", policy_rows(list(policies.values())))
         cell = ", ".join(f"`{name}`" + r"\*" * cls.oracle for name, cls in policies.items())
         found[readme] = replace_cell(found[readme], setting, cell)
+    page = ROOT / "docs" / "experiments.md"
+    found[page] = with_table(page, "claims", claim_rows())
     return found
+
+
+def with_table(page: Path, name: str, rows: list[dict[str, str]]) -> str:
+    """Return the text of a page with this table between the markers of this name."""
+    begin, end = f"<!-- {name}: written by `make lists` -->", f"<!-- end of {name} -->"
+    before, mark, rest = page.read_text().partition(begin)
+    if not mark or end not in rest:
+        raise ValueError(f"{page.name} must have the lines {begin} and {end}")
+    lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
+    lines += [re.sub(" +", " ", f"| {' | '.join(row.values())} |") for row in rows]
+    return "\n".join([before + begin, "", *lines, "", end + rest.partition(end)[2]])
+
+
+def claim_rows() -> list[dict[str, str]]:
+    """Return what the table says of each kind of claim, by column."""
+    kinds = importlib.import_module("keyhole.papers.claims.kinds").KINDS
+    common = importlib.import_module("keyhole.papers.claims.negative_control").ControlledClaim
+    rows = []
+    for kind in sorted(kinds):
+        own = {
+            name: field.is_required()
+            for name, field in kinds[kind].model_fields.items()
+            if name not in {"kind", *common.model_fields} - {"policy"}
+        }
+        needed = [f"`{name}`" for name, required in own.items() if required]
+        optional = [f"[`{name}`]" for name, required in own.items() if not required]
+        about = paragraph(kinds[kind])
+        rows.append(
+            {"kind": f"`{kind}`", "the claim": about, "fields": ", ".join([*needed, *optional])}
+        )
+    return rows
+
+
+def paragraph(cls: type) -> str:
+    """Return the first paragraph of a class's docstring as one line."""
+    return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
 
 
 def replace_cell(text: str, setting: str, cell: str) -> str:
@@ -114,15 +147,12 @@ def replace_cell(text: str, setting: str, cell: str) -> str:
     return text.replace(row[0], " | ".join([*cells[:2], cell, *cells[3:]]))
 
 
-def table_lines(policies: list[Any]) -> Iterator[str]:
-    """Yield the lines of the table of a setting's policies."""
+def policy_rows(policies: list[Any]) -> list[dict[str, str]]:
+    """Return what the table says of each policy of a setting; without feedback if all share it."""
     rows = [table_row(policy) for policy in policies]
     if len({row["feedback"] for row in rows}) == 1:
         rows = [{k: v for k, v in row.items() if k != "feedback"} for row in rows]
-    yield f"| {' | '.join(rows[0])} |"
-    yield "|---" * len(rows[0]) + "|"
-    for row in rows:
-        yield re.sub(" +", " ", f"| {' | '.join(row.values())} |")
+    return rows
 
 
 def table_row(policy: Any) -> dict[str, str]:
@@ -133,7 +163,7 @@ def table_row(policy: Any) -> dict[str, str]:
         needs.append("those of its base")
     return {
         "policy": f"`{signature_of(policy)}`",
-        "rule": " ".join([text.split("\n\n")[0].replace("\n", " "), choice_formula(text)]).strip(),
+        "rule": " ".join([paragraph(policy), choice_formula(text)]).strip(),
         "known quantities": ", ".join(needs) + " (an oracle)" * policy.oracle,
         "feedback": first_clause(policy.feedback),
         "after": first_reference(text),

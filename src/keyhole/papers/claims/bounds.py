@@ -107,7 +107,10 @@ def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
 
 
 class BelowBound(Bounded):
-    """The mean of a metric of a policy stays at or below a bound; see `Bounded`."""
+    """The mean of a metric of a policy stays at or below a bound of the setting.
+
+    See `Bounded`.
+    """
 
     kind: Literal["below-bound"]
 
@@ -116,7 +119,10 @@ class BelowBound(Bounded):
 
 
 class AboveBound(Bounded):
-    """The mean of a metric of a policy stays at or above a bound; see `Bounded`."""
+    """The mean of a metric of a policy stays at or above a bound of the setting.
+
+    See `Bounded`.
+    """
 
     kind: Literal["above-bound"]
 

@@ -17,7 +17,7 @@ _UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all oth
 
 
 class Ordering(ProblemClaim):
-    """A policy is significantly better than others.
+    """A policy is significantly better than others, in at least a share of the cases.
 
     It is compared in every pair of another policy and a checkpoint, or at every checkpoint with all
     others at once. The claim holds if it is significantly better in at least the share `at_least`

@@ -116,7 +116,7 @@ class OtherBest(TwoProblemClaim):
 
 
 class Interaction(TwoProblemClaim):
-    r"""Other policies are further order_by_lead a policy `here` than `there`.
+    r"""Other policies are further behind a policy `here` than `there`.
 
     The distance is :math:`\ln(\bar y_{other} / \bar y_{policy})`, with the opposite sign where
     higher is better; the interval of the difference of two distances comes from the delta method

@@ -15,11 +15,12 @@ _PLACES: Final = 3
 
 
 class WorstPower(Power):
-    """The worst mean of a metric over some problems grows as a power: see `Power`.
+    """The worst mean of a metric over some problems grows as a power of a number of theirs.
 
-    The worst problem differs with x: gaps that are hard for a short horizon are easy for a long
-    one. It is the one with the largest mean among the problems with the same x, or with the
-    smallest where higher is better; its choice is not counted as a source of error.
+    It is judged as `Power`. The worst problem differs with x: gaps that are hard for a short
+    horizon are easy for a long one. It is the one with the largest mean among the problems with the
+    same x, or with the smallest where higher is better; its choice is not counted as a source of
+    error.
     """
 
     kind: Literal["worst-power"]  # type: ignore[assignment]
