@@ -171,7 +171,7 @@ def test_stages_count_what_each_round_extends():
 
 def test_numbers_of_the_three_models_are_those_of_many_runs(drawing):
     problem = three_models("soft")
-    points = list(drawing._every_run(problem, 4000, 7))
+    points = list(drawing._sample_runs(problem, 4000, 7))
     means = [(np.mean(earned), np.mean(used)) for used, earned in points]
     numbers = (
         problem_statistics.mean_rewards(problem),
