@@ -1,4 +1,4 @@
-"""Write lists: imports of policies, and tables of policies and of kinds of claims.
+"""Write lists: imports of policies and settings, and tables of policies and of kinds of claims.
 
 `make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
 follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
@@ -11,6 +11,7 @@ import importlib
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,52 @@ def import_lists() -> dict[Path, str]:
         found[own] = f'"""{heading}"""\n\n{"".join(lines)}\n{bracketed("__all__ = ", names, "[]")}'
         setting = folder.parent / "__init__.py"
         found[setting] = with_policies(setting.read_text(), f"{package}.policies", names)
-    return found
+    return found | setting_lists()
+
+
+def setting_lists() -> dict[Path, str]:
+    """Return the text of the files that name all built-in settings."""
+    source = (ROOT / "src" / "keyhole" / "experiment" / "settings.py").read_text()
+    first, *others = next(
+        ast.literal_eval(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "BUILT_IN"
+    )
+    project = ROOT / "pyproject.toml"
+    layer = " | ".join(f"({name})" for name in others)
+    own = ROOT / "src" / "keyhole" / "__init__.py"
+    return {
+        project: re.sub(r'"\(threshold\) \|[^"]*"', f'"{layer}"', project.read_text()),
+        own: with_settings(own.read_text(), [first, *others]),
+    }
+
+
+def with_settings(text: str, settings: list[str]) -> str:
+    """Return the source of the package, with these settings where it names its modules."""
+    lines = text.splitlines(keepends=True)
+    public: list[str] = []
+    spans: list[tuple[ast.stmt, str]] = []
+    body = ast.parse(text).body
+    checked = next(node for node in body if isinstance(node, ast.If))
+    for node in checked.body:
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            if node.module == "keyhole":
+                names = list({*settings, *names})
+                statement = bracketed("from keyhole import ", names)
+                spans.append((node, textwrap.indent(statement, "    ")))
+            public += names
+    for node in body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            spans.append((node, bracketed("__all__ = ", public, "[]")))
+    return replace_statements(lines, spans)
+
+
+def replace_statements(lines: list[str], spans: list[tuple[ast.stmt, str]]) -> str:
+    """Return the lines of a file, with other text for some of its statements."""
+    for node, new in reversed(spans):
+        lines[node.lineno - 1 : node.end_lineno] = [new]
+    return "".join(lines)
 
 
 def public_classes(path: Path) -> list[str]:
@@ -51,7 +97,7 @@ def with_policies(text: str, package: str, names: list[str]) -> str:
     """Return the source of a setting, with these policies in its import and in ``__all__``."""
     lines = text.splitlines(keepends=True)
     public = list(names)
-    spans = []
+    spans: list[tuple[ast.stmt, str]] = []
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom) and node.module == package:
             spans.append((node, import_statement(package, names)))
@@ -59,9 +105,7 @@ def with_policies(text: str, package: str, names: list[str]) -> str:
             public += [alias.asname or alias.name for alias in node.names]
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             spans.append((node, bracketed("__all__ = ", public, "[]")))
-    for node, new in reversed(spans):
-        lines[node.lineno - 1 : node.end_lineno] = [new]
-    return "".join(lines)
+    return replace_statements(lines, spans)
 
 
 def import_statement(module: str, names: list[str]) -> str:
