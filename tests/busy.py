@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 240.0  # seconds
+TIMEOUT = 240.0  # seconds
 
 
 def wait_until_busy(process, seconds=1.0):
     """Wait until a process has computed for so long from now on; or has ended."""
     if not Path("/proc/self/stat").exists():
         pytest.skip("looks into /proc")
-    goal, end = _computed(process) + seconds, time.monotonic() + PATIENCE
+    goal, end = _computed(process) + seconds, time.monotonic() + TIMEOUT
     while process.poll() is None and _computed(process) < goal:
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)

@@ -50,7 +50,7 @@ LEVELS = Setting(
 )
 
 
-class LevelWorld(Environment):
+class LevelEnvironment(Environment):
     setting = LEVELS
     metrics = (Metric("missed"),)
     arms = integer()
@@ -128,7 +128,7 @@ PATROLS = Setting(
 )
 
 
-class PatrolWorld(Environment):
+class PatrolEnvironment(Environment):
     setting = PATROLS
     metrics = (Metric("loss"), Metric("guess_error"))
     arms = integer()
@@ -203,7 +203,7 @@ RUNS = Setting(
 )
 
 
-class RunWorld(Environment):
+class RunEnvironment(Environment):
     setting = RUNS
     metrics = (
         Metric("gain", "reward less what it took", unit="hours", better="higher"),
@@ -273,7 +273,7 @@ ADVERTS = Setting(
 )
 
 
-class LateWorld(Environment):
+class LateEnvironment(Environment):
     setting = ADVERTS
     metrics = (Metric("generated"), Metric("arrived"))
     arms = integer()
@@ -329,7 +329,7 @@ def best_mean(totals, pulls):
     return arm
 
 
-# (e) A policy in phases that recalls everything it has seen.
+# (e) A policy in phases that uses everything it has seen.
 
 
 class Phases(Policy):
@@ -365,7 +365,7 @@ class Phases(Policy):
 # (f) What comes depends on how long the run is; a policy that cannot play every round.
 
 
-class LastHalfWorld(LateWorld):
+class LastHalfEnvironment(LateEnvironment):
     """Pays nothing before half the run is over."""
 
     horizon = integer()
@@ -386,11 +386,14 @@ class Impatient(Greedy):
 
 
 TOYS = {
-    "context": (BestAtLevel(), Toy(LevelWorld, {"arms": 3, "levels": 6, "speed": [0.6, 0.9, 1.0]})),
+    "context": (
+        BestAtLevel(),
+        Toy(LevelEnvironment, {"arms": 3, "levels": 6, "speed": [0.6, 0.9, 1.0]}),
+    ),
     "vector": (
         Spread(parts=2),
         Toy(
-            PatrolWorld,
+            PatrolEnvironment,
             {
                 "arms": 4,
                 "resource": 1.0,
@@ -399,8 +402,8 @@ TOYS = {
             },
         ),
     ),
-    "pair": (Halving(), Toy(RunWorld, {"arms": 3})),
-    "delayed": (Greedy(), Toy(LateWorld, {"arms": 3, "longest": 7})),
-    "phases": (Phases(length=4), Toy(LateWorld, {"arms": 2, "longest": 5})),
-    "horizon": (Greedy(), Toy(LastHalfWorld, {"arms": 2, "longest": 1})),
+    "pair": (Halving(), Toy(RunEnvironment, {"arms": 3})),
+    "delayed": (Greedy(), Toy(LateEnvironment, {"arms": 3, "longest": 7})),
+    "phases": (Phases(length=4), Toy(LateEnvironment, {"arms": 2, "longest": 5})),
+    "horizon": (Greedy(), Toy(LastHalfEnvironment, {"arms": 2, "longest": 1})),
 }

@@ -235,8 +235,8 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
         raise TypeError(f"{name} must be a list of numbers, got {short_repr(values)}")
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
-    # The common cases first: laws check the thousands of points at which they are integrated, and
-    # files hold a million recorded values.
+    # The common cases first: distributions check thousands of points at which they are integrated,
+    # and files hold a million recorded values.
     found = None
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
         found = values.copy()

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 300.0  # seconds that a machine full of other work may take for anything
+TIMEOUT = 300.0  # seconds that a machine full of other work may take for anything
 
 
-def until(true, seconds=PATIENCE):
+def until(true, seconds=TIMEOUT):
     """Wait until something is true, and return it."""
     end = time.monotonic() + seconds
     while not (found := true()):

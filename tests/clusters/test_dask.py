@@ -74,7 +74,7 @@ def test_workers_without_keyhole_are_refused(tmp_path):
 
 
 def test_a_scheduler_that_stands_still_is_gone_after_a_while(there, monkeypatch):
-    monkeypatch.setattr("keyhole.clusters.dask._PATIENCE", 1.0)
+    monkeypatch.setattr("keyhole.clusters.dask._TIMEOUT", 1.0)
     monkeypatch.setattr("keyhole.clusters.dask._CLOSE_SECONDS", 0.5)
     with connect(there.on) as cluster:
         cluster.submit(time.sleep, 60)

@@ -66,7 +66,7 @@ def listener(answer=None):
 
 
 def test_dask_waits_no_longer_for_who_says_nothing(monkeypatch):
-    monkeypatch.setattr(dask, "_PATIENCE", 0.5)
+    monkeypatch.setattr(dask, "_TIMEOUT", 0.5)
     words = "^there is no scheduler of Dask at .*: the program there gave no answer in 0.5 s$"
     with listener() as port, pytest.raises(ClusterLostError, match=words):
         connect(f"dask=tcp://127.0.0.1:{port}")
@@ -92,7 +92,7 @@ def test_a_worker_of_dask_is_no_scheduler(tmp_path):
 
 @pytest.mark.parametrize("command", SPECS)
 def test_the_command_line_says_so_on_one_line(command, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(dask, "_PATIENCE", 0.5)
+    monkeypatch.setattr(dask, "_TIMEOUT", 0.5)
     (tmp_path / "spec.toml").write_text(SPECS[command])
     with listener() as port:
         words = [str(tmp_path / "spec.toml"), "--out", str(tmp_path / "out")]
@@ -108,7 +108,7 @@ def test_the_command_line_says_so_on_one_line(command, tmp_path, capsys, monkeyp
 
 def test_ray_waits_no_longer_for_who_says_nothing(monkeypatch):
     driver = pytest.importorskip("keyhole.clusters.ray_driver", exc_type=ImportError)
-    monkeypatch.setattr(driver, "_PATIENCE", 0.5)
+    monkeypatch.setattr(driver, "_TIMEOUT", 0.5)
     with listener() as port, pytest.raises(OSError, match=r"gave no answer in 0[.]5 s"):
         driver._check_server(f"127.0.0.1:{port}")
 

@@ -10,7 +10,7 @@ import pytest
 
 from keyhole.clusters import ClusterLostError, connect
 from keyhole.clusters.cluster import results
-from tests.clusters.conftest import PATIENCE, ray_head, until
+from tests.clusters.conftest import TIMEOUT, ray_head, until
 
 pytest.importorskip("ray")
 from keyhole.clusters import ray
@@ -71,7 +71,7 @@ def test_what_the_user_has_initialised_is_used_and_left_alone(client):
         [sys.executable, "-c", OF_THE_USER, client[-1]],
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["3", "True", "3"]

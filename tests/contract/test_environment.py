@@ -5,22 +5,22 @@ from keyhole import Metric, simulate
 from keyhole.contract.compiled_class import environment_component
 from keyhole.contract.environment import check_metrics, metrics_for
 from keyhole.contract.state_memory import int_array
-from tests.toys import Halving, RunWorld, Toy
+from tests.toys import Halving, RunEnvironment, Toy
 
 pytestmark = pytest.mark.interpreted
 
 
-class Counted(RunWorld):
+class Counted(RunEnvironment):
     """An environment with a metric for each arm, on request and always."""
 
     metrics = (
         Metric("late", detail=True),
         Metric("pulls", better="higher", per_arm=True),
-        *RunWorld.metrics,
+        *RunEnvironment.metrics,
         Metric("twice", per_arm=True, detail=True),
     )
 
-    class State(RunWorld.State):
+    class State(RunEnvironment.State):
         n = int_array("arms")
 
     def respond(s, arm, limit):
@@ -71,13 +71,13 @@ def test_every_metric_is_filled_by_name(details):
     ],
 )
 def test_invalid_metric_names_are_refused(metrics, message):
-    bad = type("Bad", (RunWorld,), {"metrics": metrics})
+    bad = type("Bad", (RunEnvironment,), {"metrics": metrics})
     with pytest.raises((TypeError, ValueError), match=message):
         check_metrics(bad)
 
 
 def test_an_undeclared_metric_is_refused_with_the_nearest_name():
-    class Slip(RunWorld):
+    class Slip(RunEnvironment):
         def score(s, metrics):
             metrics.gian[0] = 0.0
 
@@ -86,8 +86,8 @@ def test_an_undeclared_metric_is_refused_with_the_nearest_name():
 
 
 def test_descriptions_of_metrics_are_not_compiled():
-    renamed = tuple(Metric(metric.name, "other words") for metric in RunWorld.metrics)
-    other = type("Other", (RunWorld,), {"metrics": renamed})
-    assert environment_component(other).digest == environment_component(RunWorld).digest
-    more = type("More", (RunWorld,), {"metrics": (*RunWorld.metrics, Metric("more"))})
-    assert environment_component(more).digest != environment_component(RunWorld).digest
+    renamed = tuple(Metric(metric.name, "other words") for metric in RunEnvironment.metrics)
+    other = type("Other", (RunEnvironment,), {"metrics": renamed})
+    assert environment_component(other).digest == environment_component(RunEnvironment).digest
+    more = type("More", (RunEnvironment,), {"metrics": (*RunEnvironment.metrics, Metric("more"))})
+    assert environment_component(more).digest != environment_component(RunEnvironment).digest

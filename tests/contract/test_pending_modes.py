@@ -409,7 +409,7 @@ def test_a_class_of_a_setting_without_modes_waits_with_the_reason():
 
 
 def test_a_wrapper_without_a_common_mode_waits_with_the_reason():
-    class Imagining(UCB1):
+    class Imputing(UCB1):
         pending = ("impute",)
 
     class Ignoring(WrapperPolicy, stochastic.Policy):
@@ -426,9 +426,9 @@ def test_a_wrapper_without_a_common_mode_waits_with_the_reason():
             best[0] = 0
 
     assert type(Ignoring(base=UCB1())).pending == ("ignore",)
-    over = type(Ignoring(base=Imagining()))
+    over = type(Ignoring(base=Imputing()))
     assert over.pending == ("wait",)
-    assert "it can do ignore, and its base Imagining impute" in over.explain_waiting()
+    assert "it can do ignore, and its base Imputing impute" in over.explain_waiting()
 
 
 def test_a_declaration_takes_precedence():

@@ -17,7 +17,7 @@ from keyhole.delayed import (
 from keyhole.draws.streams import stream
 
 DRAWS = 30_000
-LAWS = [
+DISTRIBUTIONS = [
     Constant(7),
     Uniform(3, 12),
     Geometric(0.0),
@@ -40,7 +40,7 @@ def draws(delay):
     return np.array([delay.draw(rng, delay.numbers) for _ in range(DRAWS)])
 
 
-@pytest.mark.parametrize("delay", LAWS, ids=repr)
+@pytest.mark.parametrize("delay", DISTRIBUTIONS, ids=repr)
 def test_draws_have_the_moments_and_keep_the_bound(delay):
     found = draws(delay)
     assert (found == np.floor(found)).all()

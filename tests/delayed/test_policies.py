@@ -20,7 +20,7 @@ from tests.reference.delayed import play
 pytestmark = pytest.mark.interpreted
 
 WITH_BASES = [QPMD(base=KLUCB()), QPMD(base=ThompsonSampling())]
-LAWS = [Constant(2), Uniform(0, 4), Geometric(2.0), Poisson(2.0)]
+DISTRIBUTIONS = [Constant(2), Uniform(0, 4), Geometric(2.0), Poisson(2.0)]
 
 
 def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
@@ -47,7 +47,7 @@ def test_other_bases_keep_it_too(policy, check):
 @settings(max_examples=short_or_long(5, 8), deadline=None)
 @given(
     means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=4),
-    distribution=st.sampled_from(LAWS),
+    distribution=st.sampled_from(DISTRIBUTIONS),
     seed=st.integers(0, 2**32),
 )
 def test_the_reference_takes_the_same_decisions(policy, means, distribution, seed):

@@ -90,7 +90,7 @@ def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
         )
 
 
-def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
+def test_a_broken_setting_is_one_warning_beside_all_others(site, tmp_path):
     shutil.copytree(site, tmp_path, dirs_exist_ok=True)
     (tmp_path / "keyhole_sleeping" / "problem_factories.py").write_text("PROBLEM_FACTORIES = {}\n")
     text = (
@@ -105,7 +105,7 @@ def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
 
 
 @pytest.mark.parametrize("compiled", INTERPRETED_OR_COMPILED)
-def test_a_stub_of_a_policy_keeps_the_contract_of_the_room(site, tmp_path, compiled):
+def test_a_stub_of_a_policy_keeps_the_contract_of_its_setting(site, tmp_path, compiled):
     words = ("new", "policy", "Wanderer", "--setting", "sleeping", "--out", "new")
     done = run(site, "keyhole", *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

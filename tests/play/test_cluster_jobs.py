@@ -33,7 +33,7 @@ class Inline:
 
     def __init__(self, slots=2):
         self.size, self.tasks, self.parts, self.most = slots, deque(), [], 0
-        self.held = self.most_held = self.recalled = 0
+        self.held = self.most_held = self.cancelled = 0
 
     def capacity(self):
         return self.size
@@ -55,7 +55,7 @@ class Inline:
 
     def cancel(self, tickets):
         left = [task for task in self.tasks if task[0] not in tickets]
-        self.recalled += len(self.tasks) - len(left)
+        self.cancelled += len(self.tasks) - len(left)
         self.tasks = deque(left)
 
     def as_completed(self, seconds):
@@ -179,7 +179,7 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others():
     cluster = Inline()
     with pytest.raises(ValueError, match="round 1 of replication"):
         simulate(PROBLEM, [Greedy(), LSA()], horizon=60, replications=40, on=cluster)
-    assert cluster.recalled == 1
+    assert cluster.cancelled == 1
     assert cluster.held == len(cluster.tasks) == 0
     there = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40, on=cluster)
     here = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40)
@@ -272,4 +272,4 @@ def test_a_worker_that_cannot_measure_says_why(monkeypatch):
     cluster = Inline()
     with pytest.raises(ValueError, match="no room"):
         measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
-    assert (cluster.held, cluster.recalled) == (0, 1)
+    assert (cluster.held, cluster.cancelled) == (0, 1)

@@ -46,7 +46,7 @@ class Tossing(Policy):
 
 
 LABELS = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-ROOMS = [
+SETTINGS = [
     pytest.param(LSA(), LABELS, marks=pytest.mark.compiled),
     (Tossing(), LABELS),
     (ThompsonSampling(), Classical([0.3, 0.6, 0.4], distribution="beta", concentration=2)),
@@ -55,7 +55,7 @@ ROOMS = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "problem"), ROOMS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(("policy", "problem"), SETTINGS, ids=lambda one: type(one).__name__)
 def test_one_worker_decides_as_if_decisions_took_no_time(policy, problem):
     asked = {"horizon": 60, "checkpoints": [40, 60], "replications": 6, "details": True}
     alone = simulate(problem, {"it": policy}, **asked)

@@ -19,7 +19,7 @@ from keyhole.play.plan_executor import split_replications
 from keyhole.policy import parameter, uniform
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.busy import wait_until_busy
-from tests.toys import Greedy, Halving, Impatient, LastHalfWorld, RunWorld, Toy
+from tests.toys import Greedy, Halving, Impatient, LastHalfEnvironment, RunEnvironment, Toy
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.55, 0.9], threshold=0.5)
 
@@ -201,7 +201,7 @@ def test_a_kernels_own_complaint_is_left_in_its_words():
 
 @pytest.mark.interpreted
 def test_a_policy_says_what_rounds_it_needs():
-    problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
+    problem = Toy(LastHalfEnvironment, {"arms": 2, "longest": 1})
     message = r"^Impatient\(\) needs at most two rewards: not so in round 8 of replication 0$"
     with pytest.raises(ValueError, match=message):
         simulate(problem, {"it": Impatient()}, horizon=10, replications=3, threads=1)
@@ -217,7 +217,7 @@ def test_a_policy_says_what_rounds_it_needs():
 
 @pytest.mark.interpreted
 def test_an_environment_knows_the_horizon_of_its_run():
-    problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
+    problem = Toy(LastHalfEnvironment, {"arms": 2, "longest": 1})
     for horizon in (10, 40):
         curves = simulate(problem, {"it": Greedy()}, horizon=horizon, replications=1)
         assert curves.mean("it", "generated")[-1] == horizon / 2
@@ -230,13 +230,13 @@ def test_a_problem_that_ends_is_not_played_on():
     class Short(Toy):
         rounds = 9
 
-    problem = Short(RunWorld, {"arms": 2})
+    problem = Short(RunEnvironment, {"arms": 2})
     assert simulate(problem, {"it": Halving()}, horizon=9, replications=1).checkpoints == (9,)
     with pytest.raises(ValueError, match=r"horizon must be at most 9, .*; got 10"):
         simulate(problem, {"it": Halving()}, horizon=10, replications=1)
 
 
-class Broken(RunWorld):
+class Broken(RunEnvironment):
     """An environment that divides nothing by nothing."""
 
     def score(s, metrics):
@@ -244,7 +244,7 @@ class Broken(RunWorld):
         metrics.censored[0] = (s.gain[0] - s.gain[0]) / (s.censored[0] - s.censored[0])
 
 
-class Forgetful(RunWorld):
+class Forgetful(RunEnvironment):
     """An environment that leaves a metric out."""
 
     def score(s, metrics):
@@ -259,9 +259,11 @@ def test_a_metric_that_is_no_number_or_left_out_is_refused(environment):
 
 @pytest.mark.interpreted
 def test_curves_have_the_metrics_that_the_environment_declares():
-    curves = simulate(Toy(RunWorld, {"arms": 2}), {"it": Halving()}, horizon=4, replications=2)
+    curves = simulate(
+        Toy(RunEnvironment, {"arms": 2}), {"it": Halving()}, horizon=4, replications=2
+    )
     assert curves.metrics == ("gain", "censored")
-    assert curves.metric("gain") is RunWorld.metrics[0]
+    assert curves.metric("gain") is RunEnvironment.metrics[0]
     assert curves.plot("gain").get_ylabel() == "reward less what it took (hours)"
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 TAG = "KEYHOLE_TEST_TAG"
-PATIENCE = 60.0  # seconds that a slow machine may take for anything
+TIMEOUT = 60.0  # seconds that a slow machine may take for anything
 
 
 def tagged(tag):
@@ -56,7 +56,7 @@ def beats(folder):
 
 def until(condition):
     """Wait for a condition; return whether it came true."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         if condition():
             return True
@@ -66,7 +66,7 @@ def until(condition):
 
 def clean(tag):
     """Kill processes that a test has left."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while (left := tagged(tag)) and time.monotonic() < end:
         for pid in left:
             with suppress(OSError):

@@ -133,7 +133,7 @@ class Plumber(Policy):
     class State:
         runs = int_array("arms")
         leaks = float_array("arms")
-        rooms = float_array("ledger")  # as long as there is room for leaks
+        leak_counts = float_array("ledger")  # as long as there is room for leaks
 
     def select(p, s):
         best = 0
@@ -149,7 +149,7 @@ class Plumber(Policy):
             return
         for i in range(leaks):
             s.leaks[places[i]] += pressure
-            s.rooms[i] += 1.0
+            s.leak_counts[i] += 1.0
 
     def recommend(p, s, dry):
         dry[0] = 0

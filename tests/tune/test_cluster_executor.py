@@ -24,7 +24,7 @@ from tests.tune import work
 from tests.tune.test_kills import lines, tagged
 from tests.tune.test_tuner import check_every_run_counts_once
 
-PATIENCE = 100.0
+TIMEOUT = 100.0
 POOLS = []  # of the clusters that were played
 
 
@@ -76,7 +76,7 @@ class Played:
         return ticket
 
     def cancel(self, tickets):
-        self.recalled = sorted(tickets)
+        self.cancelled = sorted(tickets)
 
     def as_completed(self, seconds):
         try:
@@ -173,7 +173,7 @@ def test_ctrl_c_does_not_wait_for_cluster_runs(tmp_path):
             Tuner(spec_of("sleep {instance}", **more), tmp_path).run(
                 runs=20, workers=2, on=cluster, progress=interrupt
             )
-        assert cluster.recalled  # what sleeps
+        assert cluster.cancelled  # what sleeps
 
 
 def test_runs_still_at_work_at_the_end_are_cancelled():
@@ -181,7 +181,7 @@ def test_runs_still_at_work_at_the_end_are_cancelled():
         it = cluster_executor.ClusterRuns(cluster, {})
         it.submit(["sleep", "3"], 60.0, None, None, None)
         it.close()
-        assert cluster.recalled == [0]
+        assert cluster.cancelled == [0]
 
 
 def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
@@ -224,7 +224,7 @@ def test_options_that_need_this_machine_are_refused_on_a_cluster(tmp_path):
 
 
 def wait_for(found):
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not (what := found()):
         assert time.monotonic() < deadline
         time.sleep(0.1)  # to look at all processes takes a while

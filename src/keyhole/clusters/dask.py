@@ -34,7 +34,7 @@ from keyhole.clusters.serialization import (
 from keyhole.interrupts import delayed_interrupts
 from keyhole.validate import short_repr
 
-_PATIENCE: Final = 10.0
+_TIMEOUT: Final = 10.0
 """Seconds in which a scheduler must answer."""
 _CLOSE_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.5  # between requests for the number of workers
@@ -60,7 +60,7 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
     try:
         _check_address(address)
         _check_scheduler(address)
-        return Dask(on, Client(address, timeout=_PATIENCE, set_as_default=False))
+        return Dask(on, Client(address, timeout=_TIMEOUT, set_as_default=False))
     except OSError as error:
         raise ClusterLostError(f"there is no scheduler of Dask at {address}: {error}") from error
 
@@ -103,7 +103,7 @@ def _check_address(address: str) -> None:
             f"{error}"
         ) from error
     if scheme in ("tcp", "tls", "ws", "wss"):
-        with socket.create_connection(place, _PATIENCE):
+        with socket.create_connection(place, _TIMEOUT):
             pass
 
 
@@ -117,7 +117,7 @@ def _check_scheduler(address: str) -> None:
 
     def identify() -> None:
         try:
-            found.set_result(asyncio.run(asyncio.wait_for(_identify(address), _PATIENCE)))
+            found.set_result(asyncio.run(asyncio.wait_for(_identify(address), _TIMEOUT)))
         except BaseException as error:
             found.set_exception(error)
 
@@ -126,7 +126,7 @@ def _check_scheduler(address: str) -> None:
     try:
         kind = found.result()
     except TimeoutError:
-        raise TimeoutError(f"the program there gave no answer in {_PATIENCE:g} s") from None
+        raise TimeoutError(f"the program there gave no answer in {_TIMEOUT:g} s") from None
     except Exception as error:
         if isinstance(error, OSError) and type(error) is not CommClosedError:
             raise
@@ -138,7 +138,7 @@ def _check_scheduler(address: str) -> None:
 async def _identify(address: str) -> str:
     """Return the type of a Dask server."""
     security = Security().get_connection_args("client")
-    comm = await connect(address, timeout=_PATIENCE, **security)
+    comm = await connect(address, timeout=_TIMEOUT, **security)
     try:
         await comm.write({"op": "identity", "reply": True})
         return str((await comm.read())["type"])
@@ -180,7 +180,7 @@ class Dask:
         return self._slots
 
     def _count_threads(self) -> int:
-        workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_PATIENCE)
+        workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_TIMEOUT)
         return sum(workers.values())
 
     def _poll_capacity(self) -> None:

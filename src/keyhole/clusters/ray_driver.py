@@ -37,7 +37,7 @@ START: Final = 0
 """The ticket of the start request, which has an address and the number of workers."""
 EVERY: Final = 1.0
 """Seconds between two heartbeats of a driver, and between its checks of the head node."""
-_PATIENCE: Final = 10.0  # seconds without an answer after which the head is taken to be lost
+_TIMEOUT: Final = 10.0  # seconds without an answer after which the head is taken to be lost
 _TO_LEAVE: Final = 4.0
 _SOON: Final = 0.05
 # HTTP/2: the connection preface of a client, an empty SETTINGS frame, and the frame header.
@@ -162,7 +162,7 @@ class Driver:
         self._heard = monotonic()
         looker = Thread(target=self._look, daemon=True)
         looker.start()
-        while monotonic() - self._heard < _PATIENCE:
+        while monotonic() - self._heard < _TIMEOUT:
             with suppress(Empty):
                 found = self._done.get(timeout=EVERY)
                 if found is None:
@@ -236,15 +236,15 @@ def _check_server(address: str) -> None:
 
     gRPC uses HTTP/2, where a server begins with a SETTINGS frame (RFC 9113, 3.4).
     """
-    with socket.create_connection(_place(address), _PATIENCE) as connection:
+    with socket.create_connection(_place(address), _TIMEOUT) as connection:
         if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
             return  # only Ray has the keys
-        connection.settimeout(_PATIENCE)
+        connection.settimeout(_TIMEOUT)
         try:
             connection.sendall(_PREFACE + _NO_SETTINGS)
             head = connection.recv(_FRAME_HEAD, socket.MSG_WAITALL)
         except TimeoutError:
-            raise TimeoutError(f"the program there gave no answer in {_PATIENCE:g} s") from None
+            raise TimeoutError(f"the program there gave no answer in {_TIMEOUT:g} s") from None
     if len(head) < _FRAME_HEAD or head[_FRAME_TYPE] != _SETTINGS:
         raise ConnectionError("the program there does not speak the protocol of Ray")
 
