@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,7 +57,10 @@ class Forked:
 
     def send_signal(self, kind):
         if self.poll() is None:
-            os.kill(self.pid, kind)
+            with suppress(
+                ProcessLookupError
+            ):  # it has just ended, and the server is about to say so
+                os.kill(self.pid, kind)
 
     def finish(self):
         """Wait for its end; return its exit code and what it wrote."""
