@@ -57,9 +57,7 @@ class Forked:
 
     def send_signal(self, kind):
         if self.poll() is None:
-            with suppress(
-                ProcessLookupError
-            ):  # it has just ended, and the server is about to say so
+            with suppress(ProcessLookupError):  # it has just ended: the server says so next
                 os.kill(self.pid, kind)
 
     def finish(self):
