@@ -8,7 +8,7 @@ BIN := .venv/bin
 WHEEL := .venv-runtime/bin
 LOWEST := .venv-lowest/bin
 LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/numba_internals thresholding/test_lsa.py \
-	data/test_labels.py papers/test_overview.py cli/test_bad_input.py)
+	data/test_crowd_labels.py papers/report/test_parameter_figures.py cli/test_bad_input.py)
 PIP := python -m pip --disable-pip-version-check -qq
 # Each worker begins with a part of all tests, and takes some of another's when it has done its own: so
 # all end together, and tests of one file mostly share what they set up. How many: see conftest.py.

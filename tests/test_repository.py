@@ -172,6 +172,14 @@ def test_every_test_that_contributing_promises_exists():
         assert f"def {name}(" in tests, name
 
 
+def test_tests_on_the_lowest_versions_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    listed = re.search(r"LOWEST_TESTS := .*?tests/,(.*?)\)", makefile, re.DOTALL)[1]
+    paths = listed.replace("\\", "").split()
+    assert len(paths) > 4
+    assert [path for path in paths if not (ROOT / "tests" / path).exists()] == []
+
+
 def test_every_decision_is_numbered_and_listed():
     folder = ROOT / "docs" / "decisions"
     names = sorted(path.stem for path in folder.glob("[0-9]*.md"))
