@@ -1,6 +1,7 @@
 """The stubs of `keyhole new`, run as a user would run them."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,12 @@ def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path, compiled):
     code, printed = run_tests(tmp_path, compiled)
     assert code == 0, printed
     assert "9 passed" in printed
+
+
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_the_stub_of_a_policy_has_the_state_that_its_setting_reads(setting, keyhole, tmp_path):
+    keyhole("new", "policy", "Plain", "--setting", setting, "--out", tmp_path)
+    runpy.run_path(str(tmp_path / "plain.py"))
 
 
 @pytest.mark.slow
