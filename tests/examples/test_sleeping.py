@@ -46,7 +46,7 @@ def run(site, *words, cwd=EXAMPLE, **more):
 def test_the_catalog_shows_it_like_our_own(site):
     done = run(site, "keyhole", "catalog", "sleeping")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("sleeping\n  Sleeping arms: see who is awake")
+    assert done.stdout.startswith("sleeping\n  Sleeping bandit: in each round some arms are awake")
     for words in (
         "means: means of all arms, in [0, 1]",
         "awake (sequence of float, shape (arms,)): The chance of each",
