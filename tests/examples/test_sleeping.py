@@ -49,7 +49,7 @@ def test_the_catalog_shows_it_like_our_own(site):
     assert done.stdout.startswith("sleeping\n  Sleeping bandit: in each round some arms are awake")
     for words in (
         "means: means of all arms, in [0, 1]",
-        "awake (sequence of float, shape (arms,)): The chance of each",
+        "awake (sequence of float, shape (arms,)): The probability of each",
         "best_share: share of rounds with the best awake; higher is better",
         "AUER",
         "alpha = 8: weight of the logarithm",
