@@ -16,9 +16,9 @@ _EVERY: Final = 0.05
 def kill_session(leader: int) -> None:
     """Kill all processes of a session but this one, and then the process group of its leader.
 
-    A signal to the group alone misses Ray's workers, which have groups of their own. They end when
-    they notice that their head is gone; one that is just starting takes minutes for that. Where
-    the system has no ``/proc``, only the group is killed.
+    A signal to the group alone misses Ray's workers, which have groups of their own and end only
+    when they notice by themselves that their head is gone. Where the system has no ``/proc``, only
+    the group is killed.
     """
     end = monotonic() + _AT_MOST
     while (found := list(_other_processes(leader))) and monotonic() < end:
