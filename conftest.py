@@ -23,7 +23,7 @@ os.environ.setdefault("KEYHOLE_INTERPRET", "0")
 pytest_plugins = ["tools.cpu_times"]
 
 # Ten thousand tests and all that they import stay until the end. To look through them for garbage
-# again and again takes a twentieth of the time of the tests, and saves some 20 MB of memory. They
+# again and again takes 1 to 5 % of the time of the tests, and saves some 20 MB of memory. They
 # are not frozen: Hypothesis asks the collector what refers to an object, and would be told of none.
 gc.set_threshold(200_000, 50, 100)
 
