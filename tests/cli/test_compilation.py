@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from keyhole.draws.streams import uniform
-from keyhole.kernels import compile_cache, jit
+from keyhole.kernels import compile_cache, kernel_declaration
 from tests.cli.conftest import TEXT
 from tests.processes import python
 
 JOBS = """
 from keyhole.experiment.settings import BUILT_IN, find_setting
-from keyhole.experiment.compile_jobs import setting_jobs
+from keyhole.experiment.ahead_of_time_compilation import setting_jobs
 
 for setting in BUILT_IN:
     print(*(name.replace(" ", "-") for name, _ in setting_jobs(find_setting(setting))))
@@ -28,8 +28,8 @@ def folder(monkeypatch, tmp_path):
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)])
 def compiles_all(request, monkeypatch):
     """Have the compiler compile next to nothing in place of what it is given, or all of it."""
-    if not request.param and jit.has_internals():
-        internals = jit.import_internals()
+    if not request.param and kernel_declaration.has_internals():
+        internals = kernel_declaration.import_internals()
 
         def compile_entry(function, signature, options):
             return internals.compile_entry(uniform, "float64(uint64[::1])", options)

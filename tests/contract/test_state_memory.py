@@ -7,7 +7,7 @@ from keyhole.contract.records import RecordLayout
 from keyhole.contract.state_memory import Field, Layout, allocate
 from keyhole.draws.argmin_tree import argmin, argmin_size
 from keyhole.kernels.fingerprint import source_of
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.kernel_declaration import kernel
 
 pytestmark = pytest.mark.interpreted
 

@@ -9,7 +9,7 @@ import pytest
 from keyhole.draws.beta_batch import betas, none_of_four
 from keyhole.draws.samplers import beta, beta_by_steps
 from keyhole.draws.streams import stream
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.kernel_declaration import kernel
 from keyhole.policy import float_array, int_array
 from keyhole.stochastic import Policy
 

@@ -14,13 +14,15 @@ import pytest
 from numba import njit
 
 from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
-from keyhole.kernels import compile_cache, jit
+from keyhole.kernels import compile_cache, kernel_declaration
 from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from tests.forks import ENOUGH, in_child
 from tests.processes import python
 
 pytestmark = [
-    pytest.mark.skipif(not jit.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept"),
+    pytest.mark.skipif(
+        not kernel_declaration.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept"
+    ),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
 ]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keyhole.kernels import cache_files, compile_cache, jit
+from keyhole.kernels import cache_files, compile_cache, kernel_declaration
 from tests.forks import ENOUGH
 
 pytestmark = pytest.mark.skipif(
-    not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"
+    not kernel_declaration.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"
 )
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from keyhole.kernels import jit
+from keyhole.kernels import kernel_declaration
 
 PLAY = """
 import math
@@ -97,12 +97,12 @@ def played(how):
 
 IMPORTED = """
 import sys
-assert not [name for name in sys.modules if "numba_internals" in name or "first_pass" in name]
+assert not [name for name in sys.modules if "numba_internals" in name or "numba_ir" in name]
 """
 
 
 # All that a policy plays takes ten seconds to compile, and nothing is kept.
-@pytest.mark.skipif(not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set")
+@pytest.mark.skipif(not kernel_declaration.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set")
 @pytest.mark.parametrize(
     ("script", "how"),
     [

@@ -19,8 +19,8 @@ from keyhole.play.cluster_jobs import (
     warm_up_workers,
 )
 from keyhole.play.jobs import Job
-from keyhole.play.pickling import pickle_plan, sha256
 from keyhole.play.plan import Plan
+from keyhole.play.plan_pickling import pickle_plan, sha256
 from keyhole.thresholding import LSA, UCBE, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)

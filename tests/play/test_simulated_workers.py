@@ -7,7 +7,7 @@ from keyhole import simulate
 from keyhole.delayed import DelayedUCB1
 from keyhole.delayed import Problem as Delayed
 from keyhole.delayed.delays import Constant as Rounds
-from keyhole.distributions.durations import Constant, Consumption, Exponential, Scaled
+from keyhole.distributions.busy_times import Constant, Consumption, Exponential, Scaled
 from keyhole.draws.samplers import exponential
 from keyhole.draws.streams import WORKERS, stream
 from keyhole.policy import float_array, uniform

@@ -3,7 +3,7 @@ import math
 import numpy as np
 
 from keyhole.kernels.fingerprint import fresh_copy
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.kernel_declaration import kernel
 from keyhole.thresholding.log_table import log_count
 
 looked_up = fresh_copy(log_count)

@@ -69,14 +69,15 @@ def test_a_function_that_another_process_cannot_import_is_refused(what):
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"keyhole.runner.function_process: ", b"keyhole.runner.function_process: {}"]
+    "text",
+    [b"", b"keyhole.runner.function_process_child: ", b"keyhole.runner.function_process_child: {}"],
 )
 def test_output_without_an_answer_has_none(text):
     assert find_answer(text) is None
 
 
 def test_a_call_imports_only_the_standard_library():
-    script = Path(sys.modules["keyhole.runner.function_process"].__file__)
+    script = Path(sys.modules["keyhole.runner.function_process_child"].__file__)
     request = json.dumps({"path": sys.path, "target": "math:exp", "fields": {"limit": 1.0}})
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(script), request], capture_output=True, text=True

@@ -11,7 +11,7 @@ from tests.tune.conftest import TABLE, Run
 
 COMMAND, FUNCTION = Arm("a", ("true",)), Arm("f", function="module:f")
 READS = SuccessRule.from_table({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
-MARK = b"keyhole.runner.function_process: "
+MARK = b"keyhole.runner.function_process_child: "
 CASES = {
     "an exit code of success": (SuccessRule(), Run(), "ok", 1.0, ""),
     "another code": (SuccessRule(), Run("failed", code=3), "failed", None, "ended with code 3"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from keyhole.experiment import settings
-from keyhole.experiment.compile_jobs import Job, setting_jobs, spec_jobs
+from keyhole.experiment.ahead_of_time_compilation import Job, setting_jobs, spec_jobs
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 

@@ -24,7 +24,6 @@ from ray.exceptions import (
     WorkerCrashedError,
 )
 
-from keyhole.clusters.process_session import kill_session
 from keyhole.clusters.serialization import (
     RETRIES,
     Failure,
@@ -32,6 +31,7 @@ from keyhole.clusters.serialization import (
     missing_package_message,
     run_serialized,
 )
+from keyhole.clusters.session_termination import kill_session
 
 START: Final = 0
 """The ticket of the start request, which has an address and the number of workers."""

@@ -38,8 +38,8 @@ from keyhole.contract.state_memory import (
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.kernels.execution import is_interpreted
 from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy, is_own, source_of
-from keyhole.kernels.jit import is_bounds_checked
-from keyhole.kernels.jit import kernel as compiled
+from keyhole.kernels.kernel_declaration import is_bounds_checked
+from keyhole.kernels.kernel_declaration import kernel as compiled
 
 # The bound kernels used last, by digest: typing them takes seconds, and a learner, an engine and a
 # study of one policy use the same ones. Few are kept, since each holds its typed functions.
@@ -170,8 +170,8 @@ class Component:
 
     def _code_locations(self) -> int:
         """Return a value that changes when the kernels' lines move, where lines matter."""
-        # Compiled code looks lines up when an error comes (`kernels.error_lines`); interpreted
-        # copies have them in their code objects, so that they must be made again.
+        # Compiled code looks lines up when an error comes (`kernels.cached_error_lines`);
+        # interpreted copies have them in their code objects, so that they must be made again.
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()

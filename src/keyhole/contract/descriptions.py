@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 
 
 def count_text(number: float, noun: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, overload
 
-from keyhole.contract.scale import Scale
+from keyhole.contract.reward_units import Scale
 from keyhole.contract.state_memory import Field, FloatArray
 from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
 
@@ -31,7 +31,8 @@ class Fact:
     default : Any
         Its value where none is given.
     unit : str
-        How it depends on the units of rewards (see `keyhole.contract.scale`); "" if it does not.
+        How it depends on the units of rewards (see `keyhole.contract.reward_units`); "" if it does
+        not.
     """
 
     doc: str

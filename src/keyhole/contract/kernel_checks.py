@@ -11,7 +11,7 @@ from keyhole.contract.returned_values import describe_value, describe_wanted, re
 from keyhole.contract.state_memory import Field
 from keyhole.kernels.fingerprint import Kernel, source_of
 from keyhole.kernels.interpreter.twins import set_twin
-from keyhole.kernels.jit import intrinsic
+from keyhole.kernels.kernel_declaration import intrinsic
 from keyhole.validate import check_choice, suggestion
 
 _GETS: Final = ("LOAD_ATTR", "LOAD_METHOD")

@@ -195,7 +195,7 @@ def _defining_class(cls: Any, kernel: str) -> type:
 
 @cache
 def _find_analysis() -> Any:
-    """Return `find_access` of `state_access`; or None, with a warning, if it does not work here.
+    """Return the analysis of state access, or None, with a warning, if it does not work here.
 
     It uses Numba's internals, so it is imported and tried only when first needed: never for
     policies that declare `pending`, as all of Keyhole's do.
@@ -203,8 +203,8 @@ def _find_analysis() -> Any:
     try:
         with compiler_lock():
             import_numba()
-            from keyhole.contract.analysis_check import check_analysis
-            from keyhole.contract.state_access import find_access
+            from keyhole.contract.state_access_analysis import find_access
+            from keyhole.contract.state_access_selftest import check_analysis
 
         check_analysis()
     except Exception as error:  # whatever another release of Numba makes of it

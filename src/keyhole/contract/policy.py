@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, overload
 
 from keyhole.contract.descriptions import count_text, mean_text
-from keyhole.contract.fact_arguments import make_learner_method
 from keyhole.contract.kernel_signatures import (
     IMPUTE,
     POLICY,
     check_functions,
     check_kernels,
 )
+from keyhole.contract.learner_method import make_learner_method
 from keyhole.contract.pending_modes import (
     PENDING as PENDING,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.contract.facts import Fact, facts_in
 from keyhole.contract.kernel_checks import check_field_access, check_names
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_memory import Field
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import Range, check_integer

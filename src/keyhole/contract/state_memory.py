@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 from keyhole.draws.argmin_tree import argmin_begin, argmin_rebuild, argmin_size
 from keyhole.kernels.fingerprint import source_of
 from keyhole.kernels.interpreter.twins import mark_views, set_twin
-from keyhole.kernels.jit import from_internals, has_internals, is_bounds_checked, kernel
+from keyhole.kernels.kernel_declaration import (
+    from_internals,
+    has_internals,
+    is_bounds_checked,
+    kernel,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

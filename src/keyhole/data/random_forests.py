@@ -16,7 +16,7 @@ from keyhole.data.measured_runs import MeasuredRuns, read_measured_csv
 from keyhole.extras import require_extra
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
-from keyhole.runner import LimitedProcess
+from keyhole.runner import FunctionProcess
 from keyhole.validate import Range, check_integer, check_number
 
 _TARGET: Final = "Sale_Price"
@@ -138,13 +138,13 @@ class Forests:
         require_extra("forests", "keyhole.data.Forests")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
-        self._process = LimitedProcess(train, _prepare)
+        self._process = FunctionProcess(train, _prepare)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
         """Train a configuration, by its number; return its reward and seconds, or None.
 
         The reward is that of `train`; the result is None if the limit of `limit` seconds was
-        exceeded. RuntimeError if the training fails; see `keyhole.runner.LimitedProcess`.
+        exceeded. RuntimeError if the training fails; see `keyhole.runner.FunctionProcess`.
         """
         at = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         allowed = check_number("limit", limit, Range(gt=0))

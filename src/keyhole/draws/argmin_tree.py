@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.interpreter.twins import set_twin
-from keyhole.kernels.jit import from_internals, kernel
+from keyhole.kernels.kernel_declaration import from_internals, kernel
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
 # are the sixteen cells from 16 (i + 1) on. The leaves are the last cells, padded with infinity to

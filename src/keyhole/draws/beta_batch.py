@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
 from keyhole.draws.streams import FIRST, SECOND, WALK, Stream
 from keyhole.kernels.interpreter.twins import set_twin
-from keyhole.kernels.jit import from_internals, intrinsic, kernel
+from keyhole.kernels.kernel_declaration import from_internals, intrinsic, kernel
 
 _LANES: Final = 4
 _FEWEST: Final = 3  # fewer variates are drawn faster one by one

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from keyhole.draws.streams import Stream, next_uint64, uniform
 from keyhole.draws.streams import stream as stream  # for the examples
 from keyhole.kernels.interpreter.twins import set_twin
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.kernel_declaration import kernel
 
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
 _NORMAL_EDGE: Final = 3.6541528853610088

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.interpreter.twins import set_twin
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.kernel_declaration import kernel
 
 Stream = NDArray[np.uint64]
 """Two words: the counter of the next draw, and the key at which the stream begins."""

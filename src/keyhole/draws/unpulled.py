@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.kernel_declaration import kernel
 
 
 @kernel

@@ -49,7 +49,7 @@ from keyhole.drivers.pending import (
 from keyhole.drivers.pending_step import compile_imputation, has_imputation
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
-from keyhole.kernels.jit import kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, signature
 
 # Rounds between two checks of the stop flag: as in the engine.
 _SEGMENT: Final = 1024

@@ -21,7 +21,7 @@ from keyhole.contract.state_memory import FloatArray, IntArray, Layout, borrow_w
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
-from keyhole.kernels.jit import kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, signature
 
 Kernels = Mapping[str, Kernel]
 Sizes = Mapping[str, int]

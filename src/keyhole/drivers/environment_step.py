@@ -8,7 +8,7 @@ from keyhole.contract.compiled_class import Component, digest_of, tuple_reader
 from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.jit import signature
+from keyhole.kernels.kernel_declaration import signature
 
 INIT, OBSERVE, RESPOND, SCORE = range(4)
 

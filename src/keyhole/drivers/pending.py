@@ -9,7 +9,7 @@ from keyhole.contract.compiled_class import Component
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.draws import streams
 from keyhole.drivers.engine import Sizes
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.kernel_declaration import kernel
 
 # The cells of a row: its round, when it was asked for, when its feedback arrives; then its context,
 # its decision and its feedback. A row holds the feedback from the start: the environment answers

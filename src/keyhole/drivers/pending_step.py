@@ -24,7 +24,7 @@ from keyhole.contract.state_memory import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy
-from keyhole.kernels.jit import signature
+from keyhole.kernels.kernel_declaration import signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
 

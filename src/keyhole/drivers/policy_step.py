@@ -30,7 +30,7 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.interpreter.twins import set_twin
-from keyhole.kernels.jit import from_internals, has_internals, kernel, signature
+from keyhole.kernels.kernel_declaration import from_internals, has_internals, kernel, signature
 
 Words = NDArray[np.uint64]
 

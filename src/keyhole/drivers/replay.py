@@ -8,7 +8,7 @@ from keyhole.contract.state_memory import borrow_int
 from keyhole.drivers.policy_step import PLAN, REFUSED, ROUNDS, Words, learner_kernels
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
-from keyhole.kernels.jit import kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, signature
 
 # Results that are no count of decisions equal to the policy's own.
 DIFFERENT_DECISION, NOT_ALLOWED = -4, -5

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
-from keyhole.distributions.durations import parse_duration
+from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import settings
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module

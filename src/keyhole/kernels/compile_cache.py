@@ -31,7 +31,7 @@ from keyhole.kernels.cache_files import (
 from keyhole.kernels.compiler_lock import compiler_lock, import_numba
 from keyhole.kernels.execution import interpret, is_interpreted
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.jit import (
+from keyhole.kernels.kernel_declaration import (
     has_internals,
     import_internals,
     import_loader,

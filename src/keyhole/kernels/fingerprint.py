@@ -20,9 +20,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.kernels.cached_error_lines import register_copy, register_raising
 from keyhole.kernels.code_digest import code_words
-from keyhole.kernels.error_lines import register_copy, register_raising
-from keyhole.kernels.jit import (
+from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     is_compiled,
     is_intrinsic,

@@ -11,7 +11,7 @@ from keyhole.contract.policy import Policy
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.pending import memory_plan, working_memory
 from keyhole.kernels.execution import interpreted
-from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.engine_simulator import EngineSimulator, sizes_vector
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers

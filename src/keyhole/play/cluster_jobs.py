@@ -18,9 +18,9 @@ from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.kernels.math_library import math_library_digest
 from keyhole.play.block import Block, plan_digest
 from keyhole.play.jobs import Job
-from keyhole.play.pickling import pickle_plan, sha256, unpickle_plan
 from keyhole.play.plan import Plan
 from keyhole.play.plan_executor import make_simulators, simulate_replications
+from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan
 from keyhole.play.progress import Report
 from keyhole.play.speed import measure_seconds_per_round
 

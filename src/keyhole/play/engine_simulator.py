@@ -20,7 +20,7 @@ from keyhole.drivers.engine import (
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreter.errors import OutOfBoundsError
-from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.plan import Plan
 from keyhole.validate import check_memory

@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 
 
 def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import policy_component
 from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.drivers.policy_step import (
     ASK,
     ASK_WITH_NUMBER,
@@ -37,9 +37,9 @@ from keyhole.drivers.policy_step import (
 )
 from keyhole.kernels.execution import is_interpreted, wanted_execution
 from keyhole.kernels.interpreter.errors import OutOfBoundsError
-from keyhole.kernels.jit import is_bounds_checked
-from keyhole.play.first_use import find_step
+from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.play.known_facts import describe_facts
+from keyhole.play.lazy_compilation import find_step
 from keyhole.play.log_columns import float_column
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state

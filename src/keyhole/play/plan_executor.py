@@ -11,7 +11,7 @@ from keyhole.contract.state_memory import FloatArray
 from keyhole.drivers.engine import LANES, ROUNDS_DONE, STOP
 from keyhole.play.asynchronous_simulator import AsynchronousSimulator
 from keyhole.play.engine_simulator import EngineSimulator
-from keyhole.play.first_use import compile_if_long
+from keyhole.play.lazy_compilation import compile_if_long
 from keyhole.play.plan import Plan
 from keyhole.play.progress import Report
 from keyhole.play.thread_pool import DaemonThreadPool

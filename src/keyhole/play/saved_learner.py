@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_memory import Layout
 from keyhole.files import content_checksum, read_file, write_atomically
 from keyhole.validate import (

@@ -17,7 +17,7 @@ _MOST: Final = 2**16
 
 
 class Duration(Protocol):
-    """A distribution of durations: see `keyhole.distributions.durations`."""
+    """A distribution of durations: see `keyhole.distributions.busy_times`."""
 
     @property
     def draw(self) -> Kernel:
@@ -70,7 +70,7 @@ class SimulatedWorkers:
         if not (hasattr(self.duration, "draw") and hasattr(self.duration, "numbers")):
             raise TypeError(
                 "duration must be a distribution, such as "
-                f"keyhole.distributions.durations.Exponential(), got {short_repr(self.duration)}"
+                f"keyhole.distributions.busy_times.Exponential(), got {short_repr(self.duration)}"
             )
         if self.pending is not None:
             check_choice("pending", self.pending, PENDING)

@@ -14,8 +14,8 @@ from keyhole.contract.state_memory import FloatArray
 from keyhole.play.block import Block
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.jobs import Job, run_locally
-from keyhole.play.pickling import check_in_file
 from keyhole.play.plan import COUNT, Plan
+from keyhole.play.plan_pickling import check_in_file
 from keyhole.play.progress import Report, progress_report
 from keyhole.play.simulated_workers import Duration, SimulatedWorkers
 from keyhole.results.curves import Curves
@@ -87,7 +87,7 @@ def simulate(
         before anything is measured. Not in the setting `delayed`, where time counts in rounds.
     duration : Duration, optional
         The distribution of how long a worker is busy with a decision: see
-        `keyhole.distributions.durations`; by default 1. If it is given, or there are several
+        `keyhole.distributions.busy_times`; by default 1. If it is given, or there are several
         workers, there is one more metric: ``clock``, the time until all feedback is back.
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field
 from keyhole.validate import Range, check_choice, check_integer

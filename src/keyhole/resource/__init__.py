@@ -10,7 +10,7 @@ consumption; policies compute the gain.
 """
 
 from keyhole.resource.cost_functions import Power, Steps, Table
-from keyhole.resource.distributions import (
+from keyhole.resource.joint_distributions import (
     BetaExponential,
     CustomDistribution,
     Independent,

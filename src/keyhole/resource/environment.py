@@ -20,7 +20,7 @@ from keyhole.policy import (
     number,
     seek,
 )
-from keyhole.resource.distributions import KERNELS
+from keyhole.resource.joint_distributions import KERNELS
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import SETTING
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.resource.cost_functions import Function
-from keyhole.resource.distributions import Distribution, Replay, SmoothDistribution
+from keyhole.resource.joint_distributions import Distribution, Replay, SmoothDistribution
 
 # Cells are halved until both rules below agree to this much in every cell.
 _PRECISION: Final = 1e-11

@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.scale import Scale
+from keyhole.contract.reward_units import Scale
 from keyhole.play.known_facts import describe_units
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.log_columns import bool_column, float_column, int_column

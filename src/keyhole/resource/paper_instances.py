@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.resource.cost_functions import Power
-from keyhole.resource.distributions import BetaExponential, Distribution, TruncatedNormal
+from keyhole.resource.joint_distributions import BetaExponential, Distribution, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.validate import Range, check_choice, check_integer
 

@@ -10,9 +10,9 @@ from keyhole.contract.environment import Problem as AnyProblem
 from keyhole.contract.state_memory import FloatArray
 from keyhole.distributions.combined_sampler import combine_distributions, environment_of
 from keyhole.resource.cost_functions import Function, KnownFunction, as_function
-from keyhole.resource.distributions import KERNELS, Distribution, check_distributions
 from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
 from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table
+from keyhole.resource.joint_distributions import KERNELS, Distribution, check_distributions
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.validate import Range, SequenceLike, check_integer, check_number
 
@@ -41,7 +41,7 @@ class Problem(AnyProblem):
     Parameters
     ----------
     arms : sequence of Distribution
-        See `keyhole.resource.distributions`.
+        See `keyhole.resource.joint_distributions`.
     limits : sequence of float, shape (limits,)
         Increasing, above 0.
     cost : Function or callable

@@ -3,7 +3,7 @@
 from typing import Final
 
 from keyhole.resource.cost_functions import FUNCTIONS
-from keyhole.resource.distributions import BetaExponential, Replay, TruncatedNormal
+from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.paper_instances import replica, three_models
 from keyhole.resource.problem import Problem
 from keyhole.resource.synthetic_solvers import portfolio

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.resource.cost_functions import Power
-from keyhole.resource.distributions import Distribution
+from keyhole.resource.joint_distributions import Distribution
 from keyhole.resource.problem import Problem
 
 _STEPS: Final = 600  # equally spaced limits at which gains are compared

@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.contract.descriptions import count_text
 from keyhole.contract.facts import fact
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, FloatArray, IntArray
 from keyhole.resource.cost_functions import (

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from keyhole.contract.state_memory import FloatArray
 from keyhole.draws.streams import stream, uniform
 from keyhole.resource.cost_functions import Power
-from keyhole.resource.distributions import Distribution, Replay
+from keyhole.resource.joint_distributions import Distribution, Replay
 from keyhole.resource.problem import Problem
 from keyhole.validate import Range, SequenceLike, check_choice, check_integer
 

@@ -1,7 +1,7 @@
 """Run commands under time and memory limits that hold for all processes that they start."""
 
 from keyhole.runner.command_result import OUTCOMES, CommandResult
-from keyhole.runner.limited_process import JobError, LimitedProcess
+from keyhole.runner.function_process import FunctionProcess, JobError
 from keyhole.runner.runner import LEAST_MEMORY, MECHANISMS, Runner
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "MECHANISMS",
     "OUTCOMES",
     "CommandResult",
+    "FunctionProcess",
     "JobError",
-    "LimitedProcess",
     "Runner",
 ]

@@ -1,238 +1,252 @@
-"""Child process that calls Python functions: a script that imports only the standard library.
+"""Process with a time limit: run Python functions in a child process, and kill it at the limit."""
 
-With a request (JSON) as its argument it makes one call, of an arm, and prints the answer. With none
-it serves a `keyhole.runner.LimitedProcess`: frames (length and pickle) come through a socket. An
-answer is one line of JSON.
-"""
-
-import importlib
-import importlib.util
-import json
-import os
+import pickle
 import signal
+import socket
 import sys
+import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, Self
 
-MARK: Final = "keyhole.runner.function_process: "
-"""Begins the line of output that has the answer of a single call."""
-LENGTH: Final = 8
-"""Bytes before a frame that hold its length."""
-is_single_call = False
-"""Whether this process, as a script, makes a single call."""
-_CHANNEL: Final = 3  # descriptors that the limited process passes
-_MESSAGES: Final = 4
-_SHOWN: Final = 500  # characters of an error
+from keyhole.runner import function_process_child
+from keyhole.runner.command_result import CommandResult
+from keyhole.runner.function_process_child import LENGTH, Answer, parse_answer
+from keyhole.runner.runner import LEAST_MEMORY, Runner
+from keyhole.validate import Range, check_integer, check_number, short_repr
+
+_LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
+_LIFETIME: Final = 1e9  # seconds that a child may live: some thirty years
 
 
-class Answer(NamedTuple):
-    """Seconds and result of a call, its error or "", and whether it has left processes running."""
+class JobError(RuntimeError):
+    """A job failed, after `seconds`; the message says how."""
 
-    seconds: float
-    result: Any
-    failure: str = ""
-    left: bool = False
-
-
-def parse_answer(line: bytes | bytearray) -> Answer | None:
-    """Return the answer on a line; None if there is none, since any code may have written it."""
-    try:
-        fields = json.loads(line)
-        failure, left = str(fields.get("failure", "")), bool(fields.get("left"))
-        return Answer(float(fields["seconds"]), fields["result"], failure, left)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
-def evaluate(
-    function: Callable[[], Any], convert: Callable[[Any], Any], limit: float = 0.0
-) -> tuple[str, BaseException | None]:
-    """Call a function; return the answer as a line of JSON, and the exception if it raised one.
+class FunctionProcess:
+    """A child process that does one job after the other, each under a time limit.
 
-    With a `limit`, in seconds, SIGALRM kills this process at that time.
+    A job that exceeds its limit is killed with every process that it has started, and the next job
+    gets a new child. So does the job after one that has left processes running, which are killed.
+    Starting a child, and `prepare` in it, are not part of the time of a job.
+
+    Parameters
+    ----------
+    job : callable
+        Does a job, given its argument: a function of a module that can be imported. Arguments must
+        be picklable; results consist of None, bool, int, float, str, list, tuple (returned as a
+        list), and dict with str keys.
+    prepare : callable, optional
+        Called without arguments in every new child; also a function of a module.
+    prepare_limit : float, default 300
+        Seconds within which a new child must be ready.
+    memory : int, optional
+        Memory limit in bytes, of the child and all processes that it has started.
+
+    Notes
+    -----
+    The child is one long run of a `keyhole.runner.Runner`, which has the guarantees; it needs Linux
+    or macOS. A job may do whatever its user may. Results are read as JSON and never unpickled, so
+    that a job cannot run code in this process.
+
+    Examples
+    --------
+    >>> import math
+    >>> with FunctionProcess(math.factorial) as process:
+    ...     result, seconds = process.run(5, limit=60)
+    >>> result, seconds < 60
+    (120, True)
     """
-    result, seconds, raised = "null", 0.0, None
-    before, began = _companions(), time.perf_counter()
+
+    def __init__(
+        self,
+        job: Callable[[Any], Any],
+        prepare: Callable[[], None] | None = None,
+        *,
+        prepare_limit: float = 300.0,
+        memory: int | None = None,
+    ) -> None:
+        for name, function in (("job", job), ("prepare", prepare)):
+            if function is not None:
+                _check_importable(name, function)
+        self._functions = _pickle("job", (job, prepare))
+        self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
+        self._memory = None if memory is None else check_integer("memory", memory, LEAST_MEMORY)
+        self._child: _Child | None = None
+        self._lock = threading.Lock()
+
+    def run(self, argument: Any, limit: float) -> tuple[Any, float] | None:
+        """Do a job with an argument; calls from several threads are done one after the other.
+
+        Returns
+        -------
+        tuple of (object, float) or None
+            The result and the seconds that it took; None if the limit was exceeded.
+
+        Raises
+        ------
+        JobError
+            If the job raises, exceeds the memory limit, or ends its process.
+        RuntimeError
+            If no child can be prepared.
+        TypeError, ValueError
+            If the argument cannot be pickled, or the limit is not allowed.
+        """
+        allowed = check_number("limit", limit, _LIMITS)
+        frame = _pickle("argument", argument)
+        with self._lock:
+            try:
+                return self._run(frame, allowed)
+            except JobError:
+                raise
+            except BaseException:  # a late answer would be read as that of the next job
+                self.close()
+                raise
+
+    def _run(self, frame: bytes, allowed: float) -> tuple[Any, float] | None:
+        child = self._child or self._start()
+        began = time.perf_counter()
+        child.send(frame)
+        answer = child.read_answer(allowed)
+        if answer is None:
+            self.close()
+            return None
+        if isinstance(answer, str):
+            self.close()
+            raise JobError(answer, time.perf_counter() - began)
+        if answer.left:
+            self.close()
+        if answer.seconds > allowed:
+            return None
+        if answer.failure:
+            raise JobError(f"the job failed: {answer.failure}", answer.seconds)
+        return answer.result, answer.seconds
+
+    def _start(self) -> "_Child":
+        """Start a child, and wait until it is prepared."""
+        child = self._child = _Child(self._memory)
+        child.send(_pickle("path", sys.path))
+        child.send(self._functions)
+        answer = child.read_answer(self._prepare_limit)
+        reason = answer.failure if isinstance(answer, Answer) else answer
+        if reason:
+            raise RuntimeError(f"the job's process could not be prepared: {reason}")
+        if answer is None:
+            raise RuntimeError(
+                f"the job's process could not be prepared within {self._prepare_limit:g} s"
+            )
+        return child
+
+    def close(self) -> None:
+        """Kill the child, and all processes that it has started."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+
+    def __enter__(self) -> Self:
+        """Return the limited process."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill the child."""
+        self.close()
+
+
+def _check_importable(name: str, function: object) -> None:
+    """Refuse a function that the child could not import."""
+    if not callable(function):
+        raise TypeError(f"{name} must be a function, got {short_repr(function)}")
+    if getattr(function, "__module__", None) == "__main__":
+        word = getattr(function, "__qualname__", repr(function))
+        raise ValueError(
+            f"{name} must be a function of a module that can be imported, got {word} of the script "
+            "itself; move it into a file of its own"
+        )
+
+
+def _pickle(name: str, value: object) -> bytes:
     try:
-        if limit:
-            _set_alarm(limit)
-        try:
-            returned = function()
-        finally:
-            seconds = time.perf_counter() - began
-            if limit:
-                _set_alarm(0.0)
-        result = json.dumps(convert(returned))
-    except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
-        raised = error
-    failure = "" if raised is None else traceback.format_exception_only(raised)[-1].strip()
-    if len(failure) > _SHOWN:
-        failure = f"{failure[:_SHOWN]}... ({len(failure):,} characters in all)"
-    left = bool(_companions() - before)
-    rest = json.dumps({"seconds": seconds, "failure": failure, "left": left})
-    return f'{{"result": {result}, {rest[1:]}', raised
+        return pickle.dumps(value)
+    except Exception as error:
+        message = f"{name} must be something that can be pickled, got {type(error).__name__}"
+        raise TypeError(f"{message}: {short_repr(str(error))}") from None
 
 
-def _set_alarm(seconds: float) -> None:
-    # The default action of SIGALRM kills the process even in a loop of C code, where a handler in
-    # Python would never run.
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+class _Child:
+    """A child process, as a run of a runner in a thread of its own, and a socket to it."""
 
+    def __init__(self, memory: int | None) -> None:
+        self._runner = Runner()
+        self._channel, self._child_end = socket.socketpair()
+        self._memory = memory
+        self._result: CommandResult | None = None
+        self._received = bytearray()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
 
-def call_once(request: dict[str, Any]) -> NoReturn:
-    """Call one function with those fields that it names; print the answer, and end the process."""
-    # A copy of the descriptor: the function may replace or close sys.stdout.
-    output = os.dup(1)
-    sys.path[:] = request["path"]
-    function: Callable[[], Any] | None = None
+    def _run(self) -> None:
+        # This end is closed when the run is over and no process has a copy of it any more: the end
+        # of the stream in `read_answer` means that the result of the run is set.
+        with self._child_end:
+            self._result = self._runner.run(
+                # -P keeps the folder of the script off sys.path: its modules would hide others.
+                [sys.executable, "-P", function_process_child.__file__],
+                limit=_LIFETIME,
+                memory=self._memory,
+                output=0,
+                passed=[self._child_end.fileno(), 2],
+            )
 
-    def load() -> None:
-        nonlocal function
-        function = _bind(import_function(request["target"]), request["fields"])
+    def send(self, frame: bytes) -> None:
+        """Send a frame."""
+        with suppress(OSError):  # the child has ended, which `read_answer` reports
+            self._channel.settimeout(None)
+            self._channel.sendall(len(frame).to_bytes(LENGTH, "big") + frame)
 
-    # The limit begins when the function does: importing it is not counted.
-    line, error = evaluate(load, plain)
-    if function is None:
-        line = json.dumps(json.loads(line) | {"seconds": 0.0})
-    else:
-        line, error = evaluate(function, _reward, request["fields"]["limit"])
-    if error is not None:
-        traceback.print_exception(error)
-    for stream in filter(None, (sys.stdout, sys.__stdout__, sys.stderr)):
-        with suppress(Exception):
-            stream.flush()
-    os.write(output, f"\n{MARK}{line}\n".encode())
-    # Threads and exit handlers of the function could delay the end beyond its limit.
-    os._exit(error is not None)
+    def read_answer(self, seconds: float) -> Answer | str | None:
+        """Return the next answer, or how the child has ended; None after these seconds."""
+        end = time.perf_counter() + seconds
+        while b"\n" not in self._received:
+            left = end - time.perf_counter()
+            if left <= 0:
+                return None
+            self._channel.settimeout(left)
+            try:
+                part = self._channel.recv(1 << 20)
+            except TimeoutError:
+                return None
+            except OSError:
+                part = b""
+            if not part:
+                return self._describe_end()
+            self._received += part
+        line, _, self._received = self._received.partition(b"\n")
+        answer = parse_answer(line)
+        if answer is None:
+            text = short_repr(bytes(line))
+            raise RuntimeError(f"the job's process must answer in JSON, got {text}")
+        return answer
 
+    def _describe_end(self) -> str:
+        self._thread.join()
+        run = self._result
+        if run is not None and run.outcome == "out of memory":
+            return f"the job took more memory than the {self._memory} bytes that it may"
+        if run is None or run.outcome == "lost":
+            how = "lost" if run is None else run.reason
+        elif run.signal is not None:
+            how = f"signal {signal.Signals(run.signal).name}"
+        else:
+            how = f"exit status {run.code}"
+        return f"the job's process ended by itself: {how}"
 
-def import_function(target: str) -> Callable[..., Any]:
-    """Import the function at ``module:name`` or ``file.py:name``."""
-    where, _, name = target.rpartition(":")
-    if where.endswith(".py"):
-        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-    else:
-        module = importlib.import_module(where)
-    function: Callable[..., Any] = getattr(module, name)
-    return function
-
-
-def _bind(function: Callable[..., Any], fields: dict[str, Any]) -> Callable[[], Any]:
-    """Return a function with those fields as arguments that are in its signature."""
-    import inspect
-
-    parameters = inspect.signature(function).parameters
-    takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    given = {name: value for name, value in fields.items() if takes_all or name in parameters}
-    return partial(function, **given)
-
-
-def _reward(returned: Any) -> float | bool:
-    """Return the reward of a single call as True, False or a number; also of NumPy's types."""
-    if returned is None:
-        return True
-    if isinstance(returned, bool) or str(getattr(returned, "dtype", "")).endswith("bool"):
-        return bool(returned)
-    return float(returned)
-
-
-def serve() -> None:
-    """Answer calls that come through the channel until it is closed; first, prepare."""
-    import pickle
-    import socket
-
-    channel = socket.socket(fileno=_CHANNEL)
-    channel.set_inheritable(False)
-    # Output goes to the standard error stream of the parent, which passes it as a descriptor.
-    os.dup2(_MESSAGES, 1)
-    os.dup2(_MESSAGES, 2)
-    os.close(_MESSAGES)
-    functions: list[Callable[[Any], Any]] = []
-
-    def prepare() -> None:
-        sys.path[:] = pickle.loads(_read_frame(requests))
-        function, preparation = pickle.loads(_read_frame(requests))
-        functions.append(function)
-        if preparation is not None:
-            preparation()
-
-    def call(frame: bytes) -> Any:
-        return functions[0](pickle.loads(frame))
-
-    with channel.makefile("rb") as requests, channel.makefile("w") as answers:
-        line, _ = evaluate(prepare, plain)
-        while True:
-            answers.write(f"{line}\n")
-            answers.flush()
-            if not (frame := _read_frame(requests)):
-                return
-            line, _ = evaluate(partial(call, frame), plain)
-
-
-def _read_frame(requests: IO[bytes]) -> bytes:
-    """Return the next frame, empty at the end of the stream."""
-    return requests.read(int.from_bytes(requests.read(LENGTH), "big"))
-
-
-def plain(value: object) -> object:
-    """Return a result as JSON types, tuples as lists; refuse all other types."""
-    if value is None or isinstance(value, bool):
-        return value
-    for kind in (int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {str(name): plain(one) for name, one in value.items()}
-    kind_name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-    raise TypeError(
-        "the result must be made of None, bool, int, float, str, list, tuple, and dict with str "
-        f"keys, got a {kind_name}"
-    )
-
-
-def _companions() -> set[str]:
-    """Return the PIDs of living children and adopted orphans; none where there is no /proc."""
-    try:
-        own = os.readlink("/proc/self")  # its PID there: `os.getpid` may be of another namespace
-        init = _stat(own)[1].decode()
-    except (OSError, IndexError):
-        return set()
-    # Orphans are adopted by the init of the run, the parent, which has no other children.
-    found = {*_children(init), *_children(own)} - {own}
-    return {pid for pid in found if _stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
-
-
-def _children(pid: str) -> list[str]:
-    found: list[str] = []
-    with suppress(OSError):  # it has just ended, or the kernel has no such files
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            found += Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
-    return found
-
-
-def _stat(pid: str) -> list[bytes]:
-    """Return state, parent and further fields of a process; none if it has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return []
-
-
-if __name__ == "__main__":
-    if is_single_call := len(sys.argv) > 1:
-        call_once(json.loads(sys.argv[1]))
-    serve()
+    def kill(self) -> None:
+        """Kill the child, and all processes that it has started."""
+        self._runner.close()
+        self._thread.join()
+        self._channel.close()

@@ -4,9 +4,9 @@ from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
 from keyhole.study.listing import list_studies
 from keyhole.study.policy_errors import LearningError
+from keyhole.study.setting_code_errors import SettingCodeError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study
-from keyhole.study.vocabulary_errors import VocabularyError
 
 __all__ = [
     "ConflictError",
@@ -15,10 +15,10 @@ __all__ = [
     "Decision",
     "LearningError",
     "PendingDecisionError",
+    "SettingCodeError",
     "StoreError",
     "Study",
     "StudyCheck",
-    "VocabularyError",
     "backup",
     "check_database",
     "list_studies",

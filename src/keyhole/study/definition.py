@@ -12,17 +12,17 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from keyhole.contract.fact_arguments import resolve_facts
+from keyhole.contract.learner_method import resolve_facts
 from keyhole.contract.pending_modes import check_allowed
 from keyhole.contract.policy import PENDING, Policy
-from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.reserved_words import check_words, declared_words
 from keyhole.play.sample_decisions import sample_decisions
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.study.definition_versions import convert_definition
+from keyhole.study.setting_code_errors import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
-from keyhole.study.vocabulary_errors import VocabularyError, convert_vocabulary_errors
 from keyhole.validate import (
     Range,
     check_choice,
@@ -288,7 +288,7 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
         return
     for decision in sample_decisions(vocabulary.setting, vocabulary.facts):
         # Errors in the code are left to `ask`, which names the decision that leads to them.
-        with suppress(VocabularyError), convert_vocabulary_errors(vocabulary):
+        with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
             check_words(vocabulary.format_decision({}, decision))
         if is_told:
             _check_default(vocabulary, vocabulary.parse_feedback, decision)

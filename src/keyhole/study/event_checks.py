@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.scale import UNIT
+from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
@@ -31,9 +31,9 @@ from keyhole.study.events import (
     TOLD_TOO_LATE,
 )
 from keyhole.study.row_codec import FeedbackCodec, RowCodec
+from keyhole.study.setting_code_errors import convert_read_back_errors, convert_vocabulary_errors
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
-from keyhole.study.vocabulary_errors import convert_read_back_errors, convert_vocabulary_errors
 from keyhole.validate import check_line, short_repr
 
 _CACHED: Final = 4096  # entries of each cache

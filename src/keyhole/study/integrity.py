@@ -12,10 +12,10 @@ from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventError, read_successor
 from keyhole.study.events import ASKED, POLICY_CHANGED, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.study.policy_errors import LearningError
+from keyhole.study.setting_code_errors import SettingCodeError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
 from keyhole.study.storage import Row, Store, StoreError, open_store
-from keyhole.study.vocabulary_errors import VocabularyError
 from keyhole.validate import Range, check_integer
 
 
@@ -99,7 +99,7 @@ def check_database(
 
     Raises
     ------
-    VocabularyError
+    SettingCodeError
         If the code of a setting's vocabulary fails, so that its studies cannot be checked.
 
     Examples
@@ -138,7 +138,7 @@ def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) ->
             if kept is not None and whole == kept[0]:
                 _check_snapshot(kept, state, policies)
         return StudyCheck(name, events, whole)
-    except VocabularyError:  # it says nothing of the stored data
+    except SettingCodeError:  # it says nothing of the stored data
         raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
         return StudyCheck(name, events, whole, str(error))

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.scale import UNIT
+from keyhole.contract.reward_units import UNIT
 from keyhole.files import read_file, write_atomically
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition
@@ -32,9 +32,9 @@ from keyhole.study.events import (
     TOLD_TOO_LATE,
 )
 from keyhole.study.integrity import rebuild_states
+from keyhole.study.setting_code_errors import convert_vocabulary_errors
 from keyhole.study.state import State
 from keyhole.study.storage import Row
-from keyhole.study.vocabulary_errors import convert_vocabulary_errors
 from keyhole.validate import check_choice, check_line
 
 Words = dict[str, Any]

@@ -24,10 +24,10 @@ from keyhole.study.events import (
     TOLD_TOO_LATE,
 )
 from keyhole.study.row_codec import drop_signs_of_zeros
+from keyhole.study.setting_code_errors import convert_vocabulary_errors
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
-from keyhole.study.vocabulary_errors import convert_vocabulary_errors
 from keyhole.study.writer import Transaction
 from keyhole.validate import short_repr, suggestion
 

@@ -19,7 +19,7 @@ from keyhole.drivers.pending_step import (
     compiled_pending_step,
 )
 from keyhole.kernels.execution import interpreted, is_interpreted
-from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.definition import Definition
 from keyhole.validate import check_memory

@@ -11,7 +11,7 @@ from keyhole.cached import cached_property
 from keyhole.contract.environment import Problem, metrics_for
 from keyhole.contract.policy import Policy
 from keyhole.kernels.execution import is_interpreted
-from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.play.learner import Learner, learner_for
 from keyhole.play.plan import Plan

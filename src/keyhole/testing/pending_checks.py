@@ -10,7 +10,7 @@ from keyhole.contract.compiled_class import policy_component
 from keyhole.contract.pending_modes import describe_doubts
 from keyhole.contract.state_memory import FloatArray, allocate
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
-from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.testing.check_context import CheckContext
 

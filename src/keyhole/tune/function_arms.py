@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.runner import function_process
-from keyhole.runner.function_process import MARK, Answer, parse_answer
+from keyhole.runner import function_process_child
+from keyhole.runner.function_process_child import MARK, Answer, parse_answer
 from keyhole.validate import short_repr
 
 LOAD_SECONDS: Final = 60.0
@@ -46,7 +46,7 @@ def function_command(target: str, fields: Mapping[str, Any]) -> list[str]:
     """Return the command that calls a function with those fields that it names."""
     request = json.dumps({"path": sys.path, "target": target, "fields": dict(fields)})
     # -P keeps the folder of the script off sys.path: its modules would hide others.
-    return [sys.executable, "-P", str(Path(function_process.__file__)), request]
+    return [sys.executable, "-P", str(Path(function_process_child.__file__)), request]
 
 
 def find_answer(output: bytes) -> Answer | None:

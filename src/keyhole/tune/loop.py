@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any, Final
 
-from keyhole.runner.function_process import MARK
+from keyhole.runner.function_process_child import MARK
 from keyhole.study import Decision, PendingDecisionError, Study
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.tune.command import Arm

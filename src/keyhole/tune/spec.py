@@ -17,7 +17,7 @@ from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import LEAST_MEMORY
 from keyhole.spec_values import unknown_name_error
 from keyhole.tune.command import Arm, parse_arms
-from keyhole.tune.cost import CostModel
+from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (

@@ -21,7 +21,7 @@ with :math:`v_{ak}` the mean reward less cost of runs that exit there. A limit i
 run, so that censoring is uninformative. Estimates are means and quantiles of posterior draws.
 
 Pairs are compared by other draws, in which the similarity of arms is uncertain
-(`keyhole.tune.arm_similarity`), since the best-looking of similar arms has mostly been lucky. With
+(`keyhole.tune.arm_shrinkage`), since the best-looking of similar arms has mostly been lucky. With
 one limit a run has weight .7 in them; with ten or more, half of all shares are unrelated to those
 of other arms. For gains at the full cut-off the parameters of :math:`h_{ak}` are multiplied by .7,
 since a good policy has few runs there. These numbers were chosen so that stated probabilities hold
@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from keyhole.cached import cached_property
 from keyhole.contract.state_memory import FloatArray
 from keyhole.resource.hazard_policy import grid_coarseness
-from keyhole.tune.arm_similarity import draw_means, draw_shares
+from keyhole.tune.arm_shrinkage import draw_means, draw_shares
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 
@@ -221,7 +221,7 @@ class _Posterior:
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, own: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_similarity`."""
+        """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
         counts, m = self._counts, len(self._limits)
         ended, done = weight * counts.ended, weight * counts.done
         down = 0.5 + self._later * (0.5 / m)

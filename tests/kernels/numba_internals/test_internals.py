@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 import keyhole
-from keyhole.kernels import jit
+from keyhole.kernels import kernel_declaration
 
 ROOT = Path(keyhole.__file__).parent
 HERE = ROOT / "kernels" / "numba_internals"
-FIRST_PASS = ROOT / "kernels" / "numba_first_pass.py"
-ANALYSIS = [ROOT / "contract" / name for name in ("first_pass.py", "state_access.py", "pending.py")]
+NUMBA_IR = ROOT / "kernels" / "numba_ir.py"
+ANALYSIS = [
+    ROOT / "contract" / name
+    for name in ("kernel_ir.py", "state_access_analysis.py", "pending_modes.py")
+]
 PUBLIC = {"numba", "numba.extending"}
 
 
@@ -27,13 +30,15 @@ def imported(path):
 
 
 def test_no_other_file_uses_internals_of_numba():
-    files = [path for path in ROOT.rglob("*.py") if HERE not in path.parents and path != FIRST_PASS]
+    files = [path for path in ROOT.rglob("*.py") if HERE not in path.parents and path != NUMBA_IR]
     assert len(files) > 300
     for path in files:
         text = path.read_text()
         assert "_nrt" not in text, path
-        assert "numba_internals" not in text or path == ROOT / "kernels" / "jit.py", path
-        assert "numba_first_pass" not in text or path in ANALYSIS, path
+        assert (
+            "numba_internals" not in text or path == ROOT / "kernels" / "kernel_declaration.py"
+        ), path
+        assert "numba_ir" not in text or path in ANALYSIS, path
         if "numba" in text or "llvmlite" in text:
             for module, name in imported(path):
                 if module.split(".")[0] in ("numba", "llvmlite"):
@@ -42,15 +47,15 @@ def test_no_other_file_uses_internals_of_numba():
 
 
 def test_the_installed_numba_has_the_known_internals():
-    if not jit.has_internals():
+    if not kernel_declaration.has_internals():
         pytest.skip("KEYHOLE_PLAIN_NUMBA is set")
-    jit.import_internals().check_internals()
+    kernel_declaration.import_internals().check_internals()
 
 
 def has_internals_of(version, monkeypatch):
     """Tell whether a version of Numba, which is not loaded yet, is used whole."""
-    monkeypatch.setattr(jit, "version", lambda package: version)
-    return jit.has_internals.__wrapped__()
+    monkeypatch.setattr(kernel_declaration, "version", lambda package: version)
+    return kernel_declaration.has_internals.__wrapped__()
 
 
 @pytest.mark.parametrize("version", ["0.69.0", "1.0.0rc1"])

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from keyhole.kernels import jit
+from keyhole.kernels import kernel_declaration
 from keyhole.kernels.numba_internals.machine_code import load
 
-if not jit.has_internals():
+if not kernel_declaration.has_internals():
     pytest.skip("KEYHOLE_PLAIN_NUMBA is set", allow_module_level=True)
-parts = jit.import_internals()
+parts = kernel_declaration.import_internals()
 SIGNATURE = "int64(float64[:, ::1], float64[::1])"
 KNOWN = [2.0, 0.5, -1.0, 3.0, -0.5]
 
@@ -36,7 +36,9 @@ def test_powers_do_not_depend_on_constants():
     table = np.zeros((20_000, 15))
     table[:, 0] = rng.lognormal(0.0, 3.0, len(table))
     table[:6, 0] = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0]
-    entry = load(parts.compile_entry(powers, SIGNATURE, jit.options() | {"nogil": True}))
+    entry = load(
+        parts.compile_entry(powers, SIGNATURE, kernel_declaration.options() | {"nogil": True})
+    )
     assert entry(table, np.array(KNOWN)) == len(table)
     written, unknown = table[:, 1:8].copy(), table[:, 8:].copy()
     same = written.view(np.uint64) == unknown.view(np.uint64)

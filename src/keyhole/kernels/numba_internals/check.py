@@ -7,10 +7,10 @@ import numpy as np
 from numba import uint64
 
 from keyhole.kernels.numba_internals import OPTIONS
+from keyhole.kernels.numba_internals.argmin_nodes import place_in_node, smallest_in_node
 from keyhole.kernels.numba_internals.beta_variates import make_four_betas
 from keyhole.kernels.numba_internals.buffer_views import make_view
 from keyhole.kernels.numba_internals.compiler import Part, compile_entry, thread_ident
-from keyhole.kernels.numba_internals.key_nodes import place_in_node, smallest_in_node
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load
 
 _OPTIONS = OPTIONS | {"error_model": "numpy", "nogil": True}

@@ -31,7 +31,7 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
-from keyhole.kernels.error_lines import encode_line
+from keyhole.kernels.cached_error_lines import encode_line
 from keyhole.kernels.numba_internals.machine_code import MachineCode
 from keyhole.kernels.numba_internals.powers import define_powers
 from keyhole.kernels.numba_internals.process_symbols import READ_ERROR
@@ -133,7 +133,7 @@ def _lower(step: Any, state: Any, *, wrapped: bool) -> None:
 
 
 def _encode_lines(function: Any, code: Any) -> None:
-    """Replace the lines of raised errors by instructions: see `keyhole.kernels.error_lines`."""
+    """Replace the lines of raised errors by instructions (`kernels.cached_error_lines`)."""
     for block in code.blocks.values():
         for line in block.body:
             if isinstance(line, _RAISING) and (place := encode_line(function, line.loc.line)):

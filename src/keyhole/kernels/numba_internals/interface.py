@@ -1,10 +1,10 @@
 """The names of this package that the rest of Keyhole uses to compile; it imports all of Numba."""
 
+from keyhole.kernels.numba_internals.argmin_nodes import place_in_node, smallest_in_node
 from keyhole.kernels.numba_internals.beta_variates import make_four_betas
 from keyhole.kernels.numba_internals.buffer_views import make_view
 from keyhole.kernels.numba_internals.check import check_internals
 from keyhole.kernels.numba_internals.compiler import Part, compile_entry, thread_ident, type_of
-from keyhole.kernels.numba_internals.key_nodes import place_in_node, smallest_in_node
 
 __all__ = [
     "Part",

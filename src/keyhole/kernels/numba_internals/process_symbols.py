@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from llvmlite import binding
 
-from keyhole.kernels.error_lines import read_error
+from keyhole.kernels.cached_error_lines import read_error
 
 _PACKAGE: Final = "numba"
 _PREFIX: Final = "numba_"

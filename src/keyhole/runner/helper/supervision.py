@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from .cgroup import ControlGroup
+from .command_process import CommandProcess, start_command
 from .framing import encode_frame
 from .linux_syscalls import set_dumpable
-from .main_process import MainProcess, start_command
 from .output_capture import OutputCapture
 from .termination import Mechanism
 from .usage_meter import UsageMeter
@@ -66,7 +66,7 @@ def supervise(
 
 def _wait_for_main(
     request: dict[str, Any],
-    main: MainProcess,
+    main: CommandProcess,
     children: "_Children",
     helper: int,
     output: OutputCapture,
@@ -97,7 +97,11 @@ def _wait_for_main(
 
 
 def _judge_outcome(
-    request: dict[str, Any], main: MainProcess, code: int | None, seconds: float, meter: UsageMeter
+    request: dict[str, Any],
+    main: CommandProcess,
+    code: int | None,
+    seconds: float,
+    meter: UsageMeter,
 ) -> str:
     """Return the outcome of a run: `ok` and `failed` imply that all limits were kept."""
     if main.problem:

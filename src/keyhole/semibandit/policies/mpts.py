@@ -2,10 +2,10 @@
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation
-from keyhole.semibandit.multiple_play_policy import MultiplePlayPolicy
+from keyhole.semibandit.common_threshold_policy import CommonThresholdPolicy
 
 
-class MPTS(MultiplePlayPolicy):
+class MPTS(CommonThresholdPolicy):
     r"""Give nothing to the m arms with the smallest sampled losses, and divide the resource.
 
     Multiple-play Thompson sampling: for each arm draw

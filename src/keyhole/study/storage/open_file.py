@@ -7,7 +7,7 @@ from typing import Final
 
 from keyhole.study.storage.errors import FinalStoreError
 from keyhole.study.storage.file_identity import explain_other_names, file_identity, log_identities
-from keyhole.study.storage.file_record import FileRecord, LogRecord, explain_mixture
+from keyhole.study.storage.main_file_record import FileRecord, LogRecord, explain_mixture
 from keyhole.study.storage.sqlite_connection import abandon_file
 
 WHY_REPLACED = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.runner import JobError, LimitedProcess
+from keyhole.runner import FunctionProcess, JobError
 
 # Jobs are imported by the child process, and so are in a module of their own.
 from tests.runner import process_jobs as jobs
@@ -28,7 +28,7 @@ def tag(monkeypatch):
 
 
 def test_a_job_has_a_result_and_a_time():
-    with LimitedProcess(jobs.double, jobs.prepare) as process:
+    with FunctionProcess(jobs.double, jobs.prepare) as process:
         for n in (3, 4):
             result, seconds = process.run(n, limit=60)
             assert result == 2 * n
@@ -36,7 +36,7 @@ def test_a_job_has_a_result_and_a_time():
 
 
 def test_preparation_is_not_part_of_the_time_of_a_job():
-    with LimitedProcess(jobs.double, jobs.prepare_slowly) as process:
+    with FunctionProcess(jobs.double, jobs.prepare_slowly) as process:
         result, seconds = process.run(3, limit=20)
         assert result == 6
         assert seconds < 0.5 * jobs.SLOW
@@ -54,7 +54,7 @@ def run_until_killed(process, argument, noted):
 @LINUX
 def test_a_job_beyond_its_limit_is_killed_with_its_children(tmp_path, tag):
     noted = tmp_path / "started"
-    with LimitedProcess(jobs.sleep_with_a_child) as process:
+    with FunctionProcess(jobs.sleep_with_a_child) as process:
         run_until_killed(process, str(noted), noted)
         assert not tagged(tag)
         # The next job gets a new process.
@@ -63,7 +63,7 @@ def test_a_job_beyond_its_limit_is_killed_with_its_children(tmp_path, tag):
 
 @LINUX
 def test_close_kills_the_child(tag):
-    process = LimitedProcess(jobs.double)
+    process = FunctionProcess(jobs.double)
     process.run(3, limit=60)
     assert tagged(tag)
     process.close()
@@ -72,7 +72,7 @@ def test_close_kills_the_child(tag):
 
 
 def test_jobs_share_a_child_until_it_is_closed():
-    with LimitedProcess(jobs.which_process) as process:
+    with FunctionProcess(jobs.which_process) as process:
         first, _ = process.run(None, limit=60)
         assert process.run(None, limit=60)[0] == first
         process.close()
@@ -80,13 +80,13 @@ def test_jobs_share_a_child_until_it_is_closed():
 
 
 def test_output_of_a_job_goes_to_standard_error(capfd):
-    with LimitedProcess(jobs.shout) as process:
+    with FunctionProcess(jobs.shout) as process:
         assert process.run("hello", limit=60)[0] == "HELLO"
     assert "hello" in capfd.readouterr().err
 
 
 def test_a_failed_job_has_a_message_and_the_next_is_done():
-    with LimitedProcess(jobs.invert) as process:
+    with FunctionProcess(jobs.invert) as process:
         with pytest.raises(RuntimeError, match="the job failed: ZeroDivisionError: division by"):
             process.run(0, limit=60)
         assert process.run(4, limit=60)[0] == 0.25
@@ -97,7 +97,7 @@ def test_a_failed_job_has_a_message_and_the_next_is_done():
 
 def test_a_failed_preparation_has_a_message():
     with (
-        LimitedProcess(jobs.double, jobs.fail) as process,
+        FunctionProcess(jobs.double, jobs.fail) as process,
         pytest.raises(RuntimeError, match="could not be prepared: ImportError: no such thing"),
     ):
         process.run(1, limit=60)
@@ -105,19 +105,19 @@ def test_a_failed_preparation_has_a_message():
 
 def test_a_signal_and_an_exit_are_distinguished():
     with (
-        LimitedProcess(jobs.kill_itself) as process,
+        FunctionProcess(jobs.kill_itself) as process,
         pytest.raises(JobError, match="ended by itself: signal SIGKILL"),
     ):
         process.run(1, limit=60)
     with (
-        LimitedProcess(jobs.leave) as process,
+        FunctionProcess(jobs.leave) as process,
         pytest.raises(JobError, match="the job failed: SystemExit: 5"),
     ):
         process.run(5, limit=60)
 
 
 def test_a_failed_job_has_its_seconds_and_a_short_message():
-    with LimitedProcess(jobs.fail_after) as process, pytest.raises(JobError) as caught:
+    with FunctionProcess(jobs.fail_after) as process, pytest.raises(JobError) as caught:
         process.run(0.2, limit=60)
     assert 0.2 <= caught.value.seconds < 60
     assert str(caught.value).startswith("the job failed: ValueError: xxx")
@@ -128,7 +128,7 @@ PLAIN = [None, True, 3, 0.5, float("inf"), "\ud800 \n ü", [1, [2, {"a": None}]]
 
 
 def test_plain_results_are_returned_unchanged():
-    with LimitedProcess(jobs.give_back) as process:
+    with FunctionProcess(jobs.give_back) as process:
         for value in PLAIN:
             result, _ = process.run(value, limit=60)
             assert result == value
@@ -141,13 +141,13 @@ def test_plain_results_are_returned_unchanged():
 def test_other_results_are_refused_and_never_unpickled(tmp_path, monkeypatch, job, kind):
     monkeypatch.chdir(tmp_path)
     message = f"the result must be made of None, .*got a .*{kind}"
-    with LimitedProcess(job) as process, pytest.raises(JobError, match=message):
+    with FunctionProcess(job) as process, pytest.raises(JobError, match=message):
         process.run(1, limit=60)
     assert not (tmp_path / "sprung").exists()
 
 
 def test_a_job_whose_own_time_passed_the_limit_has_no_result(monkeypatch):
-    with LimitedProcess(jobs.double) as process:
+    with FunctionProcess(jobs.double) as process:
         assert process.run(2, limit=60)[0] == 4
         read_answer = process._child.read_answer
         monkeypatch.setattr(
@@ -159,13 +159,13 @@ def test_a_job_whose_own_time_passed_the_limit_has_no_result(monkeypatch):
 
 
 def test_jobs_of_several_threads_are_serialised():
-    with LimitedProcess(jobs.double) as process, ThreadPoolExecutor(4) as threads:
+    with FunctionProcess(jobs.double) as process, ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda n: process.run(n, limit=60)[0], range(40)))
     assert found == [2 * n for n in range(40)]
 
 
 def test_an_answer_that_is_not_json_is_refused():
-    with LimitedProcess(jobs.write_an_answer) as process:
+    with FunctionProcess(jobs.write_an_answer) as process:
         with pytest.raises(RuntimeError, match="the job's process must answer in JSON, got"):
             process.run("\x80\x04K\x01.\n", limit=60)
         assert process.run("", limit=60)[0] is None
@@ -173,7 +173,7 @@ def test_an_answer_that_is_not_json_is_refused():
 
 @LINUX
 def test_the_memory_limit_is_for_all_processes_together():
-    with LimitedProcess(jobs.take, memory=100 << 20) as process:
+    with FunctionProcess(jobs.take, memory=100 << 20) as process:
         assert process.run(20 << 20, limit=60)[0] == 10 << 20
         with pytest.raises(JobError, match="more memory than the 104857600 bytes that it may"):
             process.run(140 << 20, limit=60)
@@ -181,27 +181,27 @@ def test_the_memory_limit_is_for_all_processes_together():
 
 
 def test_the_preparation_has_a_limit():
-    with LimitedProcess(jobs.double, jobs.hang, prepare_limit=0.25) as process:
+    with FunctionProcess(jobs.double, jobs.hang, prepare_limit=0.25) as process:
         for _ in range(2):
             with pytest.raises(RuntimeError, match=r"could not be prepared within 0\.25 s"):
                 process.run(1, limit=60)
 
 
 def test_processes_of_a_job_have_an_empty_standard_input():
-    with LimitedProcess(jobs.read_all) as process:
+    with FunctionProcess(jobs.read_all) as process:
         assert process.run(None, limit=60)[0] == ""
         assert process.run(None, limit=60)[0] == ""
 
 
 def test_the_child_imports_only_the_standard_library():
-    with LimitedProcess(jobs.modules) as process:
+    with FunctionProcess(jobs.modules) as process:
         assert process.run(None, limit=60)[0] == []
 
 
 @LINUX
 def test_orphans_in_other_sessions_are_killed_with_the_job(tmp_path, tag):
     noted = tmp_path / "started"
-    with LimitedProcess(jobs.spawn_elsewhere_and_sleep) as process:
+    with FunctionProcess(jobs.spawn_elsewhere_and_sleep) as process:
         run_until_killed(process, str(noted), noted)
         assert not tagged(tag)
 
@@ -211,7 +211,7 @@ def test_orphans_in_other_sessions_are_killed_with_the_job(tmp_path, tag):
 def test_a_chain_of_short_lived_processes_is_killed_with_the_job(tmp_path):
     source = Path(__file__).parent.parent / "runner" / "hop.c"
     subprocess.run(["cc", "-O1", "-o", tmp_path / "hop", source], check=True)
-    with LimitedProcess(jobs.hop) as process:
+    with FunctionProcess(jobs.hop) as process:
         run_until_killed(process, str(tmp_path / "hop"), tmp_path / "beat")
     goes_on = beats(tmp_path)
     (tmp_path / "beat").unlink()  # without which it ends
@@ -220,7 +220,7 @@ def test_a_chain_of_short_lived_processes_is_killed_with_the_job(tmp_path):
 
 @LINUX
 def test_orphans_are_killed_when_the_child_dies(tmp_path, tag):
-    with LimitedProcess(jobs.spawn_elsewhere_and_crash) as process:
+    with FunctionProcess(jobs.spawn_elsewhere_and_crash) as process:
         with pytest.raises(JobError, match="ended by itself: signal SIGKILL"):
             process.run(str(tmp_path / "started"), limit=60)
         assert not tagged(tag)
@@ -228,7 +228,7 @@ def test_orphans_are_killed_when_the_child_dies(tmp_path, tag):
 
 @LINUX
 def test_processes_that_a_job_leaves_are_killed_and_the_next_has_a_new_child(tmp_path, tag):
-    with LimitedProcess(jobs.spawn_elsewhere) as process:
+    with FunctionProcess(jobs.spawn_elsewhere) as process:
         first, _ = process.run(str(tmp_path / "a"), limit=60)
         assert not tagged(tag)
         second, _ = process.run(str(tmp_path / "b"), limit=60)
@@ -237,7 +237,7 @@ def test_processes_that_a_job_leaves_are_killed_and_the_next_has_a_new_child(tmp
 
 @LINUX
 def test_close_does_not_wait_for_a_process_that_holds_the_channel(tmp_path, tag):
-    process = LimitedProcess(jobs.hold_the_answers)
+    process = FunctionProcess(jobs.hold_the_answers)
     assert process.run(str(tmp_path / "started"), limit=60)[0] == "done"
     process.close()
     assert not tagged(tag)
@@ -248,9 +248,9 @@ def test_all_processes_are_killed_when_the_parent_is_killed(tmp_path, tag):
     noted, root = tmp_path / "started", Path(__file__).parent.parent.parent
     script = (
         "import sys\n"
-        "from keyhole.runner import LimitedProcess\n"
+        "from keyhole.runner import FunctionProcess\n"
         "from tests.runner import process_jobs as jobs\n"
-        "LimitedProcess(jobs.spawn_elsewhere_and_sleep).run(sys.argv[1], limit=600)\n"
+        "FunctionProcess(jobs.spawn_elsewhere_and_sleep).run(sys.argv[1], limit=600)\n"
     )
     search = os.pathsep.join([str(root), *filter(None, sys.path)])
     holder = subprocess.Popen(
@@ -269,14 +269,14 @@ def of_the_script(n):
 def test_jobs_that_cannot_be_imported_or_pickled_are_refused(monkeypatch):
     monkeypatch.setattr(of_the_script, "__module__", "__main__")
     with pytest.raises(ValueError, match=r"job must be a function of a module .*got of_the_script"):
-        LimitedProcess(of_the_script)
+        FunctionProcess(of_the_script)
     with pytest.raises(TypeError, match="job must be something that can be pickled"):
-        LimitedProcess(lambda n: n)
+        FunctionProcess(lambda n: n)
     with pytest.raises(TypeError, match="job must be a function, got 3"):
-        LimitedProcess(3)
+        FunctionProcess(3)
     with pytest.raises(ValueError, match="prepare_limit must"):
-        LimitedProcess(jobs.double, prepare_limit=0)
-    with LimitedProcess(jobs.double) as process:
+        FunctionProcess(jobs.double, prepare_limit=0)
+    with FunctionProcess(jobs.double) as process:
         with pytest.raises(TypeError, match="argument must be something that can be pickled"):
             process.run(lambda: 1, limit=60)
         assert process.run(2, limit=60)[0] == 4
@@ -285,5 +285,5 @@ def test_jobs_that_cannot_be_imported_or_pickled_are_refused(monkeypatch):
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), "5", 1e18])
 def test_bad_limits_are_named(limit):
     errors = (TypeError, ValueError)
-    with LimitedProcess(jobs.double) as process, pytest.raises(errors, match="limit must"):
+    with FunctionProcess(jobs.double) as process, pytest.raises(errors, match="limit must"):
         process.run(1, limit=limit)

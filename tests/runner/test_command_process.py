@@ -7,7 +7,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("needs POSIX", allow_module_level=True)
 
-from keyhole.runner.helper import main_process
+from keyhole.runner.helper import command_process
 
 
 def test_any_error_before_exec_is_reported(monkeypatch):
@@ -16,9 +16,9 @@ def test_any_error_before_exec_is_reported(monkeypatch):
     def refuse(_):
         raise OverflowError("too large")
 
-    monkeypatch.setattr(main_process, "_set_limits", refuse)
+    monkeypatch.setattr(command_process, "_set_limits", refuse)
     request = {"command": ["true"], "folder": None, "cores": None, "cpu": 1, "passed": []}
     with warnings.catch_warnings(action="ignore"):  # of threads, which this child leaves alone
-        main = main_process.start_command(request, 2)
+        main = command_process.start_command(request, 2)
     os.waitpid(main.pid, 0)
     assert main.problem == "too large: true"

@@ -18,7 +18,7 @@ _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "S
 
 
 @dataclass(frozen=True)
-class MainProcess:
+class CommandProcess:
     """The main process: its PID, the time when the command began, or why it did not begin."""
 
     pid: int
@@ -26,7 +26,7 @@ class MainProcess:
     problem: str
 
 
-def start_command(request: dict[str, Any], output: int) -> MainProcess:
+def start_command(request: dict[str, Any], output: int) -> CommandProcess:
     """Start a command; return as soon as it runs or has failed to start."""
     read_end, write_end = os.pipe()
     pid = os.fork()
@@ -37,7 +37,7 @@ def start_command(request: dict[str, Any], output: int) -> MainProcess:
     # success otherwise, and an exit code 127 could be the command's own.
     with os.fdopen(read_end, "rb") as report:
         began, _, problem = os.fsdecode(report.read()).partition("!")
-    return MainProcess(pid, float(began or time.monotonic()), problem)
+    return CommandProcess(pid, float(began or time.monotonic()), problem)
 
 
 def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoReturn:

@@ -12,8 +12,8 @@ import pytest
 from keyhole.distributions import CustomDistribution
 from keyhole.experiment import Spec
 from keyhole.play.block import plan_digest
-from keyhole.play.pickling import _check_names, pickle_plan, unpickle_plan
 from keyhole.play.plan import Plan
+from keyhole.play.plan_pickling import _check_names, pickle_plan, unpickle_plan
 from keyhole.play.user_modules import UserModule
 from keyhole.policy import FloatArray, uniform
 from keyhole.stochastic import UCB1
@@ -48,7 +48,7 @@ FILES = {
         from keyhole.play.block import plan_digest
         from keyhole.play.plan import Plan
         from keyhole.play.plan_executor import simulate_replications
-        from keyhole.play.pickling import pickle_plan
+        from keyhole.play.plan_pickling import pickle_plan
         from keyhole.policy import float_array
         from keyhole.thresholding import Policy, Problem
 
@@ -79,7 +79,7 @@ AWAY = """
 import statistics
 import sys
 from keyhole.play.block import plan_digest
-from keyhole.play.pickling import unpickle_plan
+from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.plan_executor import simulate_replications
 
 plan = unpickle_plan(open(sys.argv[1], "rb").read())

@@ -15,7 +15,7 @@ from keyhole.semibandit.setting import Policy, is_sufficient
 from keyhole.validate import Range, check_integer
 
 
-class MultiplePlayPolicy(Policy, abstract=True):
+class CommonThresholdPolicy(Policy, abstract=True):
     r"""Base of the policies that give m arms nothing, and divide the resource among the others.
 
     Each of the others gets :math:`Q / (K - m)`, at most 1. If the threshold :math:`\theta_c` is
@@ -66,6 +66,6 @@ class MultiplePlayPolicy(Policy, abstract=True):
         return format_counts(learner.state)
 
 
-def equal_share(p: MultiplePlayPolicy, arms: int, resource: float) -> float:
+def equal_share(p: CommonThresholdPolicy, arms: int, resource: float) -> float:
     """Return the amount of each funded arm."""
     return min(1.0, resource / max(1, arms - p.m))

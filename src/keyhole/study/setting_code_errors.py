@@ -15,7 +15,7 @@ _MISTAKES: Final = (
 )  # fmt: skip
 
 
-class VocabularyError(RuntimeError):
+class SettingCodeError(RuntimeError):
     """The vocabulary of a setting failed: an error in its code, not in stored data.
 
     Parameters
@@ -36,18 +36,18 @@ class VocabularyError(RuntimeError):
 
 @contextmanager
 def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
-    """Raise errors of a vocabulary's code as `VocabularyError`."""
+    """Raise errors of a vocabulary's code as `SettingCodeError`."""
     try:
         yield
     except _MISTAKES as error:
-        raise VocabularyError(vocabulary, repr(error)) from error
+        raise SettingCodeError(vocabulary, repr(error)) from error
 
 
 @contextmanager
 def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
-    """Raise a `VocabularyError` if what is to be written cannot be formatted and parsed again."""
+    """Raise a `SettingCodeError` if what is to be written cannot be formatted and parsed again."""
     try:
         yield
     except (*DAMAGE, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
-        raise VocabularyError(vocabulary, f"what it parsed cannot be read back: {why}") from error
+        raise SettingCodeError(vocabulary, f"what it parsed cannot be read back: {why}") from error

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.tune.arm_similarity import draw_means, draw_shares
+from keyhole.tune.arm_shrinkage import draw_means, draw_shares
 
 DRAWS = 4000
 

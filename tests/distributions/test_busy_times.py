@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.distributions import Bernoulli, Replay
-from keyhole.distributions.durations import (
+from keyhole.distributions.busy_times import (
     Constant,
     Consumption,
     Exponential,

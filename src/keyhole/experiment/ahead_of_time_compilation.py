@@ -11,7 +11,7 @@ from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.policy_step import compiled_step
 from keyhole.experiment.settings import SettingEntry
 from keyhole.experiment.spec import Spec
-from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
 

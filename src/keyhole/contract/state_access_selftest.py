@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keyhole.contract.state_access import StateAccess, find_access
+from keyhole.contract.state_access_analysis import StateAccess, find_access
 from keyhole.contract.state_memory import float_array, int_array
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.study import Study, VocabularyError, check_database
+from keyhole.study import SettingCodeError, Study, check_database
 from keyhole.thresholding import LSA
 from keyhole.thresholding.study_adapter import StudyVocabulary
 from tests.study.studies import ARMS, Clock
@@ -68,7 +68,7 @@ def test_feedback_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary, 
     with study_of(tmp_path / "s.db", policy) as study:
         decision = study.ask()
         message = r"the vocabulary of setting 'thresholding' failed \(tests.*Own\): .*"
-        with pytest.raises(VocabularyError, match=message + why):
+        with pytest.raises(SettingCodeError, match=message + why):
             study.tell(decision.id, 1)
         assert [one.id for one in study.pending] == [decision.id]
         assert len(study.log()) == 1
@@ -88,21 +88,21 @@ def test_feedback_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary, 
 )
 def test_a_decision_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary, why):
     with study_of(tmp_path / "s.db", policy_of(vocabulary)) as study:
-        with pytest.raises(VocabularyError, match=why):
+        with pytest.raises(SettingCodeError, match=why):
             study.ask()
         assert study.log() == []
 
 
 def test_a_mistake_in_what_an_expired_decision_is_told_is_named(tmp_path):
     given = {"timeout": 1, "on_timeout": "no_reward", "clock": (clock := Clock())}
-    with pytest.raises(VocabularyError, match="has no attribute 'nothing'"):
+    with pytest.raises(SettingCodeError, match="has no attribute 'nothing'"):
         study_of(tmp_path / "s.db", policy_of(DefaultsWithOtherValues), **given)
     policy = policy_of(StudyVocabulary)
     with study_of(tmp_path / "s.db", policy, **given) as study:
         study.ask()
         policy.vocabulary_class.default_feedback = DefaultsWithOtherValues.default_feedback
         clock.now += 2
-        with pytest.raises(VocabularyError, match="has no attribute 'nothing'"):
+        with pytest.raises(SettingCodeError, match="has no attribute 'nothing'"):
             study.ask()
         assert len(study.log()) == 1
 
@@ -118,7 +118,7 @@ def test_a_vocabulary_that_was_broken_later_is_no_damage(tmp_path):
             None
         )  # as without a snapshot
         for look in (study.ask, study.recommend, study.history, lambda: study.export(tmp_path)):
-            with pytest.raises(VocabularyError, match="the vocabulary of setting 'thresholding'"):
+            with pytest.raises(SettingCodeError, match="the vocabulary of setting 'thresholding'"):
                 look()
-    with pytest.raises(VocabularyError, match="the vocabulary of setting 'thresholding'"):
+    with pytest.raises(SettingCodeError, match="the vocabulary of setting 'thresholding'"):
         check_database(tmp_path / "s.db", policies=[type(policy)])

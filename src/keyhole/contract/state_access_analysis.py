@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Final, NamedTuple, cast
 
-from keyhole.contract.array_views import (
+from keyhole.contract.kernel_ir import (
+    Bindings,
+    argument_names,
+    read_lines,
+    takes_rest,
+    variables_of,
+)
+from keyhole.contract.state_memory import declared_state
+from keyhole.contract.view_analysis import (
     DEEPEST,
     NOTHING,
     PAIRING,
@@ -24,16 +32,8 @@ from keyhole.contract.array_views import (
     view_attribute,
     view_entry,
 )
-from keyhole.contract.first_pass import (
-    Bindings,
-    argument_names,
-    read_lines,
-    takes_rest,
-    variables_of,
-)
-from keyhole.contract.state_memory import declared_state
 from keyhole.kernels.fingerprint import Kernel, is_function, source_of
-from keyhole.kernels.numba_first_pass import ir
+from keyhole.kernels.numba_ir import ir
 
 _BASE_KERNELS: Final = ("init", "select", "update")
 

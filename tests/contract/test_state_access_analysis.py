@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from keyhole.contract import first_pass, pending_modes
+from keyhole.contract import kernel_ir, pending_modes
 from keyhole.contract.policy import PENDING, Policy
-from keyhole.contract.state_access import find_access
+from keyhole.contract.state_access_analysis import find_access
 from keyhole.contract.state_memory import argmin_keys, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
@@ -391,13 +391,13 @@ def test_unknown_functions_count_as_writing():
 def other_numba(request, monkeypatch):
     """Have another release of Numba, of which nothing has been analysed yet."""
     if request.param == "no first pass":
-        monkeypatch.setitem(sys.modules, "keyhole.contract.state_access", None)
+        monkeypatch.setitem(sys.modules, "keyhole.contract.state_access_analysis", None)
     else:
-        monkeypatch.setattr(first_pass.ir, request.param, type(request.param, (), {}))
-    first_pass.read_lines.cache_clear()
+        monkeypatch.setattr(kernel_ir.ir, request.param, type(request.param, (), {}))
+    kernel_ir.read_lines.cache_clear()
     pending_modes._find_analysis.cache_clear()
     yield
-    first_pass.read_lines.cache_clear()
+    kernel_ir.read_lines.cache_clear()
     pending_modes._find_analysis.cache_clear()
 
 

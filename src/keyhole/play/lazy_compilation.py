@@ -14,7 +14,7 @@ from keyhole.drivers.policy_step import compiled_step
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import Kernel, is_own
-from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 
 if TYPE_CHECKING:

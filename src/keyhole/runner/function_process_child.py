@@ -1,0 +1,238 @@
+"""Child process that calls Python functions: a script that imports only the standard library.
+
+With a request (JSON) as its argument it makes one call, of an arm, and prints the answer. With none
+it serves a `keyhole.runner.FunctionProcess`: frames (length and pickle) come through a socket. An
+answer is one line of JSON.
+"""
+
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple, NoReturn
+
+MARK: Final = "keyhole.runner.function_process_child: "
+"""Begins the line of output that has the answer of a single call."""
+LENGTH: Final = 8
+"""Bytes before a frame that hold its length."""
+is_single_call = False
+"""Whether this process, as a script, makes a single call."""
+_CHANNEL: Final = 3  # descriptors that the limited process passes
+_MESSAGES: Final = 4
+_SHOWN: Final = 500  # characters of an error
+
+
+class Answer(NamedTuple):
+    """Seconds and result of a call, its error or "", and whether it has left processes running."""
+
+    seconds: float
+    result: Any
+    failure: str = ""
+    left: bool = False
+
+
+def parse_answer(line: bytes | bytearray) -> Answer | None:
+    """Return the answer on a line; None if there is none, since any code may have written it."""
+    try:
+        fields = json.loads(line)
+        failure, left = str(fields.get("failure", "")), bool(fields.get("left"))
+        return Answer(float(fields["seconds"]), fields["result"], failure, left)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def evaluate(
+    function: Callable[[], Any], convert: Callable[[Any], Any], limit: float = 0.0
+) -> tuple[str, BaseException | None]:
+    """Call a function; return the answer as a line of JSON, and the exception if it raised one.
+
+    With a `limit`, in seconds, SIGALRM kills this process at that time.
+    """
+    result, seconds, raised = "null", 0.0, None
+    before, began = _companions(), time.perf_counter()
+    try:
+        if limit:
+            _set_alarm(limit)
+        try:
+            returned = function()
+        finally:
+            seconds = time.perf_counter() - began
+            if limit:
+                _set_alarm(0.0)
+        result = json.dumps(convert(returned))
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
+        raised = error
+    failure = "" if raised is None else traceback.format_exception_only(raised)[-1].strip()
+    if len(failure) > _SHOWN:
+        failure = f"{failure[:_SHOWN]}... ({len(failure):,} characters in all)"
+    left = bool(_companions() - before)
+    rest = json.dumps({"seconds": seconds, "failure": failure, "left": left})
+    return f'{{"result": {result}, {rest[1:]}', raised
+
+
+def _set_alarm(seconds: float) -> None:
+    # The default action of SIGALRM kills the process even in a loop of C code, where a handler in
+    # Python would never run.
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def call_once(request: dict[str, Any]) -> NoReturn:
+    """Call one function with those fields that it names; print the answer, and end the process."""
+    # A copy of the descriptor: the function may replace or close sys.stdout.
+    output = os.dup(1)
+    sys.path[:] = request["path"]
+    function: Callable[[], Any] | None = None
+
+    def load() -> None:
+        nonlocal function
+        function = _bind(import_function(request["target"]), request["fields"])
+
+    # The limit begins when the function does: importing it is not counted.
+    line, error = evaluate(load, plain)
+    if function is None:
+        line = json.dumps(json.loads(line) | {"seconds": 0.0})
+    else:
+        line, error = evaluate(function, _reward, request["fields"]["limit"])
+    if error is not None:
+        traceback.print_exception(error)
+    for stream in filter(None, (sys.stdout, sys.__stdout__, sys.stderr)):
+        with suppress(Exception):
+            stream.flush()
+    os.write(output, f"\n{MARK}{line}\n".encode())
+    # Threads and exit handlers of the function could delay the end beyond its limit.
+    os._exit(error is not None)
+
+
+def import_function(target: str) -> Callable[..., Any]:
+    """Import the function at ``module:name`` or ``file.py:name``."""
+    where, _, name = target.rpartition(":")
+    if where.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(where)
+    function: Callable[..., Any] = getattr(module, name)
+    return function
+
+
+def _bind(function: Callable[..., Any], fields: dict[str, Any]) -> Callable[[], Any]:
+    """Return a function with those fields as arguments that are in its signature."""
+    import inspect
+
+    parameters = inspect.signature(function).parameters
+    takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    given = {name: value for name, value in fields.items() if takes_all or name in parameters}
+    return partial(function, **given)
+
+
+def _reward(returned: Any) -> float | bool:
+    """Return the reward of a single call as True, False or a number; also of NumPy's types."""
+    if returned is None:
+        return True
+    if isinstance(returned, bool) or str(getattr(returned, "dtype", "")).endswith("bool"):
+        return bool(returned)
+    return float(returned)
+
+
+def serve() -> None:
+    """Answer calls that come through the channel until it is closed; first, prepare."""
+    import pickle
+    import socket
+
+    channel = socket.socket(fileno=_CHANNEL)
+    channel.set_inheritable(False)
+    # Output goes to the standard error stream of the parent, which passes it as a descriptor.
+    os.dup2(_MESSAGES, 1)
+    os.dup2(_MESSAGES, 2)
+    os.close(_MESSAGES)
+    functions: list[Callable[[Any], Any]] = []
+
+    def prepare() -> None:
+        sys.path[:] = pickle.loads(_read_frame(requests))
+        function, preparation = pickle.loads(_read_frame(requests))
+        functions.append(function)
+        if preparation is not None:
+            preparation()
+
+    def call(frame: bytes) -> Any:
+        return functions[0](pickle.loads(frame))
+
+    with channel.makefile("rb") as requests, channel.makefile("w") as answers:
+        line, _ = evaluate(prepare, plain)
+        while True:
+            answers.write(f"{line}\n")
+            answers.flush()
+            if not (frame := _read_frame(requests)):
+                return
+            line, _ = evaluate(partial(call, frame), plain)
+
+
+def _read_frame(requests: IO[bytes]) -> bytes:
+    """Return the next frame, empty at the end of the stream."""
+    return requests.read(int.from_bytes(requests.read(LENGTH), "big"))
+
+
+def plain(value: object) -> object:
+    """Return a result as JSON types, tuples as lists; refuse all other types."""
+    if value is None or isinstance(value, bool):
+        return value
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {str(name): plain(one) for name, one in value.items()}
+    kind_name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    raise TypeError(
+        "the result must be made of None, bool, int, float, str, list, tuple, and dict with str "
+        f"keys, got a {kind_name}"
+    )
+
+
+def _companions() -> set[str]:
+    """Return the PIDs of living children and adopted orphans; none where there is no /proc."""
+    try:
+        own = os.readlink("/proc/self")  # its PID there: `os.getpid` may be of another namespace
+        init = _stat(own)[1].decode()
+    except (OSError, IndexError):
+        return set()
+    # Orphans are adopted by the init of the run, the parent, which has no other children.
+    found = {*_children(init), *_children(own)} - {own}
+    return {pid for pid in found if _stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
+
+
+def _children(pid: str) -> list[str]:
+    found: list[str] = []
+    with suppress(OSError):  # it has just ended, or the kernel has no such files
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            found += Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
+    return found
+
+
+def _stat(pid: str) -> list[bytes]:
+    """Return state, parent and further fields of a process; none if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
+if __name__ == "__main__":
+    if is_single_call := len(sys.argv) > 1:
+        call_once(json.loads(sys.argv[1]))
+    serve()
