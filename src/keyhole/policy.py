@@ -29,7 +29,7 @@ from keyhole.draws.samplers import (
     poisson,
 )
 from keyhole.draws.streams import Stream, seek, uniform
-from keyhole.draws.unpulled import first_unpulled
+from keyhole.draws.unpulled_arms import first_unpulled
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.play.setting_learner import SettingLearner

@@ -14,7 +14,7 @@ from keyhole.contract.state_access_analysis import find_access
 from keyhole.contract.state_memory import argmin_keys, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
-from keyhole.draws.unpulled import first_unpulled
+from keyhole.draws.unpulled_arms import first_unpulled
 from keyhole.experiment import settings
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import IndexPolicy

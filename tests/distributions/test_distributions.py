@@ -11,15 +11,15 @@ from keyhole.distributions import (
     TabulatedDistribution,
     TruncatedNormal,
 )
-from keyhole.distributions.combined_sampler import (
+from keyhole.distributions.distribution_parser import parse_distribution, reward_distributions
+from keyhole.distributions.empirical_distribution import make_replay
+from keyhole.distributions.rewards import UNIT, truncated_mean
+from keyhole.distributions.sampler_dispatch import (
     combine_distributions,
     dispatch_kernel,
     pair_distributions,
     pair_kernel,
 )
-from keyhole.distributions.replay import make_replay
-from keyhole.distributions.reward_problem import parse_distribution, reward_distributions
-from keyhole.distributions.rewards import UNIT, truncated_mean
 from keyhole.distributions.tabulated import CELLS
 from keyhole.draws.streams import seek, stream, uniform
 from keyhole.experiment.settings import BUILT_IN, find_setting

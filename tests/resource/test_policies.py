@@ -30,8 +30,8 @@ from keyhole.resource import (
     SuccessiveHalving,
     ZoomingRCUCB,
 )
-from keyhole.resource.gain_scale import scale_gain
-from keyhole.resource.limit_lookup import limit_index
+from keyhole.resource.allowed_limits import limit_index
+from keyhole.resource.normalized_gain import scale_gain
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from tests.conformance import parametrize_with_policies, shared_context

@@ -318,7 +318,7 @@ def test_it_prints_in_short():
         "penalty=Power(slope=0.1, factor=0.2, power=4))"
     )
     assert "any limit up to 1" in repr(replica("Indep", continuous=True))
-    assert repr(DISTRIBUTIONS["own"]) == "Sampler(triangle, numbers=[0.8, 0.3])"
+    assert repr(DISTRIBUTIONS["own"]) == "CustomDistribution(triangle, numbers=[0.8, 0.3])"
 
 
 def too_rich(rng, numbers):

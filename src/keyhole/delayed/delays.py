@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.special import erfc
 
 from keyhole.distributions.distribution import Distribution, Number
-from keyhole.distributions.replay import Replay, draw_recorded, draw_recorded_pair
-from keyhole.distributions.reward_problem import parse_distribution
+from keyhole.distributions.distribution_parser import parse_distribution
+from keyhole.distributions.empirical_distribution import Replay, draw_recorded, draw_recorded_pair
 from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, poisson, uniform
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
@@ -324,7 +324,7 @@ def parse_delay(value: Any) -> Number:
     Parameters
     ----------
     value : distribution, distribution of SciPy, or mapping
-        See `keyhole.distributions.reward_problem.parse_distribution`.
+        See `keyhole.distributions.distribution_parser.parse_distribution`.
 
     Returns
     -------

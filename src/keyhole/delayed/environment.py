@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Protocol, cast
 from keyhole.delayed.delays import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.distributions.combined_sampler import (
+from keyhole.distributions.sampler_dispatch import (
     CombinedSampler,
     SampledEnvironment,
     complete_environment,

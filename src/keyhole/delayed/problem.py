@@ -11,10 +11,11 @@ from keyhole.delayed.delays import KERNELS, Constant, Pairs, check_delays, parse
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
 from keyhole.distributions import Number
-from keyhole.distributions.combined_sampler import CombinedSampler, combine_distributions
-from keyhole.distributions.replay import check_recorded, samples_by_arm
-from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
+from keyhole.distributions.distribution_parser import reward_distributions
+from keyhole.distributions.empirical_distribution import check_recorded, samples_by_arm
+from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.rewards import UNIT
+from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
 from keyhole.validate import SequenceLike, check_choice
 
 

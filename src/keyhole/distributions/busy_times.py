@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.distributions.combined_sampler import dispatch_kernel
 from keyhole.distributions.distribution import Distribution, Number
-from keyhole.distributions.replay import Replay
-from keyhole.distributions.reward_problem import parse_distribution
+from keyhole.distributions.distribution_parser import parse_distribution
+from keyhole.distributions.empirical_distribution import Replay
+from keyhole.distributions.sampler_dispatch import dispatch_kernel
 from keyhole.policy import FloatArray, Kernel, Problem, Stream, exponential, uniform
 from keyhole.validate import Range, check_number, check_vector
 
@@ -197,7 +197,7 @@ def parse_duration(value: Any, name: str = "duration") -> Distribution:
     Parameters
     ----------
     value : distribution, distribution of SciPy, or mapping
-        See `keyhole.distributions.reward_problem.parse_distribution`; its values must not be
+        See `keyhole.distributions.distribution_parser.parse_distribution`; its values must not be
         negative. The kernel of a `CustomDistribution` may have parameters with the names of fields
         of the setting's decision and feedback.
     name : str

@@ -39,7 +39,7 @@ class CustomSampler(Distribution):
     def __repr__(self) -> str:
         """Return the name of the sampler and its numbers."""
         name = source_of(self.draw).__name__
-        return f"Sampler({name}, numbers={self.numbers.tolist()})"
+        return f"{type(self).__name__}({name}, numbers={self.numbers.tolist()})"
 
 
 def check_moments(name: str, stated: float, drawn: FloatArray) -> None:

@@ -133,7 +133,7 @@ class TabulatedDistribution(Number):
         given += [
             f"{key}={value!r}" for key, value in getattr(self.distribution, "kwds", {}).items()
         ]
-        return f"Tabulated({name}({', '.join(given)}))"
+        return f"{type(self).__name__}({name}({', '.join(given)}))"
 
 
 def is_scipy(value: Any) -> bool:

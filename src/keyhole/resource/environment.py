@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.distributions.combined_sampler import (
+from keyhole.distributions.sampler_dispatch import (
     SampledEnvironment,
     dispatch_kernel,
     environment_of,
@@ -20,8 +20,8 @@ from keyhole.policy import (
     number,
     seek,
 )
+from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.joint_distributions import KERNELS
-from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import SETTING
 
 

@@ -11,6 +11,7 @@ from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, FloatArray, IntArray
+from keyhole.resource.allowed_limits import is_admissible
 from keyhole.resource.cost_functions import (
     PIECE,
     Function,
@@ -21,7 +22,6 @@ from keyhole.resource.cost_functions import (
     rescale_function,
 )
 from keyhole.resource.learner import Learner
-from keyhole.resource.limit_lookup import is_admissible
 from keyhole.resource.study_adapter import StudyVocabulary
 from keyhole.validate import Range, SequenceLike, check_vector
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.distributions.combined_sampler import complete_environment
+from keyhole.distributions.sampler_dispatch import complete_environment
 from keyhole.metric import PULLS, REGRET, Metric
 from keyhole.policy import (
     Environment,

@@ -6,10 +6,11 @@ import numpy as np
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.distributions.combined_sampler import environment_of
-from keyhole.distributions.replay import make_replay
-from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
+from keyhole.distributions.distribution_parser import reward_distributions
+from keyhole.distributions.empirical_distribution import make_replay
+from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.rewards import UNIT
+from keyhole.distributions.sampler_dispatch import environment_of
 from keyhole.stochastic.environment import BanditEnvironment
 from keyhole.stochastic.gaps import suboptimality_gaps
 from keyhole.stochastic.setting import SETTING

@@ -5,8 +5,7 @@ has a threshold, and the reward is 1 if the sample reaches it. Samples that do m
 """
 
 from keyhole.threshold.distributions import CustomDistribution
-from keyhole.threshold.estimators import KaplanMeier, ModifiedKaplanMeier
-from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.learner import Learner
 from keyhole.threshold.policies import (
     DKWUCB,
@@ -25,6 +24,7 @@ from keyhole.threshold.policies import (
 from keyhole.threshold.problem import Problem
 from keyhole.threshold.problem_factories import PROBLEM_FACTORIES
 from keyhole.threshold.setting import SETTING, Policy
+from keyhole.threshold.survival_estimators import KaplanMeier, ModifiedKaplanMeier
 
 __all__ = [
     "DKWUCB",

@@ -4,7 +4,7 @@ import math
 from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.distributions import Replay
-from keyhole.distributions.combined_sampler import SampledEnvironment, environment_of
+from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,

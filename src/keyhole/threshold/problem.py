@@ -8,12 +8,12 @@ from keyhole.contract.environment import Environment
 from keyhole.contract.environment import Problem as AnyProblem
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.distributions import Replay
-from keyhole.distributions.combined_sampler import combine_distributions, environment_of
+from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.stochastic.gaps import suboptimality_gaps
 from keyhole.threshold.distributions import parse_arms, survival_function
 from keyhole.threshold.environment import ThresholdEnvironment
-from keyhole.threshold.estimators import whole_numbers
 from keyhole.threshold.setting import SETTING, Feedback
+from keyhole.threshold.survival_estimators import whole_numbers
 from keyhole.threshold.threshold_sequences import ThresholdSequence, parse_sequence
 from keyhole.validate import (
     Range,

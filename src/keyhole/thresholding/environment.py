@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.distributions.combined_sampler import SampledEnvironment, environment_of
+from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REWARD, Metric
 from keyhole.policy import (
     Environment,

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.distributions.combined_sampler import environment_of
-from keyhole.distributions.replay import Replay, make_replay
-from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
+from keyhole.distributions.distribution_parser import reward_distributions
+from keyhole.distributions.empirical_distribution import Replay, make_replay
+from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.rewards import UNIT
+from keyhole.distributions.sampler_dispatch import environment_of
 from keyhole.thresholding.environment import (
     FiniteSampleEnvironment,
     FiniteSampleGoldEnvironment,

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from keyhole.cached import cached_property
 from keyhole.contract.state_memory import FloatArray
-from keyhole.resource.hazard_policy import grid_coarseness
+from keyhole.resource.hazard_rate_policy import grid_coarseness
 from keyhole.tune.arm_shrinkage import draw_means, draw_shares
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord

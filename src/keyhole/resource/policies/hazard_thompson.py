@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch_array
-from keyhole.resource.hazard_policy import (
+from keyhole.resource.hazard_rate_policy import (
     PRIOR_RUNS,
-    HazardPolicy,
+    HazardRatePolicy,
     best_limit_of,
     cost_mean,
     first_untried,
@@ -18,7 +18,7 @@ from keyhole.resource.hazard_policy import (
 )
 
 
-class HazardThompson(HazardPolicy):
+class HazardThompson(HazardRatePolicy):
     r"""Play the pair that is best in a sample from the posterior of the hazards.
 
     `HazardUCB` with samples in place of an index: slightly worse than it in hundreds of runs, equal
@@ -106,7 +106,7 @@ class HazardThompson(HazardPolicy):
         default=5.0, ge=1, doc="how much narrower samples are than the posterior"
     )
 
-    class State(HazardPolicy.State):
+    class State(HazardRatePolicy.State):
         """Counts, shapes of the posteriors, and draws from them."""
 
         up = scratch_array("arms", "limit_count")

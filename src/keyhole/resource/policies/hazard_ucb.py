@@ -3,10 +3,10 @@
 import math
 
 from keyhole.policy import parameter
-from keyhole.resource.hazard_policy import (
+from keyhole.resource.hazard_rate_policy import (
     HALFWAY_RUNS,
     PRIOR_RUNS,
-    HazardPolicy,
+    HazardRatePolicy,
     best_limit_of,
     cost_mean,
     first_untried,
@@ -19,7 +19,7 @@ from keyhole.resource.hazard_policy import (
 )
 
 
-class HazardUCB(HazardPolicy):
+class HazardUCB(HazardRatePolicy):
     r"""Play the pair that could be worth the most, by Greenwood's formula for gains.
 
     The choice for budgets of hundreds or thousands of runs, with one limit or several. The model is
@@ -94,8 +94,8 @@ class HazardUCB(HazardPolicy):
     alpha: float = parameter(default=0.2, ge=0, doc="exploration")
     strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 
-    class State(HazardPolicy.State):
-        """State of `HazardPolicy`: observations of each interval."""
+    class State(HazardRatePolicy.State):
+        """State of `HazardRatePolicy`: observations of each interval."""
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
-from keyhole.resource.limit_lookup import limit_index
+from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.setting import Policy
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import Stream, betas, float_array, int_array, scratch_array, uniform
+from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scale import check_cost_covered, scale_gain
-from keyhole.resource.limit_lookup import limit_index
+from keyhole.resource.normalized_gain import check_cost_covered, scale_gain
 from keyhole.resource.setting import Policy
 from keyhole.resource.ucb_kernels import net_reward
 

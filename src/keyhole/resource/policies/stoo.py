@@ -6,7 +6,6 @@ from typing import Any
 
 from keyhole.policy import Kernel
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scale import check_cost_covered
 from keyhole.resource.grid_policy import GridPolicy
 from keyhole.resource.limit_grid import (
     choose_best,
@@ -15,6 +14,7 @@ from keyhole.resource.limit_grid import (
     update_grid,
     update_statistics,
 )
+from keyhole.resource.normalized_gain import check_cost_covered
 from keyhole.resource.ucb_kernels import net_reward
 
 

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import parameter
-from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.setting import add_expected, add_observation
 
 

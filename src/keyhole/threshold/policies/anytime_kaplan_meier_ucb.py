@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import parameter
-from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 
 

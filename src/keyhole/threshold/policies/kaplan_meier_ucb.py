@@ -3,7 +3,7 @@
 import math
 from typing import ClassVar
 
-from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.policies.dkwucb import log_term
 
 

@@ -1,7 +1,7 @@
 """OPTIM: censored feedback with thresholds that never rise."""
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.index import find_largest_index
+from keyhole.threshold.index_policy import find_largest_index
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
 from keyhole.threshold.setting import add_observation
 

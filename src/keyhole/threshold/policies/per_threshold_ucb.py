@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.index import IndexPolicy, find_largest_index
+from keyhole.threshold.index_policy import IndexPolicy, find_largest_index
 
 
 class PerThresholdUCB(IndexPolicy):

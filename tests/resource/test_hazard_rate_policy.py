@@ -16,7 +16,7 @@ from keyhole.resource import (
     SuccessiveHalving,
     portfolio,
 )
-from keyhole.resource.hazard_policy import variance_divisor
+from keyhole.resource.hazard_rate_policy import variance_divisor
 from keyhole.study import Study
 from tests.reference import resource as reference
 

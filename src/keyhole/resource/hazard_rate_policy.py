@@ -9,8 +9,8 @@ import math
 from typing import Any, Final
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, scratch_array
+from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
 
 PRIOR_RUNS: Final = 2.0
@@ -24,7 +24,7 @@ to 100,000 runs on scenarios of ASlib: 1,000 is worse on most of them, and witho
 policy ends with a wrong pair on one in three."""
 
 
-class HazardPolicy(Policy, abstract=True):
+class HazardRatePolicy(Policy, abstract=True):
     """Base of the policies that estimate hazards; see `HazardThompson` for the symbols."""
 
     strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")

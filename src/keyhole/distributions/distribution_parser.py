@@ -1,0 +1,154 @@
+"""Parsers that turn numbers, distributions of SciPy and tables of specs into distributions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+import numpy as np
+
+from keyhole.distributions.distribution import Distribution, Number
+from keyhole.distributions.empirical_distribution import Replay
+from keyhole.distributions.rewards import INSIDE, SCALE, UNIT, Bernoulli, Beta, TruncatedNormal
+from keyhole.distributions.tabulated import TabulatedDistribution, is_scipy
+from keyhole.policy import FloatArray
+from keyhole.spec_values import tagged_union
+from keyhole.validate import Range, check_choice, check_number, check_vector, column, short_repr
+
+AnyDistribution = TypeVar("AnyDistribution", bound=Distribution)
+
+REWARDS: Final[dict[str, type[Number]]] = {
+    distribution.__name__: distribution
+    for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
+}
+"""Reward distributions that a spec can name."""
+
+
+def reward_distributions(
+    means: Any, distribution: str, *, concentration: float | None, scale: float | None
+) -> tuple[FloatArray, list[Number]]:
+    """Return the mean and the distribution of each arm's rewards.
+
+    Parameters
+    ----------
+    means : sequence of float or distribution, shape (arms,)
+        The mean reward of each arm, in [0, 1], or the distribution of its rewards: see
+        `parse_distribution`.
+    distribution : {"bernoulli", "beta", "truncated-normal"}
+        The distribution of the arms whose means are given.
+    concentration : float or None
+        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
+        concentration`` and ``(1 - m) * concentration``.
+    scale : float or None
+        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
+        to [0, 1]. The mean is the one after truncation.
+
+    Returns
+    -------
+    tuple of ndarray and list of Number
+        The means, as given or computed from the distributions; the distributions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is missing or not allowed.
+
+    Examples
+    --------
+    >>> arms = [0.5, {"distribution": "Beta", "a": 2, "b": 6}]
+    >>> reward_distributions(arms, "bernoulli", concentration=None, scale=None)
+    (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)])
+    """
+    make, means = _distribution_maker(distribution, concentration, scale), column(means)
+    if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
+        check_vector("means", means)  # which refuses it
+    found_means: list[float] = []
+    distributions: list[Number] = []
+    for i, given in enumerate(means):
+        name = f"means[{i}]"
+        if _is_distribution(given):
+            found = parse_distribution(name, given, Number, REWARDS)
+            found.check(name, UNIT)
+            found_means.append(found.mean)
+        else:
+            allowed = UNIT if distribution == "bernoulli" else INSIDE
+            found_means.append(check_number(name, given, allowed))
+            try:
+                found = make(found_means[-1])
+            except ValueError as error:
+                raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None
+        distributions.append(found)
+    return np.array(found_means), distributions
+
+
+def _distribution_maker(
+    distribution: str, concentration: float | None, scale: float | None
+) -> Callable[[float], Number]:
+    """Return a function that makes a distribution from its mean."""
+    check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
+    for name, wanted, value in (
+        ("concentration", "beta", concentration),
+        ("scale", "truncated-normal", scale),
+    ):
+        if distribution == wanted and value is None:
+            raise TypeError(f"{name} must be given for the distribution {distribution!r}")
+        if distribution != wanted and value is not None:
+            raise ValueError(f"{name} must be left out for the distribution {distribution!r}")
+    if distribution == "bernoulli":
+        return Bernoulli
+    if distribution == "beta":
+        weight = check_number("concentration", concentration, Range(ge=1e-6))
+        return lambda mean: Beta(mean * weight, (1 - mean) * weight)
+    spread = check_number("scale", scale, SCALE)
+    return lambda mean: TruncatedNormal(mean, spread)
+
+
+def _is_distribution(value: Any) -> bool:
+    return isinstance(value, Distribution | Mapping) or is_scipy(value)
+
+
+def parse_distribution(
+    name: str, value: Any, kind: type[AnyDistribution], known: Mapping[str, type[AnyDistribution]]
+) -> AnyDistribution:
+    """Return a distribution, from a distribution, one of SciPy, or a spec's table.
+
+    Parameters
+    ----------
+    name : str
+        Name of the field, for errors.
+    value : distribution, distribution of SciPy, or mapping
+        A distribution; a frozen distribution of SciPy; or a mapping with the name of a distribution
+        as ``distribution``, and its parameters.
+    kind : type
+        Required base class.
+    known : mapping of str to type
+        Distributions by name.
+
+    Returns
+    -------
+    Distribution
+        The distribution.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a distribution; the message names the field.
+
+    Examples
+    --------
+    >>> value = {"distribution": "Bernoulli", "mean": 0.5}
+    >>> parse_distribution("means[0]", value, Number, {"Bernoulli": Bernoulli})
+    Bernoulli(mean=0.5)
+    """
+    if isinstance(value, kind):
+        return value
+    if is_scipy(value) and issubclass(TabulatedDistribution, kind):
+        try:
+            return cast(AnyDistribution, TabulatedDistribution(value))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{name} must be a distribution, such as one of {', '.join(known)}, or a frozen "
+            f"distribution of SciPy; got {short_repr(value)}"
+        )
+    return cast(AnyDistribution, tagged_union(*known.values())(name, value, Path()))
