@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import measure, targets
-from keyhole.experiment.settings import BUILT_IN
+from keyhole.experiment.setting_registry import BUILT_IN
 
 PARTS = (*BUILT_IN, "study", "command_runs", "clusters")
 

@@ -18,8 +18,8 @@ from keyhole.clusters import TaskResult, connect
 from keyhole.clusters.cluster import results
 from keyhole.clusters.dask import Dask
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
+from keyhole.play.simulation_job import SimulationJob
 from keyhole.thresholding import APT, LSA, Problem
 
 PROBLEM = Problem(means=[0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9], threshold=0.5)
@@ -123,7 +123,9 @@ def simulated_utilisation(workers, cost, seconds):
     replications = round(seconds * workers / (ROUND * HORIZON) / POLICIES)
     policies = {str(i): APT() for i in range(POLICIES)}
     plan = Plan.make(PROBLEM, policies, horizon=HORIZON, checkpoints=None, seed=0)
-    jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
+    jobs = [
+        SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies
+    ]
     cluster = SimulatedCluster(workers, cost)
     run_on_cluster(cluster, jobs, lambda *_: None)
     return cluster.busy / (workers * cluster.now)

@@ -1,6 +1,6 @@
 """The policies that a benchmark of a setting measures: all, with their default parameters."""
 
-from keyhole.experiment.settings import find_setting
+from keyhole.experiment.setting_registry import find_setting
 
 
 def make_policies(setting, *given):

@@ -22,7 +22,7 @@ from benchmarks import threshold as threshold_setting
 from benchmarks import thresholding_yardsticks as yardsticks
 from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
-from keyhole.experiment.settings import BUILT_IN
+from keyhole.experiment.setting_registry import BUILT_IN
 from keyhole.thresholding import Problem
 from tests.play.test_cluster_jobs import Inline
 

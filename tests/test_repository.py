@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import keyhole.data
-from keyhole.experiment.settings import BUILT_IN, find_setting
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 from tools import write_lists
 
 ROOT = Path(__file__).parent.parent

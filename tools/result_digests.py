@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole import Curves
-from keyhole.experiment import Spec, run, settings
+from keyhole.experiment import Spec, run, setting_registry
 from keyhole.papers import Entry
 from keyhole.papers.entry_files import FILES
 
@@ -79,7 +79,7 @@ def others(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         problems.setdefault(spec.problem["setting"], []).append(spec)
         used |= {type(policy).__name__ for policy in spec.plan.policies.values()}
     for setting, candidates in problems.items():
-        for name in settings.find_setting(setting).policies:
+        for name in setting_registry.find_setting(setting).policies:
             if name not in used:
                 policy = {"name": name, **PARAMETERS.get(name, {})}
                 tables = ((one.table() | {"policy": [policy]}, one.folder) for one in candidates)

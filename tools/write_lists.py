@@ -44,7 +44,7 @@ def import_lists() -> dict[Path, str]:
 
 def setting_lists() -> dict[Path, str]:
     """Return the text of the files that name all built-in settings."""
-    source = (ROOT / "src" / "keyhole" / "experiment" / "settings.py").read_text()
+    source = (ROOT / "src" / "keyhole" / "experiment" / "setting_registry.py").read_text()
     first, *others = next(
         ast.literal_eval(node.value)
         for node in ast.parse(source).body
@@ -132,11 +132,11 @@ def sort_key(name: str) -> tuple[Any, ...]:
 
 def tables() -> dict[Path, str]:
     """Return the text of each page with a table."""
-    settings = importlib.import_module("keyhole.experiment.settings")
+    setting_registry = importlib.import_module("keyhole.experiment.setting_registry")
     readme = ROOT / "README.md"
     found = {readme: readme.read_text()}
-    for setting in settings.BUILT_IN:
-        policies = settings.find_setting(setting).policies
+    for setting in setting_registry.BUILT_IN:
+        policies = setting_registry.find_setting(setting).policies
         page = ROOT / "docs" / f"{setting}.md"
         found[page] = with_table(page, "policies", policy_rows(list(policies.values())))
         cell = ", ".join(f"`{name}`" + r"\*" * cls.oracle for name, cls in policies.items())

@@ -13,7 +13,7 @@ import pytest
 
 from keyhole import load_run
 from keyhole.cli import experiments
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.experiment.forecast import forecast
 from keyhole.papers import FILES, Entry
 from tests import toys
@@ -215,16 +215,16 @@ def test_lists_wait_for_no_compiler():
 def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     code, out, err = keyhole("catalog")
     assert (code, err) == (0, "")
-    for name in (policy for entry in settings.all_settings() for policy in entry.policies):
+    for name in (policy for entry in setting_registry.all_settings() for policy in entry.policies):
         assert f"\n  {name}\n" in out
     assert "alpha = 1.35: weight of the gap against the number of pulls; must be above 0" in out
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
-    policies = sum(len(entry.policies) for entry in settings.all_settings())
+    policies = sum(len(entry.policies) for entry in setting_registry.all_settings())
     headings = "known quantities", "feedback", "randomness", "cost per round", "pending decisions"
     for heading in (*headings, "source"):
         assert out.count(f"\n    {heading}: ") == policies
-    assert out == "".join(keyhole("catalog", name)[1] for name in settings.setting_names())
+    assert out == "".join(keyhole("catalog", name)[1] for name in setting_registry.setting_names())
 
 
 def test_the_catalog_as_json_has_what_it_prints(keyhole):
@@ -232,7 +232,7 @@ def test_the_catalog_as_json_has_what_it_prints(keyhole):
         raise ValueError(f"{word} is no JSON")
 
     found = json.loads(keyhole("catalog", "--json")[1], parse_constant=refuse)
-    assert [one["setting"] for one in found] == list(settings.setting_names())
+    assert [one["setting"] for one in found] == list(setting_registry.setting_names())
     [setting] = json.loads(keyhole("catalog", "thresholding", "--json")[1])
     assert setting["policies"]["LSA"]["parameters"]["alpha"] == {
         "default": 1.35,
@@ -257,22 +257,24 @@ def test_the_package_says_its_version(keyhole):
     assert "__version__" in dir(package)
 
 
-@pytest.mark.parametrize("setting", settings.BUILT_IN)
+@pytest.mark.parametrize("setting", setting_registry.BUILT_IN)
 def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setting):
     code, out, _ = keyhole("catalog", setting)
     assert code == 0
-    for source, how in settings.find_setting(setting).problem_factories.items():
+    for source, how in setting_registry.find_setting(setting).problem_factories.items():
         assert f"\n    {source}: {how.doc}\n" in out
         for entry, what in how.entries.items():
             assert f"\n        {entry} ({what.kind}): {what.doc}\n" in out
-    for name, metric in settings.find_setting(setting).metrics.items():
+    for name, metric in setting_registry.find_setting(setting).metrics.items():
         assert f"\n    {name}: {metric.title}" in out
 
 
 def test_the_catalog_shows_metrics_of_a_users_environment(keyhole, monkeypatch):
     module = ModuleType(toys.__name__, "Toys.")
     module.__all__, module.PROBLEM_FACTORIES = [], {}
-    monkeypatch.setattr(settings, "find_setting", lambda name: settings.SettingEntry(name, module))
+    monkeypatch.setattr(
+        setting_registry, "find_setting", lambda name: setting_registry.SettingEntry(name, module)
+    )
     code, out, _ = keyhole("catalog", "toys")
     assert code == 0
     assert "\n    gain: reward less what it took (hours); higher is better\n" in out

@@ -10,7 +10,7 @@ from tests.cli.conftest import TEXT
 from tests.processes import python
 
 JOBS = """
-from keyhole.experiment.settings import BUILT_IN, find_setting
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 from keyhole.experiment.ahead_of_time_compilation import setting_jobs
 
 for setting in BUILT_IN:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.cli.new import _PROBLEMS, _spellings
-from keyhole.experiment.settings import BUILT_IN
+from keyhole.experiment.setting_registry import BUILT_IN
 from tests.nested_pytest import INTERPRETED_OR_COMPILED, run_pytest
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,7 +15,7 @@ from keyhole.contract.state_memory import argmin_keys, float_array, int_array, s
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
 from keyhole.draws.unpulled_arms import first_unpulled
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import IndexPolicy
 from keyhole.stochastic import Policy as Stochastic
@@ -418,7 +418,7 @@ def test_without_the_analysis_classes_wait_with_one_warning(other_numba):
 
 
 def own_policies():
-    return [policy for one in settings.all_settings() for policy in one.policies.values()]
+    return [policy for one in setting_registry.all_settings() for policy in one.policies.values()]
 
 
 @pytest.mark.parametrize("other_numba", ["no first pass"], indirect=True)

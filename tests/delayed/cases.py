@@ -4,7 +4,7 @@ from dataclasses import MISSING, fields
 
 from keyhole.delayed import QPMD
 from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from tests.reference import delayed as reference
 
 
@@ -16,7 +16,7 @@ def make_policy(kind, **known):
 
 POLICIES = [
     make_policy(kind, expected_delay=2.0, bound=4, variance=1.0)
-    for kind in settings.find_setting("delayed").policies.values()
+    for kind in setting_registry.find_setting("delayed").policies.values()
 ]
 PHASED = [policy for policy in POLICIES if hasattr(policy, "phase_lengths")]
 NAMED = [policy for policy in POLICIES if policy.works_with == ("named",)]

@@ -22,7 +22,7 @@ from keyhole.distributions.sampler_dispatch import (
 )
 from keyhole.distributions.tabulated import CELLS
 from keyhole.draws.streams import seek, stream, uniform
-from keyhole.experiment.settings import BUILT_IN, find_setting
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 
 DRAWS = 10_000
 

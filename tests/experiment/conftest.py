@@ -1,7 +1,7 @@
 import pytest
 
 from keyhole.experiment import Spec, run
-from keyhole.play.jobs import Job
+from keyhole.play.simulation_job import SimulationJob
 
 TEXT = """
 name = "small"
@@ -43,4 +43,4 @@ def small_blocks(monkeypatch):
         self.remaining = [gap for gap in (first[8:], *others) if gap]
         return first[:8]
 
-    monkeypatch.setattr(Job, "next_block", take)
+    monkeypatch.setattr(SimulationJob, "next_block", take)

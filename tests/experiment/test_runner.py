@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-import keyhole.clusters.connection
+import keyhole.clusters.cluster_address
 import keyhole.experiment.runner
 import keyhole.files
-import keyhole.play.jobs
+import keyhole.play.simulation_job
 from keyhole import simulate
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import Spec, load_run, run
@@ -48,7 +48,7 @@ def test_threads_and_blocks_leave_the_same_bytes(finished, text, tmp_path, small
 
 def test_a_finished_run_is_not_played_again(finished, text, monkeypatch):
     before = content(finished)
-    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     run(Spec.from_text(text), finished)
     assert content(finished) == before
 
@@ -57,7 +57,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     played = []
-    real = keyhole.play.jobs.simulate_replications
+    real = keyhole.play.simulation_job.simulate_replications
 
     def failing(self, label, part, **kwargs):
         played.append((label, part.start))
@@ -65,7 +65,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", failing)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", failing)
     with pytest.raises(KeyboardInterrupt):
         run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
@@ -81,7 +81,7 @@ def gone(*_, **__):
 
 
 def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster_address, "connect", gone)
     with pytest.raises(ClusterLostError):
         run(Spec.from_text(text), tmp_path, on="dask=tcp://10.0.0.1:8786")
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +91,7 @@ def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_p
 
 
 def test_a_finished_run_needs_no_cluster(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster_address, "connect", gone)
     assert run(Spec.from_text(text), finished, on="dask").curves.labels
 
 
@@ -300,7 +300,7 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 
 
 SCRIPT = """
-import sys, keyhole.play.jobs as jobs
+import sys, keyhole.play.simulation_job as jobs
 from keyhole.experiment import Spec, run
 jobs._FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])

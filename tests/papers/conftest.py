@@ -4,7 +4,7 @@ from functools import cache
 import pytest
 
 from keyhole.experiment import html_page, spec
-from keyhole.experiment.factories import make_problem
+from keyhole.experiment.spec_factories import make_problem
 from keyhole.papers import Entry, reproduce
 
 TINY = """

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-import keyhole.clusters.connection
+import keyhole.clusters.cluster_address
 import keyhole.papers.batch_reproduction
-import keyhole.play.jobs
+import keyhole.play.simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import html_page, spec
 from keyhole.papers import FILES, BatchReproduction, Entry, reproduce, reproduce_all
@@ -134,7 +134,7 @@ def test_nothing_is_left_but_results(made):
 
 
 def test_a_second_call_simulates_nothing(made, few, plain_figures, monkeypatch):
-    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     again = reproduce_all(out=made.index.parent, threads=1)
     assert isinstance(again, BatchReproduction)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
@@ -163,7 +163,7 @@ def test_a_batch_that_cannot_reach_its_cluster_leaves_no_folder(few, tmp_path, m
     def gone(*_, **__):
         raise ClusterLostError("there is no answer")
 
-    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster_address, "connect", gone)
     with pytest.raises(ClusterLostError):
         reproduce_all(out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
     assert not (tmp_path / "out").exists()

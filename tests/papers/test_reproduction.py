@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-import keyhole.clusters.connection
+import keyhole.clusters.cluster_address
 import keyhole.papers.reproduction
-import keyhole.play.jobs
+import keyhole.play.simulation_job
 from keyhole import load_run
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import html_page, spec
@@ -81,7 +81,7 @@ def test_runs_can_be_read_back(done):
 
 def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monkeypatch):
     out, played = tmp_path / "out", []
-    real = keyhole.play.jobs.simulate_replications
+    real = keyhole.play.simulation_job.simulate_replications
 
     def failing(self, label, part, **kwargs):
         played.append(type(self.policies[label]).__name__)
@@ -89,7 +89,7 @@ def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monk
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", failing)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", failing)
     with pytest.raises(KeyboardInterrupt):
         reproduce("tiny", out=out, threads=1)
     again = reproduce("tiny", out=out, threads=1)
@@ -98,7 +98,7 @@ def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monk
 
 
 def test_a_second_reproduction_simulates_nothing(done, load, plain_figures, monkeypatch):
-    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     assert reproduce("tiny", out=done.report.parent, threads=1).verdicts == done.verdicts
 
 
@@ -174,7 +174,7 @@ def test_a_reproduction_that_cannot_reach_its_cluster_leaves_no_folder(load, tmp
     def gone(*_, **__):
         raise ClusterLostError("there is no answer")
 
-    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster_address, "connect", gone)
     with pytest.raises(ClusterLostError):
         reproduce("tiny", out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
     assert not (tmp_path / "out").exists()
@@ -196,7 +196,7 @@ def make_small(patch):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """Return a small demo, and what its policies yielded."""
-    yielded, real = {}, keyhole.play.jobs.simulate_replications
+    yielded, real = {}, keyhole.play.simulation_job.simulate_replications
 
     def kept(self, label, part, **kwargs):
         return yielded.setdefault((self.horizon, label, part), real(self, label, part, **kwargs))
@@ -204,7 +204,7 @@ def shown(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
         patch.setattr(html_page, "write_figure", write_plain)
-        patch.setattr(keyhole.play.jobs, "simulate_replications", kept)
+        patch.setattr(keyhole.play.simulation_job, "simulate_replications", kept)
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1), yielded
 
 
@@ -229,7 +229,7 @@ def test_a_demo_of_other_code_is_replaced(shown, plain_figures, monkeypatch):
         played.append(label)
         return yielded[self.horizon, label, part]
 
-    monkeypatch.setattr(keyhole.play.jobs, "simulate_replications", counted)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", counted)
     assert demo(folder, threads=1).verdicts == shown.verdicts
     assert not played
     monkeypatch.setattr(keyhole.papers.reproduction, "run_digest", lambda spec: "of other code")

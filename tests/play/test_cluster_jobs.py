@@ -10,7 +10,6 @@ import keyhole.play.cluster_jobs
 from keyhole import simulate
 from keyhole.clusters import ClusterLostError
 from keyhole.clusters.serialization import run_serialized, serialize_task, unpack_result
-from keyhole.play.block import plan_digest
 from keyhole.play.cluster_jobs import (
     measure_speed_on_cluster,
     package_versions,
@@ -18,9 +17,10 @@ from keyhole.play.cluster_jobs import (
     run_task,
     warm_up_workers,
 )
-from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, sha256
+from keyhole.play.replication_block import plan_digest
+from keyhole.play.simulation_job import SimulationJob
 from keyhole.thresholding import LSA, UCBE, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
@@ -79,7 +79,9 @@ def plan():
 
 
 def jobs_of(plan, replications=40):
-    return [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
+    return [
+        SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies
+    ]
 
 
 def slow_part(*arguments):
@@ -90,7 +92,7 @@ def slow_part(*arguments):
 @pytest.fixture
 def clock(monkeypatch):
     monkeypatch.setattr(keyhole.play.cluster_jobs, "run_task", slow_part)
-    monkeypatch.setattr(keyhole.play.jobs, "_FIRST_ROUNDS", 1)
+    monkeypatch.setattr(keyhole.play.simulation_job, "_FIRST_ROUNDS", 1)
 
 
 def no_keep(*_):
@@ -109,7 +111,7 @@ def test_a_cluster_yields_what_threads_do():
 
 
 def test_what_was_played_before_is_not_handed_out():
-    job = Job(plan(), "Uniform()", 40, [range(8, 16), range(30, 31)])
+    job = SimulationJob(plan(), "Uniform()", 40, [range(8, 16), range(30, 31)])
     cluster, kept = Inline(), []
     run_on_cluster(cluster, [job], lambda job, block, data: kept.append((block.first, block.stop)))
     assert kept == [(8, 16), (30, 31)]

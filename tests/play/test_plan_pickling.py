@@ -11,9 +11,9 @@ import pytest
 
 from keyhole.distributions import CustomDistribution
 from keyhole.experiment import Spec
-from keyhole.play.block import plan_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import _check_names, pickle_plan, unpickle_plan
+from keyhole.play.replication_block import plan_digest
 from keyhole.play.user_modules import UserModule
 from keyhole.policy import FloatArray, uniform
 from keyhole.stochastic import UCB1
@@ -45,7 +45,7 @@ FILES = {
     "script.py": """
         import sys
         import helpers
-        from keyhole.play.block import plan_digest
+        from keyhole.play.replication_block import plan_digest
         from keyhole.play.plan import Plan
         from keyhole.play.plan_executor import simulate_replications
         from keyhole.play.plan_pickling import pickle_plan
@@ -78,7 +78,7 @@ FILES = {
 AWAY = """
 import statistics
 import sys
-from keyhole.play.block import plan_digest
+from keyhole.play.replication_block import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.plan_executor import simulate_replications
 

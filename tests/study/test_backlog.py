@@ -130,10 +130,10 @@ def test_feedback_that_a_round_refuses_is_not_written(tmp_path):
             if feedback["leaks"] > 4:
                 raise ValueError("leaks must be at most 4 in a round")
 
-        def end(self, facts, state, told):
+        def end(self, facts, state, feedback_count):
             if self.leaks == 4:
                 raise OverflowError("too many leaks")
-            return super().end(facts, state, told)
+            return super().end(facts, state, feedback_count)
 
     class Strict(Words):
         round_class = Refuses

@@ -64,7 +64,7 @@ class Shift(StudyRound):
     def add_sum(self, values):
         self.leaks += values["leaks"]
 
-    def end(self, facts, state, told):
+    def end(self, facts, state, feedback_count):
         if self.taken is None:
             return None
         pressure, arm = self.taken
@@ -73,8 +73,8 @@ class Shift(StudyRound):
         self.taken, self.leaks, self.places = None, 0, []
         return RoundFeedback({"pressure": pressure}, {"arm": arm}, heard, {"ledger": ledger})
 
-    def longest_arrays(self, told):
-        return {"ledger": 1 + 9 * told}
+    def longest_arrays(self, feedback_count):
+        return {"ledger": 1 + 9 * feedback_count}
 
     def to_json(self):
         return {"taken": self.taken, "leaks": self.leaks, "places": self.places}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.policy import Field, Setting, StudyRound, StudyVocabulary
 from keyhole.testing import SETTING_CHECKS, SettingCase, check_setting, parametrize_with_checks
 from tests.toys import ArmsOnly
@@ -32,7 +32,7 @@ FACTS = {
 
 
 def case(name, **facts):
-    policy = next(iter(settings.find_setting(name).policies.values()))
+    policy = next(iter(setting_registry.find_setting(name).policies.values()))
     setting = policy.setting
     told = {
         fact: value for fact, value in FACTS[name].items() if fact in setting.known_quantities(())
@@ -52,7 +52,7 @@ def test_our_settings_conform(check, subject):
 
 
 def test_every_setting_of_ours_is_checked():
-    assert set(FACTS) == set(settings.BUILT_IN)
+    assert set(FACTS) == set(setting_registry.BUILT_IN)
 
 
 SETTING = Setting(

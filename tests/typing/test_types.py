@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -93,9 +93,9 @@ def written_learner(module):
     return dict(zip((a.arg for a in taken.kwonlyargs), defaults, strict=True))
 
 
-@pytest.mark.parametrize("name", settings.BUILT_IN)
+@pytest.mark.parametrize("name", setting_registry.BUILT_IN)
 def test_type_checkers_see_the_arguments_that_a_learner_takes(name):
-    policy = next(iter(settings.find_setting(name).policies.values()))
+    policy = next(iter(setting_registry.find_setting(name).policies.values()))
     made = inspect.signature(policy.learner).parameters.values()
     home = next(kind for kind in policy.__mro__ if "learner_class" in vars(kind))
     assert written_learner(inspect.getmodule(home)) == {

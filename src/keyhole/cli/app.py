@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from keyhole.cli import study, study_check, tune
-from keyhole.cli.text import heading, one_line_text, paragraph
-from keyhole.clusters.connection import check_address
+from keyhole.cli.terminal_output import one_line_text, print_heading, print_paragraph
+from keyhole.clusters.cluster_address import check_address
 from keyhole.validate import short_repr
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def catalog(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List problems, policies, parameters, sources."""
-    from keyhole.cli.catalog import show
+    from keyhole.cli.setting_catalog import print_catalog
 
-    show(setting, as_json)
+    print_catalog(setting, as_json)
 
 
 @app.command()
@@ -223,8 +223,8 @@ def demo(
 
 def _print_verdicts(result: "Reproduction") -> None:
     for verdict in result.verdicts:
-        heading(f"{verdict.status}: {verdict.claim}")
-        paragraph(verdict.detail, 4)
+        print_heading(f"{verdict.status}: {verdict.claim}")
+        print_paragraph(verdict.detail, 4)
     typer.echo(f"report: {result.report}")
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import typer
 
-from keyhole.experiment import settings
-from keyhole.experiment.ahead_of_time_compilation import Job, setting_jobs, spec_jobs
+from keyhole.experiment import setting_registry
+from keyhole.experiment.ahead_of_time_compilation import CompileJob, setting_jobs, spec_jobs
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 
@@ -21,13 +21,13 @@ def compile_ahead(what: str | None) -> None:
     _print_size()
 
 
-def _jobs(what: str | None) -> list[Job]:
+def _jobs(what: str | None) -> list[CompileJob]:
     if what is None:
-        return [job for entry in settings.all_settings() for job in setting_jobs(entry)]
-    if what in settings.setting_names():
-        return setting_jobs(settings.find_setting(what))
+        return [job for entry in setting_registry.all_settings() for job in setting_jobs(entry)]
+    if what in setting_registry.setting_names():
+        return setting_jobs(setting_registry.find_setting(what))
     if not what.endswith(".toml"):
-        known = ", ".join(settings.setting_names())
+        known = ", ".join(setting_registry.setting_names())
         raise ValueError(f"WHAT must be one of {known}, or a SPEC.toml; got {what!r}")
     return spec_jobs(Spec.from_file(Path(what)))
 

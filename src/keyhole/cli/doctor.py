@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-from keyhole.cli.text import one_line_text
+from keyhole.cli.terminal_output import one_line_text
 from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit
 from keyhole.runner import Runner

@@ -6,8 +6,8 @@ from typing import Final
 
 import typer
 
-from keyhole.cli.text import one_line_text
-from keyhole.clusters.connection import THREADS, check_address, cluster_connection
+from keyhole.cli.terminal_output import one_line_text
+from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import report_of

@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.validate import check_choice
 
 _SUFFIX: Final = ".tmpl"
@@ -46,7 +46,7 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         raise ValueError(f"--setting must be left out for a new {kind}, got {setting!r}")
     setting_name = setting or _DEFAULT_SETTING
     if setting_name not in _PROBLEMS:
-        folder = _plugin_stubs(settings.find_setting(setting_name, "--setting"))
+        folder = _plugin_stubs(setting_registry.find_setting(setting_name, "--setting"))
     snake, camel = _spellings(name)
     problem = "".join(f"\n        {value}," for value in _PROBLEMS.get(setting_name, ()))
     words = {"name": snake, "Name": camel, "setting": setting_name, "problem": problem}
@@ -63,7 +63,7 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         typer.echo(path)
 
 
-def _plugin_stubs(setting_entry: settings.SettingEntry) -> Traversable:
+def _plugin_stubs(setting_entry: setting_registry.SettingEntry) -> Traversable:
     """Return the folder `stubs` of a plugin, beside the module of its setting."""
     for folder in getattr(setting_entry.module, "__path__", ()):
         if (Path(folder) / "stubs").is_dir():

@@ -1,6 +1,6 @@
 """List of the available reproductions, without slow imports."""
 
-from keyhole.cli.text import heading, paragraph
+from keyhole.cli.terminal_output import print_heading, print_paragraph
 from keyhole.papers.entry_files import FILES, entry_folder, read_tables
 
 
@@ -8,12 +8,12 @@ def show_entries() -> None:
     """Print the available reproductions."""
     for name in FILES:
         table = read_tables(*entry_folder(name))
-        heading(name, 0)
-        paragraph(table["title"], 2)
+        print_heading(name, 0)
+        print_paragraph(table["title"], 2)
         runs = ", ".join(
             f"{scale} {size['replications']:,} replications"
             for scale, size in table["scales"].items()
         )
         claims = sum(len(claim.get("problems", [""])) for claim in table.get("claims", []))
-        paragraph(f"problems: {', '.join(table['problems'])}; claims: {claims}; {runs}", 2)
-        paragraph(table["source"], 2)
+        print_paragraph(f"problems: {', '.join(table['problems'])}; claims: {claims}; {runs}", 2)
+        print_paragraph(table["source"], 2)

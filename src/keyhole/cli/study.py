@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from keyhole.cli.key_values import format_key_values, format_recommendation, parse_key_values
-from keyhole.cli.user_policies import own_policies, users_policy
+from keyhole.cli.user_policies import load_user_policies, load_user_policy
 from keyhole.contract.descriptions import count_text
 from keyhole.validate import check_choice, short_repr
 
@@ -51,7 +51,7 @@ def create(
     spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A description of it.")],
 ) -> None:
     """Create a study that a file describes."""
-    from keyhole.experiment import factories, settings
+    from keyhole.experiment import setting_registry, spec_factories
     from keyhole.study import Study
 
     content = _read_toml(spec)
@@ -61,11 +61,11 @@ def create(
         if entry not in content:
             raise ValueError(f"{spec} must have the entry {entry!r}")
     setting = content.pop("setting")
-    settings.find_setting(setting)
+    setting_registry.find_setting(setting)
     table = content.pop("policy")
     table = {"name": table} if isinstance(table, str) else _check_table("policy", table)
     try:
-        policy = factories.make_policy(table, setting, spec.parent)
+        policy = spec_factories.make_policy(table, setting, spec.parent)
     except (TypeError, ValueError, FileNotFoundError) as error:
         raise ValueError(f"policy.{error}") from error
     if policy.setting.name != setting:
@@ -232,7 +232,7 @@ def restore(
     """Create a study from an export."""
     from keyhole.study import Study
 
-    Study.restore(storage, path, name=name, policies=own_policies(own)).close()
+    Study.restore(storage, path, name=name, policies=load_user_policies(own)).close()
 
 
 @app.command()
@@ -303,11 +303,13 @@ def _check_table(name: str, value: object) -> dict[str, Any]:
 
 def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of the study's setting, and the facts given with it."""
-    from keyhole.experiment import settings
+    from keyhole.experiment import setting_registry
 
-    known = settings.find_setting(study.policy.setting.name).policies
+    known = setting_registry.find_setting(study.policy.setting.name).policies
     kind = (
-        users_policy("policy", name) if ":" in name else known[check_choice("policy", name, known)]
+        load_user_policy("policy", name)
+        if ":" in name
+        else known[check_choice("policy", name, known)]
     )
     given = parse_key_values(words)
     own = [field.name for field in fields(cast(Any, kind))]
@@ -322,4 +324,4 @@ def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, d
 def _open(storage: str, name: str, own: list[str] | None) -> Any:
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=own_policies(own))
+    return Study.open(storage, name, policies=load_user_policies(own))

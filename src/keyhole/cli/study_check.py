@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from keyhole.cli.study import Own, Storage
-from keyhole.cli.user_policies import own_policies
+from keyhole.cli.user_policies import load_user_policies
 
 DAMAGED: Final = 1
 """The exit code of `check` if anything is damaged."""
@@ -42,13 +42,13 @@ def check(
     if repair_to is not None and out is not None:
         if name is None:
             raise ValueError("--repair-to must be given with the NAME of a study")
-        found = save_whole_events(storage, name, repair_to, out, policies=own_policies(own))
+        found = save_whole_events(storage, name, repair_to, out, policies=load_user_policies(own))
         lost = found.events - repair_to
         typer.echo(str(found))
         without = f", without the last {count_text(lost, 'event')}" if lost else ""
         typer.echo(f"{name}: goes on after event {repair_to} in {out}{without}")
         return
-    result = check_database(storage, name, policies=own_policies(own))
+    result = check_database(storage, name, policies=load_user_policies(own))
     if result.damage:
         typer.echo(f"{storage}: damaged: {result.damage}")
     for study in result.studies:

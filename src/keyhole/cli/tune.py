@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from keyhole.cli.text import printable
-from keyhole.clusters.connection import check_address
+from keyhole.cli.terminal_output import escape_controls
+from keyhole.clusters.cluster_address import check_address
 from keyhole.validate import check_integer, short_repr
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _print_dry_run(spec: "Spec") -> None:
     from keyhole.tune.tuner import make_dry_run
 
     for arm, limit, words in make_dry_run(spec, _DRY_RUNS):
-        typer.echo(f"{printable(shlex.join(words))}    # {arm}, at most {limit:g} s")
+        typer.echo(f"{escape_controls(shlex.join(words))}    # {arm}, at most {limit:g} s")
 
 
 def _print(tune: "Tune") -> None:

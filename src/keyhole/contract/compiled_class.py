@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from keyhole.cached import cached_property
+from keyhole.cached_property import cached_property
 from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.kernel_checks import (
     check_field_access,

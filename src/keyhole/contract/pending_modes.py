@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from keyhole.cached import cached_property
+from keyhole.cached_property import cached_property
 from keyhole.contract.descriptions import join_words
 from keyhole.contract.kernel_signatures import missing_arrays
 from keyhole.contract.state_memory import declared_state

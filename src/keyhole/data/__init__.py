@@ -6,6 +6,7 @@ invalid ones are refused with an error that names the line and the field.
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.aslib_export import ExportedRun, write_aslib
+from keyhole.data.crime_events import Events, load_patrols, patrols, read_patrols_csv
 from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.delayed_conversions import (
     Conversions,
@@ -15,9 +16,8 @@ from keyhole.data.delayed_conversions import (
 )
 from keyhole.data.flights import flights, load_flights
 from keyhole.data.food_deliveries import deliveries, load_deliveries
-from keyhole.data.measured_runs import MeasuredRuns, read_measured_csv
-from keyhole.data.patrol_events import Events, load_patrols, patrols, read_patrols_csv
-from keyhole.data.random_forests import Forests, forests, load_forests, measure_forests
+from keyhole.data.random_forest_training import Forests, forests, load_forests, measure_forests
+from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.data.recorded_rewards import read_rewards_csv
 from keyhole.data.recorded_times import Times, deadlines_kept
 from keyhole.data.reporting_delays import reporting_delay

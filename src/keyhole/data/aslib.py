@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder, read_table
-from keyhole.data.measured_runs import MeasuredRuns
+from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
 from keyhole.validate import SequenceLike, check_choice

@@ -51,7 +51,7 @@ class Round(StudyRound):
         self._all = math.fsum((self._all, total))
 
     def end(
-        self, facts: Mapping[str, Any], state: Mapping[str, Any], told: int
+        self, facts: Mapping[str, Any], state: Mapping[str, Any], feedback_count: int
     ) -> RoundFeedback | None:
         """End the round, and double the memory for rewards until those of the round fit."""
         if self._arm < 0:
@@ -59,7 +59,9 @@ class Round(StudyRound):
         arm, pairs, total = self._arm, self._pairs, self._total
         self._arm, self._pairs, self._total = -1, [], 0.0
         named = pairs if facts["named"] else []
-        needed = cast(Any, self.policy).buffered_rewards(state, told - len(pairs)) + len(named)
+        needed = cast(Any, self.policy).buffered_rewards(state, feedback_count - len(pairs)) + len(
+            named
+        )
         memory: int = facts["memory"]
         while memory < needed:
             memory *= 2
@@ -71,9 +73,9 @@ class Round(StudyRound):
         }
         return RoundFeedback({}, {"arm": arm}, feedback, {"memory": memory})
 
-    def longest_arrays(self, told: int) -> dict[str, int]:
+    def longest_arrays(self, feedback_count: int) -> dict[str, int]:
         """Return the longest that the arrays of rewards can be, since memory is doubled."""
-        return {"memory": 2 * (self.vocabulary.facts["memory"] + told)}
+        return {"memory": 2 * (self.vocabulary.facts["memory"] + feedback_count)}
 
     def to_json(self) -> list[Any]:
         """Return the arm, the rewards and the sum of the round, and the sum of all rounds."""

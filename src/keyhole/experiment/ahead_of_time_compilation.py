@@ -9,33 +9,33 @@ from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.policy_step import compiled_step
-from keyhole.experiment.settings import SettingEntry
+from keyhole.experiment.setting_registry import SettingEntry
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
 
-Job = tuple[str, Callable[[], object]]
+CompileJob = tuple[str, Callable[[], object]]
 """The name of a kernel, and the function that compiles it unless it is in the cache."""
 
 
-def setting_jobs(setting_entry: SettingEntry) -> list[Job]:
+def setting_jobs(setting_entry: SettingEntry) -> list[CompileJob]:
     """Return the kernels of a setting: each policy as a learner and in each environment."""
     environments = [one for one in setting_entry.environments if _is_complete(one)]
     kinds = [_with_base(kind) for kind in setting_entry.policies.values()]
     return [job for kind in kinds for job in _jobs(kind, environments)]
 
 
-def spec_jobs(spec: Spec, *, learners: bool = True) -> list[Job]:
+def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
     """Return the kernels of a spec: its policies in its environments, and as learners."""
-    found: dict[str, Job] = {}
+    found: dict[str, CompileJob] = {}
     for point in spec.points:
         for job in _jobs_of_plan(point.spec.plan, learners=learners):
             found.setdefault(job[0], job)
     return list(found.values())
 
 
-def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[Job]:
+def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:
     kinds = dict.fromkeys(type(policy) for policy in plan.policies.values())
     environment = plan.problem.environment
     if plan.workers:
@@ -48,14 +48,14 @@ def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[Job]:
 
 def _jobs(
     kind: type[Policy], environments: list[type[Environment]], *, learners: bool = True
-) -> list[Job]:
+) -> list[CompileJob]:
     side, setting = policy_component(kind), kind.setting
 
     def loaded() -> object:  # from a file: such learners check every index
         with bounds_checked():
             return compiled_step(side, setting)
 
-    jobs: list[Job] = []
+    jobs: list[CompileJob] = []
     if learners:
         jobs += [
             (kind.__name__, lambda: compiled_step(side, setting)),
@@ -74,7 +74,7 @@ def _jobs(
 
 def _job_with_workers(
     kind: type[Policy], environment: type[Environment], workers: SimulatedWorkers
-) -> Job:
+) -> CompileJob:
     side, other = policy_component(kind), environment_component(environment)
     return (
         f"{kind.__name__} with workers in {environment.__name__}",

@@ -18,9 +18,9 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_report import count_panels
 from keyhole.kernels.cache_files import cached_files
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
-from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
 from keyhole.play.plan_executor import make_simulators
+from keyhole.play.simulation_job import SimulationJob
 from keyhole.play.speed import measure_seconds_per_round
 
 _SPAN: Final = 1.0
@@ -210,7 +210,7 @@ def _count_values(spec: Spec) -> int:
     return len(plan.policies) * len(plan.checkpoints) * len(plan.metrics) * spec.replications
 
 
-def _kinds(jobs: Sequence[Job]) -> list[list[_Unit]]:
+def _kinds(jobs: Sequence[SimulationJob]) -> list[list[_Unit]]:
     """Return all runs grouped by kind, each group sorted by size."""
     kinds: dict[tuple[Any, ...], list[_Unit]] = {}
     for job in jobs:

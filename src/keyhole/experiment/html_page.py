@@ -16,7 +16,7 @@ _PAGE: Final = "experiment/templates/page.html.j2"
 _METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
 
-class Block(Protocol):
+class PageBlock(Protocol):
     """A piece of a section; its template receives it as `block`."""
 
     template: ClassVar[str]
@@ -63,13 +63,13 @@ class Section:
 
     id: str  # the fragment of a link
     title: str
-    blocks: Sequence[Block] = ()
+    blocks: Sequence[PageBlock] = ()
     sections: "Sequence[Section]" = ()
     note: str = ""
 
 
 def write_page(
-    path: Path, title: str, opening: Sequence[Block], sections: Sequence[Section]
+    path: Path, title: str, opening: Sequence[PageBlock], sections: Sequence[Section]
 ) -> Path:
     """Write a self-contained page: title, opening, contents, sections."""
     page = render(_PAGE, title=title, opening=opening, sections=sections)

@@ -11,19 +11,19 @@ from pathlib import Path
 
 from keyhole.clusters import Cluster
 from keyhole.contract.state_memory import FloatArray
-from keyhole.experiment.block_files import (
+from keyhole.experiment.replication_block_files import (
     merge_blocks,
     missing_replications,
     read_blocks,
     write_block,
 )
 from keyhole.experiment.spec import Spec
-from keyhole.play.block import Block
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.jobs import Job, run_locally
 from keyhole.play.plan import Plan
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.play.progress import Report
+from keyhole.play.replication_block import ReplicationBlock
+from keyhole.play.simulation_job import SimulationJob, run_locally
 
 _LABEL = "policy"  # in cached plans: experiments may give a policy different labels
 _KEY_CHARACTERS = 32
@@ -52,10 +52,10 @@ class ResultCache:
             plan = self._plans[key]
             self._rounds[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
 
-    def all_jobs(self) -> list[Job]:
+    def all_jobs(self) -> list[SimulationJob]:
         """Return the distinct jobs of all experiments, with all their replications remaining."""
         return [
-            Job(self._plans[key], _LABEL, count, [range(count)])
+            SimulationJob(self._plans[key], _LABEL, count, [range(count)])
             for key, count in self._replications.items()
         ]
 
@@ -71,7 +71,7 @@ class ResultCache:
         report: Report | None,
     ) -> None:
         """Simulate the missing blocks of some experiments; a cluster runs all of them at once."""
-        jobs: dict[str, tuple[str, Job]] = {}
+        jobs: dict[str, tuple[str, SimulationJob]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
         specs = list(specs)
         for spec in specs:
@@ -80,10 +80,10 @@ class ResultCache:
                     jobs[key] = label, self._missing_job(key, spec.replications)
         names = {job: key for key, (_, job) in jobs.items()}
 
-        def store(job: Job, block: Block, data: bytes) -> None:
+        def store(job: SimulationJob, block: ReplicationBlock, data: bytes) -> None:
             write_block(self.folder, names[job], block, data)
 
-        def encode(job: Job, part: range, values: FloatArray) -> None:
+        def encode(job: SimulationJob, part: range, values: FloatArray) -> None:
             block = job.block(part)
             store(job, block, block.to_bytes(values))
 
@@ -111,9 +111,9 @@ class ResultCache:
             self._spec_keys[id(spec)] = spec, keys
         return keys
 
-    def _missing_job(self, key: str, replications: int) -> Job:
+    def _missing_job(self, key: str, replications: int) -> SimulationJob:
         """Return the job of the replications of a policy that are not in the cache."""
-        job = Job(self._plans[key], _LABEL, replications, [])
+        job = SimulationJob(self._plans[key], _LABEL, replications, [])
         job.remaining = missing_replications(
             [part for part, _ in read_blocks(self.folder, key, job)], replications
         )
@@ -122,7 +122,7 @@ class ResultCache:
     def _read_values(self, spec: Spec, key: str) -> FloatArray:
         """Return a policy's values at the checkpoints and of the metrics of an experiment."""
         shared, plan = self._plans[key], spec.plan
-        job = Job(shared, _LABEL, spec.replications, [])
+        job = SimulationJob(shared, _LABEL, spec.replications, [])
         values = merge_blocks(read_blocks(self.folder, key, job), spec.replications)
         rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
         columns = [shared.metrics.index(name) for name in plan.metrics]
@@ -132,13 +132,13 @@ class ResultCache:
 class _TotalProgress:
     """Reports the progress of several jobs as that of one."""
 
-    def __init__(self, report: Report, jobs: Collection[Job]) -> None:
+    def __init__(self, report: Report, jobs: Collection[SimulationJob]) -> None:
         self._report = report
         self._name = f"{len(jobs)} run{'s' if len(jobs) > 1 else ''}"
         self._total = sum(job.rounds * job.replications for job in jobs)
         self._done = {job: job.rounds * job.replications - job.rounds_left for job in jobs}
 
-    def __call__(self, job: Job, _label: str, played: int, _total: int) -> None:
+    def __call__(self, job: SimulationJob, _label: str, played: int, _total: int) -> None:
         """Report the rounds of all jobs, given those of one."""
         self._done[job] = played
         self._report(self._name, sum(self._done.values()), self._total)

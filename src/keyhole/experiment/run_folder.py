@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_versions import spec_from_version_2
 from keyhole.experiment.sweep_points import point_values, problem_at
@@ -238,7 +238,7 @@ def _points(
 def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
     """Return the curves of a table that `table` reads."""
     try:
-        known = {CLOCK.name: CLOCK} | settings.find_setting(setting).metrics
+        known = {CLOCK.name: CLOCK} | setting_registry.find_setting(setting).metrics
         return _curves(table(), known, arms or None)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error

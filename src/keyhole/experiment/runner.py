@@ -13,8 +13,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connection import THREADS, check_address, cluster_connection
-from keyhole.experiment import settings
+from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
+from keyhole.experiment import setting_registry
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import (
     FORMAT,
@@ -189,7 +189,9 @@ def _difference(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
 def _packages(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
     """Return packages and those that provide the settings of a spec, each once."""
     wanted = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
-    return dict.fromkeys([*packages, *(settings.find_setting(name).package for name in wanted)])
+    return dict.fromkeys(
+        [*packages, *(setting_registry.find_setting(name).package for name in wanted)]
+    )
 
 
 def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:

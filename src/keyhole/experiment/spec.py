@@ -13,7 +13,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
 from keyhole.experiment import sweep_points
-from keyhole.experiment.factories import WORKER_ENTRIES, make_policy, make_problem, make_workers
+from keyhole.experiment.spec_factories import (
+    WORKER_ENTRIES,
+    make_policy,
+    make_problem,
+    make_workers,
+)
 from keyhole.play.checkpoints import MOST_CHECKPOINTS, SpacingKind
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyhole.contract.policy import Policy
-from keyhole.experiment.factories import WORKER_ENTRIES, class_of, make_policy
+from keyhole.experiment.spec_factories import WORKER_ENTRIES, find_policy_class, make_policy
 from keyhole.validate import check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
@@ -260,7 +260,9 @@ def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> lis
         own = [*WORKER_ENTRIES]
         if isinstance(entry.get("name"), str):
             try:
-                kind = class_of(entry["name"], str(table["problem"].get("setting")), folder)
+                kind = find_policy_class(
+                    entry["name"], str(table["problem"].get("setting")), folder
+                )
             except (TypeError, ValueError, OSError) as error:
                 raise ValueError(f"policy[{i}].{error}") from error
             own += [item.name for item in fields(cast(Any, kind))]

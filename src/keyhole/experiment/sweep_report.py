@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from keyhole.experiment.html_page import Block, Picture, Section
+from keyhole.experiment.html_page import PageBlock, Picture, Section
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
@@ -132,7 +132,7 @@ def _metric_section(run: RunFolder, grid: Summaries, metric: str, file: str) -> 
     metric_title = grid.metrics[metric].title
     axes: dict[str, Any] = run.spec.get("figure", {})
     title = f"{run.spec.get('title') or run.spec['name']}: {metric_title}"
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     for number, name in enumerate(_drawn_entries(grid.sweep)):
         figure, left_out = plot_by_parameter(grid, metric, name, y=axes.get("y"))
         caption = f"At the last checkpoint, against {name}; bars are 95 % intervals."

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
-from keyhole.experiment import Spec, settings
+from keyhole.experiment import Spec, setting_registry
 from keyhole.papers.claim_parser import check_claim, read_claims
 from keyhole.papers.claims import Claim
 from keyhole.papers.entry_files import (
@@ -225,10 +225,12 @@ class Entry(BaseModel):
     def _details(self, instance: EntryProblem) -> bool:
         """Return whether the entry names a metric that is recorded on request alone."""
         setting = instance.problem.get("setting")
-        if setting not in settings.setting_names():
+        if setting not in setting_registry.setting_names():
             return False  # the spec refuses it with its own message
         details = {
-            name for name, metric in settings.find_setting(setting).metrics.items() if metric.detail
+            name
+            for name, metric in setting_registry.find_setting(setting).metrics.items()
+            if metric.detail
         }
         return not details.isdisjoint(name.partition("[")[0] for name in self.named)
 

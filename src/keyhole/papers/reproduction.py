@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connection import THREADS, check_address
+from keyhole.clusters.cluster_address import THREADS, check_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.missing_runs import connect_if_missing, simulate_missing
 from keyhole.experiment.result_cache import ResultCache

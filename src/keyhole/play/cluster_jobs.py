@@ -16,12 +16,12 @@ from typing import Any, Final
 from keyhole.clusters.cluster import Cluster, ClusterLostError, results
 from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.kernels.math_library import math_library_digest
-from keyhole.play.block import Block, plan_digest
-from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
 from keyhole.play.plan_executor import make_simulators, simulate_replications
 from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan
 from keyhole.play.progress import Report
+from keyhole.play.replication_block import ReplicationBlock, plan_digest
+from keyhole.play.simulation_job import SimulationJob
 from keyhole.play.speed import measure_seconds_per_round
 
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
@@ -34,7 +34,7 @@ _TIMEOUT: Final = 10.0
 _SHOWN_CHARACTERS: Final = 12  # of a digest that users compare by eye
 _MOST_PLANS: Final = 32
 
-StoreBytes = Callable[[Job, Block, bytes], None]
+StoreBytes = Callable[[SimulationJob, ReplicationBlock, bytes], None]
 """Called with each block that has been simulated and its content."""
 
 _plans: Final[OrderedDict[str, tuple[Plan, str]]] = OrderedDict()
@@ -53,7 +53,7 @@ def package_versions() -> Mapping[str, str]:
 
 
 def run_on_cluster(
-    cluster: Cluster, jobs: Sequence[Job], store: StoreBytes, report: Report | None = None
+    cluster: Cluster, jobs: Sequence[SimulationJob], store: StoreBytes, report: Report | None = None
 ) -> None:
     """Simulate the remaining replications of all jobs on a cluster, in the order of the jobs.
 
@@ -86,14 +86,14 @@ class _Dispatcher:
     the measured speed, and shrink towards the end, when idle workers wait for the last task.
     """
 
-    def __init__(self, cluster: Cluster, jobs: Sequence[Job]) -> None:
+    def __init__(self, cluster: Cluster, jobs: Sequence[SimulationJob]) -> None:
         self._cluster = cluster
         self._new = deque(job for job in jobs if job.remaining)
-        self._measured: deque[Job] = deque()
+        self._measured: deque[SimulationJob] = deque()
         self._rounds_left = sum(job.rounds_left for job in jobs)
         self._rounds, self._seconds = 0, 0.0
         self._seconds_per_round: dict[tuple[Any, ...], float] = {}
-        self._submitted: dict[int, tuple[Job, range]] = {}
+        self._submitted: dict[int, tuple[SimulationJob, range]] = {}
         self._shared: dict[int, tuple[Any, str]] = {}
         self._jobs_left = Counter(id(job.plan) for job in self._new)
         self._versions = package_versions()
@@ -126,7 +126,7 @@ class _Dispatcher:
             self._submitted[ticket] = job, part
         return bool(self._new or self._measured or self._submitted)
 
-    def collect_results(self) -> Iterator[tuple[Job, range, bytes]]:
+    def collect_results(self) -> Iterator[tuple[SimulationJob, range, bytes]]:
         """Wait a little, and yield the blocks that have been simulated meanwhile."""
         for task in self._cluster.as_completed(_POLL_SECONDS):
             job, part = self._submitted.pop(task.ticket)
@@ -152,7 +152,7 @@ class _Dispatcher:
         left = self._rounds_left * self._seconds / max(self._rounds, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, left / (_TASKS_PER_SLOT * slots)))
 
-    def _broadcast(self, job: Job) -> tuple[Any, str]:
+    def _broadcast(self, job: SimulationJob) -> tuple[Any, str]:
         """Return the cluster's reference to a job's pickled plan, and its digest."""
         if id(job.plan) not in self._shared:
             data = pickle_plan(job.plan)
@@ -195,7 +195,7 @@ def run_task(
     began = monotonic()
     values = simulate_replications(plan, label, part, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
-    job = Job(plan, label, len(part), [])
+    job = SimulationJob(plan, label, len(part), [])
     return job.block(part).to_bytes(values), seconds
 
 

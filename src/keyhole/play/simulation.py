@@ -6,18 +6,18 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connection import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
 from keyhole.contract.environment import Problem
 from keyhole.contract.pending_modes import Pending
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import FloatArray
-from keyhole.play.block import Block
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.jobs import Job, run_locally
 from keyhole.play.plan import COUNT, Plan
 from keyhole.play.plan_pickling import check_in_file
 from keyhole.play.progress import Report, progress_report
+from keyhole.play.replication_block import ReplicationBlock
 from keyhole.play.simulated_workers import Duration, SimulatedWorkers
+from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.results.curves import Curves
 from keyhole.validate import check_integer, check_memory
 
@@ -128,12 +128,14 @@ def simulate(
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     with check_memory(f"replications = {replications}"):
         found = {label: np.empty(shape) for label in plan.policies}
-    jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
+    jobs = [
+        SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies
+    ]
 
-    def store(job: Job, part: range, values: FloatArray) -> None:
+    def store(job: SimulationJob, part: range, values: FloatArray) -> None:
         found[job.label][:, :, part.start : part.stop] = values
 
-    def read(job: Job, block: Block, data: bytes) -> None:
+    def read(job: SimulationJob, block: ReplicationBlock, data: bytes) -> None:
         store(job, range(block.first, block.stop), block.read(data))
 
     with progress_report(progress) as report, cluster_connection(on, threads) as cluster:

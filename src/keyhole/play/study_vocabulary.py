@@ -252,7 +252,7 @@ class StudyRound:
         raise NotImplementedError
 
     def end(
-        self, facts: Mapping[str, Any], state: Mapping[str, Any], told: int
+        self, facts: Mapping[str, Any], state: Mapping[str, Any], feedback_count: int
     ) -> RoundFeedback | None:
         """End the round; return its feedback, or None if no round had begun.
 
@@ -262,16 +262,16 @@ class StudyRound:
             The known quantities, with the present lengths of arrays.
         state : mapping of str to array
             The state of the policy.
-        told : int
+        feedback_count : int
             The number of decisions whose feedback has been told, including this round's.
         """
         raise NotImplementedError
 
-    def longest_arrays(self, told: int) -> dict[str, int]:
+    def longest_arrays(self, feedback_count: int) -> dict[str, int]:
         """Return the greatest possible lengths of arrays that `end` lets grow, by their facts.
 
-        `told` is the number of decisions whose feedback has been told. A snapshot with longer
-        arrays is discarded. By default no array grows.
+        `feedback_count` is as in `end`. A snapshot with longer arrays is discarded. By default no
+        array grows.
         """
         return {}
 

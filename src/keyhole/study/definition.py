@@ -16,8 +16,8 @@ from keyhole.contract.learner_method import resolve_facts
 from keyhole.contract.pending_modes import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.play.reserved_words import check_words, declared_words
-from keyhole.play.sample_decisions import sample_decisions
+from keyhole.play.example_decisions import example_decisions
+from keyhole.play.reserved_study_words import check_words, declared_words
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.study.definition_versions import convert_definition
@@ -286,7 +286,7 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
         if is_told and type(vocabulary).default_feedback is StudyVocabulary.default_feedback:
             _check_default(vocabulary, signature(vocabulary.parse_feedback).bind, {})
         return
-    for decision in sample_decisions(vocabulary.setting, vocabulary.facts):
+    for decision in example_decisions(vocabulary.setting, vocabulary.facts):
         # Errors in the code are left to `ask`, which names the decision that leads to them.
         with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
             check_words(vocabulary.format_decision({}, decision))

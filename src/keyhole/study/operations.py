@@ -8,7 +8,7 @@ from typing import Any
 
 from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
-from keyhole.play.reserved_words import check_words
+from keyhole.play.reserved_study_words import check_words
 from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.decision_ids import is_id, new_id
 from keyhole.study.events import (

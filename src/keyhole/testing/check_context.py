@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.cached import cached_property
+from keyhole.cached_property import cached_property
 from keyhole.contract.environment import Problem, metrics_for
 from keyhole.contract.policy import Policy
 from keyhole.kernels.execution import is_interpreted

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.contract.setting import Setting
-from keyhole.play.sample_decisions import is_allowed, sample_decisions
+from keyhole.play.example_decisions import example_decisions, is_allowed
 from keyhole.play.study_vocabulary import StudyVocabulary
 
 
@@ -64,7 +64,7 @@ class SettingCase:
             If the setting allows none of them.
         """
         facts = self.checked_facts
-        found = sample_decisions(self.setting, facts, self.context)
+        found = example_decisions(self.setting, facts, self.context)
         if self.decision is not None:
             taken = _values(self.decision)
             found = [taken] if is_allowed(self.setting, facts, self.context, taken) else []

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from matplotlib.figure import Figure
 
-from keyhole.experiment.html_page import Block, Picture, Section, Text, write_page
+from keyhole.experiment.html_page import PageBlock, Picture, Section, Text, write_page
 from keyhole.results.html import Table
 from keyhole.tune import figures, folder
 from keyhole.tune.summary import (
@@ -70,7 +70,7 @@ def write_report(tune: Tune) -> Path:
     ]
     best = tune.best()
     first, *others = format_recommendation(tune)
-    opening: list[Block] = [
+    opening: list[PageBlock] = [
         Recommended(_make_sentence(first), command_line(tune, best.arm)),
         Text("\n".join(map(_make_sentence, others)), note=f"{format_progress(tune)}."),
         Text(tune.spec.notes),
@@ -132,7 +132,7 @@ def _cactus_section(tune: Tune) -> Section:
 
 
 def _figure_section(
-    tune: Tune, name: str, title: str, figure: Figure, caption: str, *more: Block
+    tune: Tune, name: str, title: str, figure: Figure, caption: str, *more: PageBlock
 ) -> Section:
     """Return a section with a figure, and save the figure in files of that name."""
     heading = f"{tune.spec.name}: {title.lower()}"

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from keyhole.contract.policy import Policy
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import LEAST_MEMORY
@@ -291,7 +291,7 @@ def _parse_policy(value: Any) -> Policy | None:
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping) or "name" not in table:
         raise TypeError(f"policy must be a name, or a table with a name, got {short_repr(value)}")
-    known = settings.find_setting("resource").policies
+    known = setting_registry.find_setting("resource").policies
     kind = known[check_choice("policy.name", table["name"], known)]
     if kind.needs:
         listed = ", ".join(kind.needs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from keyhole.cached import cached_property
+from keyhole.cached_property import cached_property
 from keyhole.contract.policy import Policy
 from keyhole.tune import folder as places
 from keyhole.tune.spec import Spec

@@ -41,7 +41,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.cached import cached_property
+from keyhole.cached_property import cached_property
 from keyhole.contract.state_memory import FloatArray
 from keyhole.resource.hazard_rate_policy import grid_coarseness
 from keyhole.tune.arm_shrinkage import draw_means, draw_shares

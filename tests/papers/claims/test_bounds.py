@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from keyhole.experiment.settings import BUILT_IN
+from keyhole.experiment.setting_registry import BUILT_IN
 from keyhole.papers.claims import BOUNDS, AboveBound, BelowBound
 from keyhole.thresholding.bounds import lsa_regret_bound
 from tests.papers.made_up import COMMON, TEN_ARMS, judge, result

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from keyhole.experiment.html_page import Block, Section, Text, write_page
+from keyhole.experiment.html_page import PageBlock, Section, Text, write_page
 from keyhole.papers.claims_json import write_claims
 from keyhole.papers.coverage import Coverage, Item
 from keyhole.papers.entry import Entry
@@ -101,7 +101,7 @@ def _paper_section(
     inner.insert(
         0, Section(f"{paper}-stated", "Figures, tables and statements of the paper", stated)
     )
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Text(coverage.format_citation),
         *([origin_table(verdicts)] if verdicts else []),
     ]
@@ -111,7 +111,7 @@ def _paper_section(
 def _entry_section(
     entry: Entry, scale: str, part: ReportPart | None, known: Mapping[str, Verdict]
 ) -> Section:
-    blocks: list[Block] = [EntryCard(entry, scale, part)]
+    blocks: list[PageBlock] = [EntryCard(entry, scale, part)]
     if part is None:
         return Section(entry.name, entry.title, blocks, note="not run")
     if part.verdicts:

@@ -9,7 +9,7 @@ from typing import Final
 from matplotlib.figure import Figure
 
 from keyhole.experiment import RunFolder
-from keyhole.experiment.html_page import Block, Picture, Section, Text, write_page
+from keyhole.experiment.html_page import PageBlock, Picture, Section, Text, write_page
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import metric_section, provenance_section
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
@@ -53,7 +53,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[ReportPart]) -> Path:
     """Write ``report.html`` and the figures of a reproduction."""
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     front = "../../index.html" if (folder.parent.parent / ALL).is_file() else ""
-    opening: list[Block] = [ClaimsSummary(verdicts, front=front)] if verdicts else []
+    opening: list[PageBlock] = [ClaimsSummary(verdicts, front=front)] if verdicts else []
     opening += [Text(part.entry.about, part.entry.source) for part in parts]
     known = {verdict.id: verdict for verdict in verdicts}
     others = dict[str, RepeatedClaim]()

@@ -9,8 +9,8 @@ import numpy as np
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.files import write_atomically
-from keyhole.play.block import Block
-from keyhole.play.jobs import Job
+from keyhole.play.replication_block import ReplicationBlock
+from keyhole.play.simulation_job import SimulationJob
 
 _RANGE: Final = re.compile(r"(\d+)-(\d+)\.block")
 
@@ -18,12 +18,12 @@ StoredBlock = tuple[range, FloatArray]
 """Some replications and their values."""
 
 
-def write_block(folder: Path, name: str, block: Block, data: bytes) -> None:
+def write_block(folder: Path, name: str, block: ReplicationBlock, data: bytes) -> None:
     """Write a block atomically to a file whose name begins with `name`."""
     write_atomically(folder / f"{name}-{block.first:010d}-{block.stop:010d}.block", data)
 
 
-def read_blocks(folder: Path, name: str, job: Job) -> list[StoredBlock]:
+def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock]:
     """Return the blocks of a job in a folder, in order; skip damaged and foreign files."""
     found: list[StoredBlock] = []
     for path in sorted(folder.glob(f"{name}-*.block")):

@@ -3,14 +3,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from keyhole.play.block import Block
+from keyhole.play.replication_block import ReplicationBlock
 
 
 @pytest.fixture
 def block():
     """Return a block and its bytes."""
     values = np.random.default_rng(1).random((2, 3, 5))
-    it = Block("plan", "label", 8, ("regret", "pulls[0]", "pulls[1]"), 2, 5)
+    it = ReplicationBlock("plan", "label", 8, ("regret", "pulls[0]", "pulls[1]"), 2, 5)
     data = it.to_bytes(values)
     assert (it.from_bytes(data) == values).all()
     return it, data
@@ -35,7 +35,7 @@ def test_the_block_of_something_else_is_not_taken(block, other):
 
 
 def test_no_byte_of_a_block_can_change_unseen():
-    it = Block("plan", "label", 0, ("regret", "pulls"), 1, 1)
+    it = ReplicationBlock("plan", "label", 0, ("regret", "pulls"), 1, 1)
     data = it.to_bytes(np.array([[[0.5], [3.0]]]))
     for place, old in enumerate(data):
         changed = bytearray(data)

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
 from keyhole.distributions.busy_times import parse_duration
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module
 from keyhole.spec_values import unknown_name_error
@@ -36,9 +36,11 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     given = dict(table)
     if "setting" not in given:
         raise ValueError(
-            f"problem.setting must be given: one of {', '.join(settings.setting_names())}"
+            f"problem.setting must be given: one of {', '.join(setting_registry.setting_names())}"
         )
-    factories = settings.find_setting(given.pop("setting"), "problem.setting").problem_factories
+    factories = setting_registry.find_setting(
+        given.pop("setting"), "problem.setting"
+    ).problem_factories
     named = [name for name in factories if name in given]
     if len(named) != 1:
         slips = (f"none{near}" for name in given if (near := suggestion(name, factories)))
@@ -77,7 +79,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     name = parameters.pop("name")
     if not isinstance(name, str):
         raise TypeError(f"name must be a text, got {name!r}")
-    policy = class_of(name, setting, folder)
+    policy = find_policy_class(name, setting, folder)
     _check_names(policy, parameters)
     if ":" not in name:
         return policy.from_parameters(parameters)
@@ -90,11 +92,11 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
 
 
-def class_of(name: str, setting: str, folder: Path) -> type[Policy]:
+def find_policy_class(name: str, setting: str, folder: Path) -> type[Policy]:
     """Return the class of a policy by its name: one of the setting, or a user's own."""
     if ":" in name:
-        return users_policy(name, folder)
-    known = settings.find_setting(setting).policies
+        return load_user_policy(name, folder)
+    known = setting_registry.find_setting(setting).policies
     return known[check_choice("name", name, known)]
 
 
@@ -110,7 +112,7 @@ def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
             raise TypeError(f"{name} must be given")
 
 
-def users_policy(name: str, folder: Path) -> type[Policy]:
+def load_user_policy(name: str, folder: Path) -> type[Policy]:
     """Return the class ``file.py:Class`` of a user's file; errors are one line."""
     file, _, class_name = name.rpartition(":")
     path = folder / file

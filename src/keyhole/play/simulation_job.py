@@ -7,14 +7,14 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final
 
-from keyhole.cached import cached_property
+from keyhole.cached_property import cached_property
 from keyhole.contract.state_memory import FloatArray
 from keyhole.drivers.engine import LANES
-from keyhole.play.block import Block, plan_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_executor import simulate_replications
 from keyhole.play.plan_fingerprint import fingerprint_texts, json_digest
 from keyhole.play.progress import Report
+from keyhole.play.replication_block import ReplicationBlock, plan_digest
 
 _BLOCK_SECONDS: Final = 2.0
 """Duration of a block on this machine: the work that a killed run loses."""
@@ -23,12 +23,12 @@ _FIRST_ROUNDS: Final = 1_000_000
 _MOST_VALUES: Final = 2**22
 """Values in a block: 32 MB, which one message can carry."""
 
-StoreValues = Callable[["Job", range, FloatArray], None]
+StoreValues = Callable[["SimulationJob", range, FloatArray], None]
 """Called with some replications of a job and their values, block by block."""
 
 
 @dataclass(eq=False)
-class Job:
+class SimulationJob:
     """One policy of a plan, with the replications that are still to be simulated.
 
     Attributes
@@ -75,10 +75,10 @@ class Job:
         """Whether the duration of a replication is known."""
         return self._measured > 0
 
-    def block(self, replications: range) -> Block:
+    def block(self, replications: range) -> ReplicationBlock:
         """Return the block of some replications, without their values."""
         plan, count = self.plan, len(replications)
-        return Block(
+        return ReplicationBlock(
             self.digest, self.label, replications.start, plan.metrics, len(plan.checkpoints), count
         )
 
@@ -119,7 +119,7 @@ class Job:
 
 
 def run_locally(
-    job: Job,
+    job: SimulationJob,
     store: StoreValues,
     threads: int | None,
     report: Report | None,

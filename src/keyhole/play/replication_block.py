@@ -25,7 +25,7 @@ def plan_digest(plan: Plan) -> str:
 
 
 @dataclass(frozen=True)
-class Block:
+class ReplicationBlock:
     """Some replications of a policy from `first` on; `plan` is the digest of its plan."""
 
     plan: str

@@ -2,12 +2,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from keyhole.experiment.block_files import merge_blocks, read_blocks, write_block
-from keyhole.play.block import Block
+from keyhole.experiment.replication_block_files import merge_blocks, read_blocks, write_block
+from keyhole.play.replication_block import ReplicationBlock
 
 JOB = SimpleNamespace(
     replications=8,
-    block=lambda part: Block("plan", "policy", part.start, ("regret",), 1, len(part)),
+    block=lambda part: ReplicationBlock("plan", "policy", part.start, ("regret",), 1, len(part)),
 )
 
 

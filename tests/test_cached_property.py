@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from keyhole.cached import cached_property
+from keyhole.cached_property import cached_property
 from tests.forks import ENOUGH, in_child
 
 

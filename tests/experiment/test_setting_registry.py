@@ -7,8 +7,8 @@ from types import ModuleType
 import pytest
 
 import keyhole
-from keyhole.experiment import Spec, settings
-from keyhole.experiment.settings import BUILT_IN, find_setting
+from keyhole.experiment import Spec, setting_registry
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
@@ -61,17 +61,19 @@ def brought(monkeypatch):
         for name, found in modules.items():
             for module in found:
                 monkeypatch.setitem(sys.modules, module.__name__, module)
-                points.append(EntryPoint(name, module.__name__, settings.GROUP))
+                points.append(EntryPoint(name, module.__name__, setting_registry.GROUP))
         monkeypatch.setattr(
-            settings, "entry_points", lambda group: points if group == settings.GROUP else []
+            setting_registry,
+            "entry_points",
+            lambda group: points if group == setting_registry.GROUP else [],
         )
-        settings._plugins.cache_clear()
-        settings._load_setting.cache_clear()
+        setting_registry._plugins.cache_clear()
+        setting_registry._load_setting.cache_clear()
 
     yield bring
     monkeypatch.undo()
-    settings._plugins.cache_clear()
-    settings._load_setting.cache_clear()
+    setting_registry._plugins.cache_clear()
+    setting_registry._load_setting.cache_clear()
 
 
 def toys(name="toys", module="toy_shop", **other):
@@ -86,10 +88,10 @@ def toys(name="toys", module="toy_shop", **other):
 
 def test_a_package_adds_a_setting(brought):
     brought(toys=[toys()])
-    assert settings.setting_names() == [*BUILT_IN, "toys"]
+    assert setting_registry.setting_names() == [*BUILT_IN, "toys"]
     assert find_setting("toys").package == "toy_shop"
     assert list(find_setting("toys").problem_factories) == ["means"]
-    assert [entry.name for entry in settings.all_settings()] == [*BUILT_IN, "toys"]
+    assert [entry.name for entry in setting_registry.all_settings()] == [*BUILT_IN, "toys"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_a_broken_setting_is_named_with_its_reason_and_breaks_no_other(brought, 
     with pytest.raises(ValueError, match=f"^{text}$"):
         find_setting("toys")
     with pytest.warns(UserWarning, match=f"^{text}$"):
-        assert [entry.name for entry in settings.all_settings()] == list(BUILT_IN)
+        assert [entry.name for entry in setting_registry.all_settings()] == list(BUILT_IN)
     assert find_setting("thresholding").policies
 
 
@@ -137,7 +139,7 @@ def test_two_packages_cannot_add_one_setting(brought):
 def test_a_built_in_setting_is_not_replaced(brought):
     brought(delayed=[toys("delayed")])
     with pytest.warns(UserWarning, match=r"'delayed' of toy_shop is left out: .* Keyhole's own"):
-        assert settings.setting_names() == list(BUILT_IN)
+        assert setting_registry.setting_names() == list(BUILT_IN)
     assert find_setting("delayed").module is keyhole.delayed
 
 
@@ -212,8 +214,8 @@ def test_a_package_of_the_former_group_is_left_out_with_a_warning(brought, monke
     brought()
     points = [EntryPoint("toys", "toy_shop", "keyhole.rooms")]
     monkeypatch.setattr(
-        settings, "entry_points", lambda group: points if group == "keyhole.rooms" else []
+        setting_registry, "entry_points", lambda group: points if group == "keyhole.rooms" else []
     )
     message = "'toys' of toy_shop is left out: .* keyhole.rooms, is called keyhole.settings now$"
     with pytest.warns(UserWarning, match=message):
-        assert settings.setting_names() == list(BUILT_IN)
+        assert setting_registry.setting_names() == list(BUILT_IN)

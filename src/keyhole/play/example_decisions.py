@@ -24,7 +24,7 @@ def is_allowed(
     return bool(guard(*(given[name] for name in names)))
 
 
-def sample_decisions(
+def example_decisions(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> list[Values]:
     """Return the decision of zeros, and that with the last arm, as far as they are allowed.

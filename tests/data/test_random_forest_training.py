@@ -6,7 +6,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.data import Forests, forests, load_forests, read_measured_csv
-from keyhole.data.random_forests import CONFIGURATIONS, make_task, train
+from keyhole.data.random_forest_training import CONFIGURATIONS, make_task, train
 from keyhole.resource import RCUCB, Power
 
 

@@ -8,15 +8,19 @@ from typing import Any, cast
 
 import typer
 
-from keyhole.cli.text import heading, paragraph
+from keyhole.cli.terminal_output import print_heading, print_paragraph
 from keyhole.contract.policy import Policy
-from keyhole.experiment import settings
+from keyhole.experiment import setting_registry
 from keyhole.metric import Metric
 
 
-def show(setting: str | None, as_json: bool) -> None:
+def print_catalog(setting: str | None, as_json: bool) -> None:
     """Print the catalog of one setting, or of all."""
-    found = settings.all_settings() if setting is None else [settings.find_setting(setting)]
+    found = (
+        setting_registry.all_settings()
+        if setting is None
+        else [setting_registry.find_setting(setting)]
+    )
     described = [_describe_setting(entry) for entry in found]
     if as_json:
         typer.echo(json.dumps(described))
@@ -25,7 +29,7 @@ def show(setting: str | None, as_json: bool) -> None:
         _print_setting(one)
 
 
-def _describe_setting(setting_entry: settings.SettingEntry) -> dict[str, Any]:
+def _describe_setting(setting_entry: setting_registry.SettingEntry) -> dict[str, Any]:
     """Return the description of a setting as JSON values."""
     return {
         "setting": setting_entry.name,
@@ -72,30 +76,30 @@ def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
 
 
 def _print_setting(setting: dict[str, Any]) -> None:
-    heading(setting["setting"], 0)
-    paragraph(setting["doc"], 2)
-    heading("[problem]", 2)
+    print_heading(setting["setting"], 0)
+    print_paragraph(setting["doc"], 2)
+    print_heading("[problem]", 2)
     for source, how in setting["problems"].items():
-        paragraph(f"{source}: {how['doc']}", 4)
+        print_paragraph(f"{source}: {how['doc']}", 4)
         for entry, what in how["entries"].items():
-            paragraph(f"{entry} ({what['kind']}): {what['doc']}", 8)
-    heading("metrics", 2)
+            print_paragraph(f"{entry} ({what['kind']}): {what['doc']}", 8)
+    print_heading("metrics", 2)
     for name, metric in setting["metrics"].items():
         remarks = "".join(f"; {words}" for words in metric["remarks"])
-        paragraph(f"{name}: {metric['title']}{remarks}", 4)
+        print_paragraph(f"{name}: {metric['title']}{remarks}", 4)
     for name, policy in setting["policies"].items():
         _print_policy(name, policy)
 
 
 def _print_policy(name: str, policy: dict[str, Any]) -> None:
-    heading(name, 2)
-    paragraph(policy["doc"], 4)
+    print_heading(name, 2)
+    print_paragraph(policy["doc"], 4)
     for parameter, item in policy["parameters"].items():
         default = "" if item["default"] is None else f" = {_short(item['default'])}"
-        paragraph(f"{parameter}{default}: {item['doc']}; must {item['allowed']}", 4)
+        print_paragraph(f"{parameter}{default}: {item['doc']}; must {item['allowed']}", 4)
     for trait, words in policy["traits"].items():
-        paragraph(f"{trait}: {words}", 4)
-    paragraph(f"source: {policy['source']}", 4)
+        print_paragraph(f"{trait}: {words}", 4)
+    print_paragraph(f"source: {policy['source']}", 4)
 
 
 def _remarks(metric: Metric) -> list[str]:

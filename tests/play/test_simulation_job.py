@@ -3,10 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import keyhole.play.jobs
+import keyhole.play.simulation_job
 from keyhole.experiment import Spec
-from keyhole.play.jobs import Job, run_locally
 from keyhole.play.plan import Plan
+from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.policy import parameter
 from keyhole.thresholding import LSA, Problem, Uniform
 
@@ -15,7 +15,7 @@ PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 def job(replications, horizon=100, left=None):
     plan = Plan.make(PROBLEM, [Uniform()], horizon=horizon, checkpoints=None, seed=3)
-    return Job(plan, "Uniform()", replications, left or [range(replications)])
+    return SimulationJob(plan, "Uniform()", replications, left or [range(replications)])
 
 
 def test_the_first_block_is_small_until_a_speed_is_measured():
@@ -44,7 +44,7 @@ class Weighted(Uniform):
 
 def kinds(*policies):
     plan = Plan.make(PROBLEM, policies, horizon=100, checkpoints=None, seed=3)
-    return {Job(plan, label, 8, [range(8)]).cost_key for label in plan.policies}
+    return {SimulationJob(plan, label, 8, [range(8)]).cost_key for label in plan.policies}
 
 
 def test_other_parameters_may_make_other_rounds():
@@ -57,7 +57,16 @@ def test_other_problems_of_as_many_arms_do_not():
     spec = Spec.from_file(Path(__file__).parents[2] / "benchmarks/hundred_problems.toml")
     plans = [point.spec.plan for point in spec.points]
     assert len(plans) == 100
-    assert len({Job(plan, label, 8, []).cost_key for plan in plans for label in plan.policies}) == 2
+    assert (
+        len(
+            {
+                SimulationJob(plan, label, 8, []).cost_key
+                for plan in plans
+                for label in plan.policies
+            }
+        )
+        == 2
+    )
 
 
 def test_every_thread_has_a_replication_where_one_takes_long():
@@ -73,15 +82,15 @@ def test_what_was_played_before_is_stepped_over():
 
 
 def test_a_block_is_no_larger_than_a_message(monkeypatch):
-    monkeypatch.setattr(keyhole.play.jobs, "_MOST_VALUES", 100)
+    monkeypatch.setattr(keyhole.play.simulation_job, "_MOST_VALUES", 100)
     it = job(10**6)
     assert it.values == 2
     assert len(it.next_block(10.0)) == 48
 
 
 def test_progress_is_that_of_all_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.play.jobs, "_FIRST_ROUNDS", 1000)
-    monkeypatch.setattr(keyhole.play.jobs, "_BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr(keyhole.play.simulation_job, "_FIRST_ROUNDS", 1000)
+    monkeypatch.setattr(keyhole.play.simulation_job, "_BLOCK_SECONDS", 0.0)
     told, kept = [], []
 
     def keep(job, part, values):

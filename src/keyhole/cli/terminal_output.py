@@ -12,20 +12,20 @@ _MOST_COLUMNS: Final = 100
 
 def one_line_text(text: str) -> str:
     """Return a text on one line, with control characters escaped."""
-    return printable(" ".join(text.split()))
+    return escape_controls(" ".join(text.split()))
 
 
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return a text with control characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def heading(text: str, indent: int = 0) -> None:
+def print_heading(text: str, indent: int = 0) -> None:
     """Print a heading; bold on a terminal."""
     typer.echo(f"{' ' * indent}{typer.style(text, bold=True)}")
 
 
-def paragraph(text: str, indent: int) -> None:
+def print_paragraph(text: str, indent: int) -> None:
     """Print a paragraph with an indent; lines after the first are indented by two more."""
     pad = " " * indent
     if sys.stdout.isatty():
