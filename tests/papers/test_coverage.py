@@ -78,7 +78,7 @@ def test_what_is_named_as_computing_an_item_does_and_is_tested(item):
     if item.function:
         assert callable(pkgutil.resolve_name(item.function))
         setting, name = item.function.split(".")[1], item.function.rpartition(".")[2]
-        tests = (Path(__file__).parents[1] / setting).glob("test_*.py")
+        tests = (Path(__file__).parents[1] / setting).rglob("test_*.py")
         assert any(re.search(rf"\b{name}\b", path.read_text()) for path in tests)
 
 

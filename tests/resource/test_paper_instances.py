@@ -2,15 +2,8 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
-from keyhole.resource import (
-    ZoomingRCUCB,
-    problem_statistics,
-    refinement_schedule,
-    replica,
-    three_models,
-)
+from keyhole.resource import ZoomingRCUCB, replica, three_models
 from tests.resource import cases
 
 pytestmark = pytest.mark.interpreted
@@ -138,70 +131,6 @@ def test_figure_3_shows_every_point_of_the_grids(drawing):
     shown = [len(line.get_xdata()) for line in axes.lines[1::2]]
     assert shown == learner.state["sizes"].tolist()
     assert max(shown) > 2
-
-
-def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end(drawing):
-    figure, problem = Figure(), three_models("soft")
-    drawing.draw_refinement(problem, figure, names=NAMES)
-    start, one, several, end = (
-        [len(line.get_xdata()) for line in axes.lines[1::2]] for axes in figure.axes
-    )
-    assert start == [1, 1, 1]
-    assert sum(one) == 4
-    assert max(new - old for new, old in zip(several, one, strict=True)) > 1
-    assert end == refinement_schedule.grid_sizes(problem).tolist()
-    assert [axes.get_title() for axes in figure.axes][0::3] == ["at the start", "at the end"]
-
-
-def test_stages_count_what_each_round_extends():
-    first, *later = refinement_schedule.stages(three_models("strict"), rounds=200)
-    assert (first.round, first.extended) == (0, 0)
-    before = first
-    for stage in later:
-        grown = [len(a) - len(b) for a, b in zip(stage.grids, before.grids, strict=True)]
-        assert sum(grown) == stage.extended == max(grown)  # of the arm played alone
-        for grid, old in zip(stage.grids, before.grids, strict=True):
-            assert set(old) <= set(grid)
-            assert (np.diff(grid) > 0).all()
-        before = stage
-
-
-# What the instance looks like, against sums over a fine grid and many runs.
-
-
-def test_numbers_of_the_three_models_are_those_of_many_runs(drawing):
-    problem = three_models("soft")
-    points = list(drawing._sample_runs(problem, 4000, 7))
-    means = [(np.mean(earned), np.mean(used)) for used, earned in points]
-    numbers = (
-        problem_statistics.mean_rewards(problem),
-        problem_statistics.mean_consumptions(problem),
-    )
-    for (reward, used), *exact in zip(means, *numbers, strict=True):
-        assert [reward, used] == pytest.approx(exact, abs=5 * 0.15 / np.sqrt(4000))
-    for (used, earned), rise in zip(points, problem_statistics.reward_rises(problem), strict=True):
-        more = np.array(used) > np.mean(used)
-        found = np.mean(np.array(earned)[more]) - np.mean(np.array(earned)[~more])
-        assert found == pytest.approx(rise, abs=5 * 2 * 0.1 / np.sqrt(4000))
-    shares = [np.mean(np.array(used) > 0.6) for used, _ in points]
-    assert shares == pytest.approx(
-        problem_statistics.half_limit_exceedance(problem), abs=5 * 0.5 / np.sqrt(4000)
-    )
-
-
-def test_the_leader_at_a_limit_is_worth_the_most():
-    problem = three_models("strict")
-    starts, shares = (
-        problem_statistics.first_leading_limits(problem),
-        problem_statistics.best_arm_shares(problem),
-    )
-    assert np.isinf(starts[0])
-    assert shares[0] == 0
-    assert shares.sum() == pytest.approx(1.0)
-    turn = 0.6 * starts[1]
-    assert problem.gain(1, turn) > problem.gain(2, turn)
-    assert problem.gain(1, turn - 0.002) < problem.gain(2, turn - 0.002)
-    assert problem_statistics.largest_gains(problem)[1] == pytest.approx(problem.best_gain)
 
 
 def test_what_cannot_be_drawn_is_refused(drawing):

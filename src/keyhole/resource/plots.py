@@ -1,4 +1,4 @@
-"""Plots of the setting: runs of each arm, gains over limits, and adaptive grids."""
+"""Plots of the setting: runs of each arm, gains over limits, and the grids of a learner."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -6,15 +6,13 @@ from typing import Final
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
-from keyhole.resource.refinement_schedule import Stage, stages
-from keyhole.results.plot import line_style, set_title
+from keyhole.results.plot import line_style
 from keyhole.validate import Range, check_integer
 
 _POINTS: Final = 400
@@ -150,53 +148,13 @@ def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[st
         raise TypeError(f"learner must be of a policy that refines grids, got {learner.policy!r}")
     sizes, points = learner.state["sizes"].tolist(), learner.state["points"]
     grids = [points[arm, :size] for arm, size in enumerate(sizes)]
-    return _draw_points(_axes(axes), grids, float(learner.facts["limits"][-1]), names)
+    return draw_points(_axes(axes), grids, float(learner.facts["limits"][-1]), names)
 
 
-def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = ()) -> None:
-    """Draw four stages of the grids of z-RCUCB, from top to bottom.
-
-    They are the grids at the start, after the first round that extends a grid at one point, after
-    the first that extends one at several, and after 1,000 rounds; see
-    `keyhole.resource.refinement_schedule`.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance; every limit may be chosen.
-    figure : matplotlib Figure
-        An empty figure to draw on.
-    names : sequence of str, optional
-        Names of the arms; by default their numbers.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), section 4.1, Figure 3; the lowest panel is ours.
-    """
-    shown = _stages_to_show(stages(problem))
-    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, (title, stage) in zip(panels, shown.items(), strict=True):
-        _draw_points(axes, stage.grids, float(problem.limits[-1]), names)
-        axes.label_outer()
-        set_title(axes, title)
-
-
-def _stages_to_show(found: Sequence[Stage]) -> dict[str, Stage]:
-    """Return the stages to show, by their titles."""
-    shown = {"at the start": found[0]}
-    one = next((stage for stage in found if stage.extended == 1), None)
-    several = next((stage for stage in found if stage.extended > 1), None)
-    if one is not None:
-        shown[f"after round {one.round:,}, which extends a grid at one point"] = one
-    if several is not None:
-        title = f"after round {several.round:,}, which extends a grid at {several.extended} points"
-        shown[title] = several
-    return shown | {"at the end": found[-1]}
-
-
-def _draw_points(
+def draw_points(
     axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
 ) -> Axes:
+    """Draw the points of each arm's grid on a line of its own, up to the largest limit."""
     for arm, points in enumerate(grids):
         axes.plot([0.0, largest], [arm, arm], color="0.8", linewidth=0.8, zorder=0)
         axes.plot(

@@ -5,12 +5,7 @@ example, patrols are allocated to places, and enough of them prevent incidents t
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy
-from keyhole.semibandit.equivalence import (
-    allocation_equivalent,
-    candidate_thresholds,
-    equivalent_threshold,
-    funded_arms,
-)
+from keyhole.semibandit.common_threshold import candidate_thresholds, funded_arms
 from keyhole.semibandit.joint_losses import CustomDistribution
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import Learner
@@ -34,9 +29,7 @@ __all__ = [
     "Learner",
     "Policy",
     "Problem",
-    "allocation_equivalent",
     "candidate_thresholds",
-    "equivalent_threshold",
     "funded_arms",
     "solve_knapsack",
 ]

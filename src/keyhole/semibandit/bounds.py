@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import rel_entr
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.semibandit.equivalence import candidate_thresholds, funded_arms
+from keyhole.semibandit.common_threshold import candidate_thresholds, funded_arms
 from keyhole.semibandit.knapsack_search import SLACK
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.setting import integer_part

@@ -4,11 +4,11 @@ Theorems 2, 4 and 5 are upper bounds up to a constant O(1) that the paper does n
 functions return the term that grows with the horizon. Theorem 3 is an asymptotic lower bound. All
 logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1 is
 about the stochastic bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1 and 2, eqs. (2) and
-(7), `keyhole.stochastic.ucb_potential`. Throughout, `problem` is a problem or its survival
-functions, of shape (arms, levels), and `horizon` is T, the number of rounds, at least arms times
-levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are the sample
-sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A bound on a probability, or a width, says
-nothing where it exceeds 1.
+(7), `keyhole.papers.abernethy2016.ucb_potential`. Throughout, `problem` is a problem or its
+survival functions, of shape (arms, levels), and `horizon` is T, the number of rounds, at least arms
+times levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are the
+sample sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A bound on a probability, or a width,
+says nothing where it exceeds 1.
 """
 
 import math

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
+from keyhole.papers.abernethy2016.ucb_potential import potential_bound
 from keyhole.papers.claims import Result
 from keyhole.papers.claims.ucb_potential import Potential
 from keyhole.stochastic import HoeffdingUCB, Problem, Uniform
-from keyhole.stochastic.ucb_potential import potential_bound
 from keyhole.threshold import DKWUCB
 from keyhole.threshold import Problem as Thresholds
 from keyhole.threshold import Uniform as InTurn

@@ -11,9 +11,9 @@ from keyhole.papers.claims.claimed_ranges import format_range
 from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_validation import Checkpoint
+from keyhole.papers.verma2019.threshold_equivalence import allocation_equivalent
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import share_estimate
-from keyhole.semibandit import allocation_equivalent
 from keyhole.semibandit.setting import is_sufficient
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from keyhole.contract.state_memory import FloatArray
+from keyhole.papers.abernethy2016.ucb_potential import potential, potential_bound, regret_bound
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.negative_control import PolicyClaim
@@ -14,7 +15,6 @@ from keyhole.papers.entry_validation import MetricName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic.policies import HoeffdingUCB
-from keyhole.stochastic.ucb_potential import potential, potential_bound, regret_bound
 
 
 class Potential(PolicyClaim):

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from keyhole.papers.abernethy2016.ucb_potential import potential, potential_bound, regret_bound
 from keyhole.stochastic import BernsteinUCB, HoeffdingUCB
 from keyhole.stochastic.bounds import hoeffding_ucb_bound
 from keyhole.stochastic.ucb_policy import UCB
-from keyhole.stochastic.ucb_potential import potential, potential_bound, regret_bound
 from tests.stochastic.cases import FIVE, bernoulli, drive
 
 

@@ -1,41 +1,21 @@
-"""Definition 1, Lemmas 1 and 3, Propositions 1 to 3."""
+"""Thresholds that arms share, and Propositions 1 to 3."""
 
 import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
-from keyhole.semibandit import (
-    CTS,
-    MPTS,
-    Problem,
-    allocation_equivalent,
-    candidate_thresholds,
-    equivalent_threshold,
-    funded_arms,
-)
+from keyhole.semibandit import CTS, MPTS, Problem, candidate_thresholds, funded_arms
 from tests.reference import semibandit as reference
 from tests.semibandit.cases import losses_of
 
 pytestmark = pytest.mark.interpreted
 
 unit = st.floats(0.02, 1)
-
-
-@given(threshold=unit, arms=st.integers(1, 12), resource=st.floats(0.1, 14), data=st.data())
-def test_lemma_1(threshold, arms, resource, data):
-    assume(threshold <= resource)
-    quotient = resource / threshold
-    assume(abs(quotient - round(quotient)) > 1e-6 or quotient == round(quotient))
-    found = equivalent_threshold(threshold, arms, resource)
-    assert threshold <= found + 1e-12
-    assert np.isclose(candidate_thresholds(arms, resource), found, rtol=1e-12).any()
-    means = data.draw(st.lists(st.floats(0, 1), min_size=arms, max_size=arms))
-    assert allocation_equivalent(means, [threshold] * arms, [found] * arms, resource)
 
 
 @given(arms=st.integers(1, 30), resource=st.floats(0.1, 40))
@@ -51,26 +31,6 @@ def test_quotients_that_are_whole_but_for_rounding_are_taken_for_whole():
     assert funded_arms(0.1, arms=9, resource=0.3) == 3
     assert funded_arms(0.7, arms=20, resource=7) == 10
     assert funded_arms(0.7, arms=4, resource=7) == 4
-
-
-@settings(max_examples=200)
-@given(data=st.data(), arms=st.integers(1, 6), resource=st.floats(0.3, 4))
-def test_lemma_3(data, arms, resource):
-    entries = {"min_size": arms, "max_size": arms}
-    means = data.draw(st.lists(st.floats(0, 1), **entries))
-    problem = Problem(means, data.draw(st.lists(unit, **entries)), resource)
-    parts = np.array(data.draw(st.lists(st.floats(0, 1), **entries)))
-    estimates = problem.thresholds + parts * problem.gamma * (1 - 1e-9)
-    assume(np.all(estimates <= 1))
-    assert allocation_equivalent(means, problem.thresholds, estimates, resource)
-
-
-def test_lemma_3_is_about_the_mean_losses_that_gamma_was_made_from():
-    thresholds, resource = [0.5, 0.5, 0.9], 1.0
-    problem = Problem([0.2, 0.2, 0.9], thresholds, resource)
-    estimates = [t + 0.9 * problem.gamma for t in thresholds]
-    assert allocation_equivalent(problem.mean_losses, thresholds, estimates, resource)
-    assert not allocation_equivalent([0.6, 0.6, 0.5], thresholds, estimates, resource)
 
 
 @settings(max_examples=100)
@@ -140,11 +100,6 @@ def test_proposition_3_known_thresholds_are_a_combinatorial_semi_bandit():
     [
         (lambda: candidate_thresholds(0, 1), "arms must be at least 1, got 0"),
         (lambda: candidate_thresholds(3, 0), "resource must be above 0, got 0"),
-        (lambda: equivalent_threshold(1.5, 3, 2), r"threshold must lie in \(0, 1\], got 1.5"),
-        (lambda: equivalent_threshold(0.9, 3, 0.5), "threshold must be at most the resource, 0.5"),
-        (lambda: allocation_equivalent([2], [1], [1], 1), r"mean_losses\[0\] must lie in"),
-        (lambda: allocation_equivalent([1], [1, 1], [1], 1), "thresholds must have 1 entries"),
-        (lambda: allocation_equivalent([1], [1], [0], 1), r"estimates\[0\] must lie in"),
     ],
 )
 def test_bad_input_is_named(make, message):

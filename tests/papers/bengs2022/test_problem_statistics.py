@@ -1,0 +1,44 @@
+"""Numbers of a problem, against sums over a fine grid and many runs."""
+
+import numpy as np
+import pytest
+
+from keyhole.papers.bengs2022 import problem_statistics
+from keyhole.resource import plots, three_models
+
+pytestmark = pytest.mark.interpreted
+
+
+def test_numbers_of_the_three_models_are_those_of_many_runs():
+    problem = three_models("soft")
+    points = list(plots._sample_runs(problem, 4000, 7))
+    means = [(np.mean(earned), np.mean(used)) for used, earned in points]
+    numbers = (
+        problem_statistics.mean_rewards(problem),
+        problem_statistics.mean_consumptions(problem),
+    )
+    for (reward, used), *exact in zip(means, *numbers, strict=True):
+        assert [reward, used] == pytest.approx(exact, abs=5 * 0.15 / np.sqrt(4000))
+    for (used, earned), rise in zip(points, problem_statistics.reward_rises(problem), strict=True):
+        more = np.array(used) > np.mean(used)
+        found = np.mean(np.array(earned)[more]) - np.mean(np.array(earned)[~more])
+        assert found == pytest.approx(rise, abs=5 * 2 * 0.1 / np.sqrt(4000))
+    shares = [np.mean(np.array(used) > 0.6) for used, _ in points]
+    assert shares == pytest.approx(
+        problem_statistics.half_limit_exceedance(problem), abs=5 * 0.5 / np.sqrt(4000)
+    )
+
+
+def test_the_leader_at_a_limit_is_worth_the_most():
+    problem = three_models("strict")
+    starts, shares = (
+        problem_statistics.first_leading_limits(problem),
+        problem_statistics.best_arm_shares(problem),
+    )
+    assert np.isinf(starts[0])
+    assert shares[0] == 0
+    assert shares.sum() == pytest.approx(1.0)
+    turn = 0.6 * starts[1]
+    assert problem.gain(1, turn) > problem.gain(2, turn)
+    assert problem.gain(1, turn - 0.002) < problem.gain(2, turn - 0.002)
+    assert problem_statistics.largest_gains(problem)[1] == pytest.approx(problem.best_gain)

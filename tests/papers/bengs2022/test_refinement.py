@@ -1,0 +1,37 @@
+"""Figure 3: the grids of z-RCUCB in a run."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from keyhole.papers.bengs2022 import refinement_schedule
+from keyhole.papers.bengs2022.refinement_plot import draw_refinement
+from keyhole.resource import three_models
+
+pytestmark = pytest.mark.interpreted
+
+
+def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
+    figure, problem = Figure(), three_models("soft")
+    draw_refinement(problem, figure, names=["complex", "medium", "simple"])
+    start, one, several, end = (
+        [len(line.get_xdata()) for line in axes.lines[1::2]] for axes in figure.axes
+    )
+    assert start == [1, 1, 1]
+    assert sum(one) == 4
+    assert max(new - old for new, old in zip(several, one, strict=True)) > 1
+    assert end == refinement_schedule.grid_sizes(problem).tolist()
+    assert [axes.get_title() for axes in figure.axes][0::3] == ["at the start", "at the end"]
+
+
+def test_stages_count_what_each_round_extends():
+    first, *later = refinement_schedule.stages(three_models("strict"), rounds=200)
+    assert (first.round, first.extended) == (0, 0)
+    before = first
+    for stage in later:
+        grown = [len(a) - len(b) for a, b in zip(stage.grids, before.grids, strict=True)]
+        assert sum(grown) == stage.extended == max(grown)  # of the arm played alone
+        for grid, old in zip(stage.grids, before.grids, strict=True):
+            assert set(old) <= set(grid)
+            assert (np.diff(grid) > 0).all()
+        before = stage
