@@ -7,27 +7,27 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from keyhole.kernels.execution import wanted_execution
+from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from tests.processes import python
 
 ROOT = Path(__file__).parents[1]
 
 MARKED = '''
 import pytest
-from keyhole.kernels.execution import wanted_execution
+from keyhole.kernels.interpreted_mode import is_interpretation_requested
 
 pytestmark = pytest.mark.interpreted
 
 @pytest.fixture
 def found():
-    return wanted_execution()
+    return is_interpretation_requested()
 
 def test_marked(found):
-    assert found is wanted_execution() is {marked}
+    assert found is is_interpretation_requested() is {marked}
 
 @pytest.mark.compiled
 def test_an_exception(found):
-    assert found is wanted_execution() is False
+    assert found is is_interpretation_requested() is False
 
 def test_with_a_check(only_interpreted):
     from keyhole.testing import policy_checks, interpreter_checks
@@ -37,7 +37,7 @@ def test_with_a_check(only_interpreted):
 def example():
     """Tell who runs it.
 
-    >>> wanted_execution()
+    >>> is_interpretation_requested()
     {marked}
     """
 '''
@@ -61,11 +61,11 @@ def test_there_are_no_examples_in_docstrings_of_tests_which_nobody_would_run():
 
 @pytest.mark.interpreted
 def test_this_one_is_interpreted(request):
-    assert wanted_execution() is not request.config.getoption("--compiled")
+    assert is_interpretation_requested() is not request.config.getoption("--compiled")
 
 
 def test_what_is_not_marked_is_compiled_unless_the_environment_says_otherwise():
-    assert wanted_execution() is (os.environ["KEYHOLE_INTERPRET"] == "1")
+    assert is_interpretation_requested() is (os.environ["KEYHOLE_INTERPRET"] == "1")
 
 
 def test_every_run_has_the_same_examples(request):

@@ -1,7 +1,7 @@
 """Toy settings, a few lines each, that stretch the contract as the published ones will."""
 
 from keyhole.contract.environment import Environment, Problem
-from keyhole.contract.facts import fact
+from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, float_array, int_array, integer, number

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from keyhole.contract.policy import parameter
     from keyhole.experiment import load_run
-    from keyhole.kernels.execution import interpreted
+    from keyhole.kernels.interpreted_mode import interpreted
     from keyhole.metric import Metric
     from keyhole.play.learner import Learner
     from keyhole.play.simulation import simulate
@@ -58,7 +58,7 @@ _HOMES: Final = {
     "Learner": "play.learner",
     "Metric": "metric",
     "PairedDifference": "results.estimate",
-    "interpreted": "kernels.execution",
+    "interpreted": "kernels.interpreted_mode",
     "load_run": "experiment",
     "parameter": "contract.policy",
     "simulate": "play.simulation",

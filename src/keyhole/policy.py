@@ -1,7 +1,7 @@
 """The names that the author of a policy, an environment or a setting imports, in one place."""
 
 from keyhole.contract.environment import Environment, Problem
-from keyhole.contract.facts import fact
+from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import (

@@ -31,10 +31,10 @@ def compiles_all(request, monkeypatch):
     if not request.param and kernel_declaration.has_internals():
         internals = kernel_declaration.import_internals()
 
-        def compile_entry(function, signature, options):
-            return internals.compile_entry(uniform, "float64(uint64[::1])", options)
+        def compile_entry_point(function, signature, options):
+            return internals.compile_entry_point(uniform, "float64(uint64[::1])", options)
 
-        part = SimpleNamespace(compile_entry=compile_entry)
+        part = SimpleNamespace(compile_entry_point=compile_entry_point)
         monkeypatch.setattr(compile_cache, "import_internals", lambda: part)
 
 

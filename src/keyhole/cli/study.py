@@ -11,7 +11,7 @@ import typer
 
 from keyhole.cli.key_values import format_key_values, format_recommendation, parse_key_values
 from keyhole.cli.user_policies import load_user_policies, load_user_policy
-from keyhole.contract.descriptions import count_text
+from keyhole.contract.text_formatting import count_text
 from keyhole.validate import check_choice, short_repr
 
 app = typer.Typer(invoke_without_command=True)

@@ -34,7 +34,7 @@ def check(
     Prints a line a study, and ends with 1 if anything is damaged. --repair-to leaves the damaged
     database as it is.
     """
-    from keyhole.contract.descriptions import count_text
+    from keyhole.contract.text_formatting import count_text
     from keyhole.study import check_database, save_whole_events
 
     if (repair_to is None) != (out is None):

@@ -36,8 +36,8 @@ from keyhole.contract.state_memory import (
     declared_state,
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
-from keyhole.kernels.execution import is_interpreted
 from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy, is_own, source_of
+from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.kernels.kernel_declaration import kernel as compiled
 
@@ -72,7 +72,7 @@ def bind_kernel(
     values = ", ".join(expressions.get(name, name) for name in names)
     scope = {"kernel": fresh_copy(kernel), **{n: given[n] for n in names if n in given}}
     result = f"kernel({values})"
-    # The interpreter finds the round of an error in functions of this name: see `faults`.
+    # The interpreter finds the round of an error in functions of this name (`interpreter.errors`).
     if wanted is not None:
         scope["returned"], result = check_return(owner, kernel, wanted), f"returned({result})"
     exec(f"def adapter({call}):\n    return {result}\n", scope)

@@ -6,11 +6,11 @@ from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from keyhole.contract.descriptions import join_words
-from keyhole.contract.returned_values import describe_value, describe_wanted, return_check
+from keyhole.contract.return_value_check import describe_value, describe_wanted, return_check
 from keyhole.contract.state_memory import Field
+from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, source_of
-from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import intrinsic
 from keyhole.validate import check_choice, suggestion
 
@@ -133,7 +133,7 @@ def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Ker
 
     @intrinsic
     def returned(typing, value):  # type: ignore[no-untyped-def]
-        from keyhole.contract.returned_types import describe_type, is_returnable
+        from keyhole.contract.return_type_check import describe_type, is_returnable
 
         if not is_returnable(value, list(wanted.values())):
             raise TypeError(
@@ -157,7 +157,7 @@ def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Ker
             f"({source_location(kernel, _line_of_return(source_of(kernel)))})"
         )
 
-    handed_on: Kernel = set_twin(returned, hand_on)
+    handed_on: Kernel = set_python_equivalent(returned, hand_on)
     return handed_on
 
 

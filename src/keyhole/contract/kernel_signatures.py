@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
-from keyhole.contract.descriptions import join_words
 from keyhole.contract.kernel_checks import (
     BOOL,
     check_arguments,
@@ -18,9 +17,10 @@ from keyhole.contract.kernel_checks import (
     find_accesses,
     source_location,
 )
-from keyhole.contract.records import RecordLayout
+from keyhole.contract.record_layout import RecordLayout
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, Layout, declared_state
+from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, source_of
 from keyhole.validate import suggestion
 

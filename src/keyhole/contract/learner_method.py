@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any, Final, cast, get_args
 
-from keyhole.contract.facts import Fact
+from keyhole.contract.known_quantities import Fact
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.validate import ANY, check_choice, short_repr, suggestion

@@ -8,9 +8,9 @@ from importlib.metadata import version
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.descriptions import join_words
 from keyhole.contract.kernel_signatures import missing_arrays
 from keyhole.contract.state_memory import declared_state
+from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.compiler_lock import compiler_lock, import_numba
 from keyhole.validate import check_choice
 

@@ -7,7 +7,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, overload
 
-from keyhole.contract.descriptions import count_text, mean_text
 from keyhole.contract.kernel_signatures import (
     IMPUTE,
     POLICY,
@@ -27,6 +26,7 @@ from keyhole.contract.pending_modes import (
 )
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field
+from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.validate import Range, check_choice, check_integer, check_number, suggestion
 
 T = TypeVar("T")

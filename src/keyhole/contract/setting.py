@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.facts import Fact, facts_in
 from keyhole.contract.kernel_checks import check_field_access, check_names
+from keyhole.contract.known_quantities import Fact, facts_in
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_memory import Field
 from keyhole.kernels.fingerprint import Kernel

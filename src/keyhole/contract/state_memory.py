@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.argmin_tree import argmin_begin, argmin_rebuild, argmin_size
 from keyhole.kernels.fingerprint import source_of
-from keyhole.kernels.interpreter.twins import mark_views, set_twin
+from keyhole.kernels.interpreter.python_equivalents import mark_views, set_python_equivalent
 from keyhole.kernels.kernel_declaration import (
     from_internals,
     has_internals,
@@ -175,9 +175,9 @@ def _borrower(dtype: str) -> Callable[..., Any]:
 borrow_float = _borrower("float64")
 borrow_int = _borrower("int64")
 borrow_word = _borrower("uint64")
-set_twin(borrow_float, "keyhole.kernels.interpreter.memory_views:borrow_float")
-set_twin(borrow_int, "keyhole.kernels.interpreter.memory_views:borrow_int")
-set_twin(borrow_word, "keyhole.kernels.interpreter.memory_views:borrow_word")
+set_python_equivalent(borrow_float, "keyhole.kernels.interpreter.memory_views:borrow_float")
+set_python_equivalent(borrow_int, "keyhole.kernels.interpreter.memory_views:borrow_int")
+set_python_equivalent(borrow_word, "keyhole.kernels.interpreter.memory_views:borrow_word")
 
 
 class Layout:

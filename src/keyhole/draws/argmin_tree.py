@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, kernel
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
@@ -63,8 +63,8 @@ def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
 
 _smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
 _place: Final = from_internals(place_of_sixteen, lambda made: made.place_in_node)
-set_twin(_smallest, "keyhole.draws.interpreted_draws:smallest_of_sixteen")
-set_twin(_place, "keyhole.draws.interpreted_draws:place_of_sixteen")
+set_python_equivalent(_smallest, "keyhole.draws.interpreted_draws:smallest_of_sixteen")
+set_python_equivalent(_place, "keyhole.draws.interpreted_draws:place_of_sixteen")
 
 
 @kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
 from keyhole.draws.streams import FIRST, SECOND, WALK, Stream
-from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, intrinsic, kernel
 
 _LANES: Final = 4
@@ -122,4 +122,4 @@ def _redraw(
     return lanes
 
 
-set_twin(betas, "keyhole.draws.interpreted_draws:betas")
+set_python_equivalent(betas, "keyhole.draws.interpreted_draws:betas")

@@ -1,7 +1,7 @@
-"""Twins of the samplers for interpreted kernels: the same numbers, on plain integers.
+"""Samplers in plain Python, which interpreted mode runs: the same numbers, bit by bit.
 
-They stand for vector instructions, and for functions that would be slow if every operation made a
-`UInt64` (`keyhole.kernels.interpreter.wrapping_integers`). Each has the bits of its kernel.
+They replace vector instructions, and functions that would be slow if every operation made a
+`UInt64` (`keyhole.kernels.interpreter.wrapping_integers`).
 """
 
 import math
@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from keyhole.draws import samplers, streams
-from keyhole.kernels.interpreter.kernel_copies import twin_of
+from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
 from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
 _WALK: Final = int(streams.WALK)
@@ -90,7 +90,7 @@ def normal(rng: Any) -> float:
         if abs(x) < ends[strip + 1]:
             return x
         if strip == 0:
-            return math.copysign(float(_twin(samplers._normal_tail)(rng)), x)
+            return math.copysign(float(_copy(samplers._normal_tail)(rng)), x)
         low, high = density[strip], density[strip + 1]
         if low + uniform(rng) * (high - low) < math.exp(-0.5 * x * x):
             return x
@@ -116,7 +116,7 @@ def exponential(rng: Any) -> float:
 
 def beta(rng: Any, a: float, b: float) -> float:
     """Draw from the beta distribution, step by step: the usual case is no faster here."""
-    return float(_twin(samplers.beta_by_steps)(rng, a, b))
+    return float(_copy(samplers.beta_by_steps)(rng, a, b))
 
 
 def betas(rng: Any, a: Any, b: Any, count: int, out: Any) -> None:
@@ -149,5 +149,5 @@ def place_of_sixteen(keys: Any, start: int, key: float) -> int:
 
 
 @cache
-def _twin(kernel: Any) -> Any:
-    return twin_of(kernel)
+def _copy(kernel: Any) -> Any:
+    return interpreted_copy(kernel)

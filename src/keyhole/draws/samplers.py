@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.streams import Stream, next_uint64, uniform
 from keyhole.draws.streams import stream as stream  # for the examples
-from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import kernel
 
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
@@ -355,4 +355,4 @@ def geometric(rng: Stream, p: float) -> int:
 
 
 for _kernel in (normal, exponential, beta):
-    set_twin(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")
+    set_python_equivalent(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")

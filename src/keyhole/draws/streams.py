@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import kernel
 
 Stream = NDArray[np.uint64]
@@ -130,4 +130,4 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
 
 
 for _kernel in (mix64, stream_key, next_uint64, uniform, seek):
-    set_twin(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")
+    set_python_equivalent(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")

@@ -1,4 +1,4 @@
-"""Search for arms without pulls, whose bounds are infinite (a kernel)."""
+"""A kernel that finds the first arm that was never pulled; its confidence bound is infinite."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -23,7 +23,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import borrow_word
 from keyhole.draws import streams
 from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP
-from keyhole.drivers.pending import (
+from keyhole.drivers.pending_memory import (
     AGED,
     ASKED,
     CONTEXT,

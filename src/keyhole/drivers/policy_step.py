@@ -29,7 +29,7 @@ from keyhole.contract.state_memory import (
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
-from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, has_internals, kernel, signature
 
 Words = NDArray[np.uint64]
@@ -71,7 +71,7 @@ def _make_current_thread() -> Kernel:
 
 
 _current_thread: Final[Kernel] = _make_current_thread()
-set_twin(_current_thread, get_ident)
+set_python_equivalent(_current_thread, get_ident)
 
 
 def memory_layout(

@@ -29,8 +29,8 @@ from keyhole.kernels.cache_files import (
     write_file,
 )
 from keyhole.kernels.compiler_lock import compiler_lock, import_numba
-from keyhole.kernels.execution import interpret, is_interpreted
 from keyhole.kernels.fingerprint import Kernel
+from keyhole.kernels.interpreted_mode import interpret, is_interpreted
 from keyhole.kernels.kernel_declaration import (
     has_internals,
     import_internals,
@@ -178,7 +178,7 @@ def _compile(
             if not has_internals():
                 usual: Kernel = numba.njit(signature, **chosen)(build())
                 return usual
-            machine = import_internals().compile_entry(build(), signature, chosen)
+            machine = import_internals().compile_entry_point(build(), signature, chosen)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if path is not None and machine.lasting:

@@ -34,10 +34,10 @@ _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
 def import_internals() -> Any:
-    """Return `keyhole.kernels.numba_internals.interface`, which compiles kernels."""
+    """Return `keyhole.kernels.numba_internals.compiler_api`, which compiles kernels."""
     with compiler_lock():
         import_numba()
-        return import_module("keyhole.kernels.numba_internals.interface")
+        return import_module("keyhole.kernels.numba_internals.compiler_api")
 
 
 def import_loader() -> Any:

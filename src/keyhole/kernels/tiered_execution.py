@@ -69,7 +69,7 @@ class TieredFunction:
     Parameters
     ----------
     owner : str
-        The name of its policy or pair, for messages.
+        The name of its policy, or of its policy and environment, for messages.
     run : callable
         The function, interpreted.
     budget : TimeBudget

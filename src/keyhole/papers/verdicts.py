@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from keyhole.contract.descriptions import count_text
+from keyhole.contract.text_formatting import count_text
 from keyhole.results.estimate import format_estimate
 
 Status = Literal["holds", "does not hold", "undecided"]

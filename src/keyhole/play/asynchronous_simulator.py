@@ -9,8 +9,8 @@ from keyhole.contract.compiled_class import environment_component, policy_compon
 from keyhole.contract.environment import true_values
 from keyhole.contract.policy import Policy
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
-from keyhole.drivers.pending import memory_plan, working_memory
-from keyhole.kernels.execution import interpreted
+from keyhole.drivers.pending_memory import memory_plan, working_memory
+from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.engine_simulator import EngineSimulator, sizes_vector
 from keyhole.play.plan import Plan

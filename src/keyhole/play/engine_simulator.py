@@ -17,8 +17,8 @@ from keyhole.drivers.engine import (
     memory_plan,
     working_memory,
 )
-from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.errors import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first

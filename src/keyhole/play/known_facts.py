@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.contract.text_formatting import count_text
 
 
 def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:

@@ -12,8 +12,8 @@ import numpy as np
 from keyhole.contract.compiled_class import Component
 from keyhole.drivers.policy_step import compiled_step
 from keyhole.kernels import tiered_execution
-from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 

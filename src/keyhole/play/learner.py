@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import policy_component
-from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.policy_step import (
     ASK,
     ASK_WITH_NUMBER,
@@ -35,7 +35,7 @@ from keyhole.drivers.policy_step import (
     memory_layout,
     state_view,
 )
-from keyhole.kernels.execution import is_interpreted, wanted_execution
+from keyhole.kernels.interpreted_mode import is_interpretation_requested, is_interpreted
 from keyhole.kernels.interpreter.errors import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.play.known_facts import describe_facts
@@ -99,7 +99,7 @@ class Learner:
         scale: tuple[float, float] = UNIT,
         interpreted: bool | None = None,
     ) -> None:
-        self._interpreted = wanted_execution() if interpreted is None else interpreted
+        self._interpreted = is_interpretation_requested() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
         known = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
@@ -368,7 +368,7 @@ class Learner:
             learner_class = policy.learner_class or Learner
             if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            wanted = wanted_execution() if interpreted is None else interpreted
+            wanted = is_interpretation_requested() if interpreted is None else interpreted
             return _restore_learner(learner_class, policy, saved, True, wanted)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error

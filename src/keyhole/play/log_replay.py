@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import policy_component
 from keyhole.drivers.replay import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
-from keyhole.kernels.execution import interpreted
+from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
 from keyhole.validate import short_repr
 

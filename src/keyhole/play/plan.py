@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyhole.contract.environment import PER_ROUND, Problem, metrics_for
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import FloatArray
-from keyhole.kernels.execution import wanted_execution
+from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from keyhole.metric import CLOCK, Metric
 from keyhole.play.checkpoints import check_checkpoints
 from keyhole.play.simulated_workers import SimulatedWorkers
@@ -89,7 +89,7 @@ class Plan:
             raise TypeError(
                 f"problem must derive from keyhole.policy.Problem, got {short_repr(problem)}"
             )
-        interpreted = wanted_execution() if interpreted is None else interpreted
+        interpreted = is_interpretation_requested() if interpreted is None else interpreted
         policies, horizon = label_policies(policies), check_integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1
         plan = cls(

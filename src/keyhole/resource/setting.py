@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from keyhole.contract.descriptions import count_text
-from keyhole.contract.facts import fact
+from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, FloatArray, IntArray
+from keyhole.contract.text_formatting import count_text
 from keyhole.resource.allowed_limits import is_admissible
 from keyhole.resource.cost_functions import (
     PIECE,

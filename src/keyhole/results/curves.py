@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.text_formatting import count_text
 from keyhole.extras import require_extra
 from keyhole.metric import Metric
 from keyhole.results.estimate import (

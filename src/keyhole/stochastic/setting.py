@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
-from keyhole.contract.facts import fact
 from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, FloatArray, IntArray

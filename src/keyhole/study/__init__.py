@@ -2,11 +2,11 @@
 
 from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
-from keyhole.study.listing import list_studies
 from keyhole.study.policy_errors import LearningError
 from keyhole.study.setting_code_errors import SettingCodeError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study
+from keyhole.study.study_summaries import list_studies
 
 __all__ = [
     "ConflictError",

@@ -6,8 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
-from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
+from keyhole.contract.text_formatting import count_text
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventError, read_successor
 from keyhole.study.events import ASKED, POLICY_CHANGED, TOLD_LATE, TOLD_TOO_LATE

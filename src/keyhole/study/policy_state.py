@@ -18,7 +18,7 @@ from keyhole.drivers.pending_step import (
     TELL,
     compiled_pending_step,
 )
-from keyhole.kernels.execution import interpreted, is_interpreted
+from keyhole.kernels.interpreted_mode import interpreted, is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.definition import Definition

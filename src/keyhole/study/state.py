@@ -9,7 +9,6 @@ from keyhole.contract.kernel_checks import local_names
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
-from keyhole.study.backlog import AT_ONCE, Backlog
 from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventChecker
@@ -28,6 +27,7 @@ from keyhole.study.events import (
     TOLD_LATE,
     TOLD_TOO_LATE,
 )
+from keyhole.study.feedback_batch import AT_ONCE, FeedbackBatch
 from keyhole.study.policy_errors import LearningError, PolicyChangedError
 from keyhole.study.policy_state import PolicyState
 from keyhole.study.row_codec import FeedbackCodec, RowCodec
@@ -90,7 +90,7 @@ class State:
         self.asked_again_after: dict[str, int] = {}
         # The arms that the policy's arrays are about, while others are in use.
         self._policy_arms: IntArray | None = None
-        self._reset_backlog()
+        self._reset_batch()
         # Deciding without a copy changes the policy's own arrays, and learning may draw random
         # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
         # replayed, in large batches, and the stream is set from the last decision.
@@ -102,8 +102,8 @@ class State:
         by_round = self.vocabulary.round_class if learns else None
         self._round = None if by_round is None else by_round(self.vocabulary, definition.policy)
 
-    def _reset_backlog(self) -> None:
-        self._backlog = Backlog()
+    def _reset_batch(self) -> None:
+        self._batch = FeedbackBatch()
         self._not_imputed: list[bytes] = []
         self._must_reimpute = True
 
@@ -161,10 +161,10 @@ class State:
             raise LearningError(self.definition.policy, self.seq, error) from error
 
     def _catch_up(self) -> None:
-        """Let the policy learn the backlog."""
+        """Let the policy learn the batch of feedback."""
         self._update_arms()
-        if self._backlog:
-            self._backlog.learn(self.policy_state)
+        if self._batch:
+            self._batch.learn(self.policy_state)
             self._must_reimpute = True
 
     def _learn(self, row: bytes, feedback: bytes, event: int) -> None:
@@ -174,8 +174,8 @@ class State:
         if self._round is not None:
             self._round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
         elif (placed := self.decisions.with_positions(row)) is not None:
-            self._backlog.add(placed + feedback[: self.feedback.bytes], event)
-            if len(self._backlog) == AT_ONCE:
+            self._batch.add(placed + feedback[: self.feedback.bytes], event)
+            if len(self._batch) == AT_ONCE:
                 self._catch_up()
         # The copy still holds imputed feedback of this decision: make it again.
         self._must_reimpute = True
@@ -311,8 +311,8 @@ class State:
             self._remove_pending(id)
 
     def _prepare_arms_change(self) -> None:
-        """Learn the backlog while the policy still has the arms that it is about."""
-        if self._backlog:
+        """Learn the batch while the policy still has the arms that it is about."""
+        if self._batch:
             self._catch_up()
         if self._policy_arms is None:
             self._policy_arms = self.arms.live

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole.contract.pending_modes import Pending
 from keyhole.contract.policy import Policy
-from keyhole.study import operations
+from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision import Decision, decision_id
 from keyhole.study.definition import Definition
 from keyhole.study.events import ASKED, POLICY_CHANGED
-from keyhole.study.listing import summary_rows
 from keyhole.study.storage import Row, StoreError, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
+from keyhole.study.study_summaries import summary_rows
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
 from keyhole.validate import check_distinct, check_entries, check_line, check_short_line
@@ -222,7 +222,7 @@ class Study:
         if key is not None:
             check_short_line("key", key, LONGEST)
         decision: Decision = self._writer.submit(
-            lambda transaction: operations.ask(transaction, key, context)
+            lambda transaction: ask_tell_operations.ask(transaction, key, context)
         )
         return decision
 
@@ -241,7 +241,7 @@ class Study:
         """
         name = decision_id(id)
         self._writer.submit(
-            lambda transaction: operations.tell(transaction, name, unnamed, feedback)
+            lambda transaction: ask_tell_operations.tell(transaction, name, unnamed, feedback)
         )
 
     def tell_sum(self, *unnamed: Any, **words: Any) -> None:
@@ -252,13 +252,15 @@ class Study:
         *unnamed, **words
             What the setting's vocabulary takes: see the page of the setting.
         """
-        self._writer.submit(lambda transaction: operations.tell_sum(transaction, unnamed, words))
+        self._writer.submit(
+            lambda transaction: ask_tell_operations.tell_sum(transaction, unnamed, words)
+        )
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision now, with the consequence that `on_timeout` has."""
         self._writer.submit(
-            lambda transaction: operations.expire(
-                transaction, operations.require_pending(transaction, decision_id(id))
+            lambda transaction: ask_tell_operations.expire(
+                transaction, ask_tell_operations.require_pending(transaction, decision_id(id))
             )
         )
 
@@ -280,11 +282,11 @@ class Study:
         new = check_distinct(
             "names", [check_line("name", name) for name in check_entries("names", names)]
         )
-        self._writer.submit(lambda transaction: operations.add_arms(transaction, new))
+        self._writer.submit(lambda transaction: ask_tell_operations.add_arms(transaction, new))
 
     def retire(self, name: str) -> None:
         """Retire an arm for good; its pending decisions may still be told."""
-        self._writer.submit(lambda transaction: operations.retire_arm(transaction, name))
+        self._writer.submit(lambda transaction: ask_tell_operations.retire_arm(transaction, name))
 
     def change_policy(self, policy: Policy, **facts: Any) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.
@@ -303,7 +305,7 @@ class Study:
             for known in (self._writer, self._replica):
                 known.policies = (type(policy), *known.policies)
         self._writer.change(
-            lambda transaction: operations.change_policy(transaction, policy, facts)
+            lambda transaction: ask_tell_operations.change_policy(transaction, policy, facts)
         )
 
     # Looking.
@@ -323,7 +325,8 @@ class Study:
         """The decisions without feedback, oldest first."""
         return self._replica.read(
             lambda state: [
-                operations.make_decision(state, id, row) for id, row in state.pending.items()
+                ask_tell_operations.make_decision(state, id, row)
+                for id, row in state.pending.items()
             ]
         )
 
@@ -404,7 +407,7 @@ class Study:
             definition = self.definition
             changed = definition.with_policy(policy, facts)
             if policy != definition.policy or any(row.kind == POLICY_CHANGED for row in rows):
-                operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
+                ask_tell_operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
             return replay_policy(changed, rows)
 
     def log(self) -> list[Row]:

@@ -291,7 +291,7 @@ class GroupCommit(CachedState):
         state = self._state
         if state is None or state.seq <= self._snapshot_seq or state.is_dirty:
             return
-        # The state is detached meanwhile: `make_snapshot` lets the policy learn its backlog, and an
+        # The state is detached meanwhile: `make_snapshot` lets the policy learn its batch, and an
         # interrupt must not leave a half-updated state behind.
         self._state, self._snapshot_seq = None, state.seq
         try:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from keyhole.cached_property import cached_property
 from keyhole.contract.environment import Problem, metrics_for
 from keyhole.contract.policy import Policy
-from keyhole.kernels.execution import is_interpreted
+from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.play.learner import Learner, learner_for

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.execution import interpreted
+from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.errors import NotInterpretedError
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.pending_checks import PendingPolicy, pending_modes

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from keyhole.contract.descriptions import count_text, mean_text
-from keyhole.contract.facts import fact
 from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, FloatArray
+from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.thresholding.learner import Learner

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Final
 
-from keyhole.contract.descriptions import count_text
+from keyhole.contract.text_formatting import count_text
 from keyhole.tune.cpu_cores import physical_cores
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.kernels.interpreter.entry import Entry
+from keyhole.kernels.interpreter.interpreted_function import InterpretedFunction
 from keyhole.policy import FloatArray, float_array
 from keyhole.stochastic import Policy, Problem
 
@@ -68,14 +68,14 @@ def test_meaningless_operations_of_compiled_code_are_errors(function, given, mes
     line = function.__code__.co_firstlineno
     where = rf"\({__file__}, line ({line + 1}|{line + 2}), in {function.__name__}\)$"
     with pytest.raises(ValueError, match=rf"^a kernel of Mine {message}.*{where}"):
-        Entry("Mine", function)(NUMBERS.copy(), given)
+        InterpretedFunction("Mine", function)(NUMBERS.copy(), given)
 
 
 def test_a_missing_attribute_of_an_array_is_named():
     with pytest.raises(
         TypeError, match=r"uses max of an array, which interpreted kernels lack: n\.max"
     ):
-        Entry("Mine", spread)(NUMBERS, 0)
+        InterpretedFunction("Mine", spread)(NUMBERS, 0)
 
 
 class Asserting(Policy):

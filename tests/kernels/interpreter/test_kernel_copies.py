@@ -24,8 +24,8 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     def kernel():
         return 1
 
-    monkeypatch.setattr(kernel_copies, "_make_twin", copied)
-    kernel_copies.twin_of(kernel)
+    monkeypatch.setattr(kernel_copies, "_make_copy", copied)
+    kernel_copies.interpreted_copy(kernel)
     assert found == [False]
 
 
@@ -37,4 +37,4 @@ class Own:
 
 
 def test_a_function_may_name_the_class_that_it_stands_in():
-    assert kernel_copies.twin_of(Own.kernel)() == 3
+    assert kernel_copies.interpreted_copy(Own.kernel)() == 3

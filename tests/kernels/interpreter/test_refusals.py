@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numba.extending import intrinsic
 
-from keyhole.kernels.interpreter.entry import Entry
 from keyhole.kernels.interpreter.errors import NotInterpretedError
+from keyhole.kernels.interpreter.interpreted_function import InterpretedFunction
 
 NARROW = np.zeros(3, np.float32)
 
@@ -65,7 +65,7 @@ def below(x):
 )
 def test_objects_without_an_equivalent_are_named_with_their_line(function, message):
     with pytest.raises(NotInterpretedError, match=f"^Mine: .*{message}") as found:
-        Entry("Mine", function)
+        InterpretedFunction("Mine", function)
     assert "\n" not in str(found.value)
     if function is not operator.add:
         assert f"({__file__}, line " in str(found.value)
@@ -76,12 +76,12 @@ def test_a_copy_of_an_array_is_refused_as_by_the_compiler():
         x[:2] = x[1:]
 
     with pytest.raises(TypeError, match="a kernel cannot allocate memory"):
-        Entry("Mine", copying)(np.zeros(3))
+        InterpretedFunction("Mine", copying)(np.zeros(3))
 
 
 halves = [lambda x: x[0] / 2, lambda x: x[0] / x[1]]
 
 
 def test_a_lambda_is_interpreted():
-    assert Entry("Mine", halves[0])(np.ones(2)) == 0.5
-    assert Entry("Mine", halves[1])(np.array([1.0, 0.0])) == math.inf
+    assert InterpretedFunction("Mine", halves[0])(np.ones(2)) == 0.5
+    assert InterpretedFunction("Mine", halves[1])(np.array([1.0, 0.0])) == math.inf

@@ -8,8 +8,8 @@ import pytest
 from numba import types
 
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.execution import interpreted
 from keyhole.kernels.fingerprint import fingerprint, fresh_copy
+from keyhole.kernels.interpreted_mode import interpreted
 from tests.kernels.interpreter import kernels
 from tests.kernels.interpreter.kernels import FLOATS, INTEGERS, WORDS
 

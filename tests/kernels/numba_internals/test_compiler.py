@@ -29,7 +29,7 @@ def total(values, count):
 
 
 def test_an_entry_survives_serialisation():
-    machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
+    machine = parts.compile_entry_point(total, SIGNATURE, OPTIONS)
     again = MachineCode.from_bytes(machine.to_bytes())
     assert again == machine
     values = np.array([1.0, 2.0, 3.0])
@@ -47,7 +47,7 @@ def test_constants_of_callers_make_no_copies():
         values[1] = scaled(values[1], count, values[0] > 0)
         return count
 
-    entry = load(parts.compile_entry(play, SIGNATURE, OPTIONS))
+    entry = load(parts.compile_entry_point(play, SIGNATURE, OPTIONS))
     values = np.array([5.0, 6.0])
     assert entry(values, 4) == 4
     assert values.tolist() == [12.0, 24.0]
@@ -63,12 +63,12 @@ def test_a_function_that_needs_a_constant_gets_it():
         values[0] = entry_of((count, 2.5), 1)
         return entry_of((count, 2.5), 0)
 
-    entry, values = load(parts.compile_entry(play, SIGNATURE, OPTIONS)), np.zeros(1)
+    entry, values = load(parts.compile_entry_point(play, SIGNATURE, OPTIONS)), np.zeros(1)
     assert (entry(values, 4), values[0]) == (4, 2.5)
 
 
 def test_code_with_missing_symbols_is_refused_before_linking():
-    machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
+    machine = parts.compile_entry_point(total, SIGNATURE, OPTIONS)
     broken = MachineCode(
         machine.wrapper,
         machine.environments,
@@ -86,7 +86,7 @@ def test_exceptions_of_kernels_are_raised():
             raise ValueError("three are too many")
         return count
 
-    entry = load(parts.compile_entry(fail, SIGNATURE, OPTIONS))
+    entry = load(parts.compile_entry_point(fail, SIGNATURE, OPTIONS))
     assert entry(np.zeros(1), 2) == 2
     with pytest.raises(ValueError, match="three are too many"):
         entry(np.zeros(1), 3)
@@ -108,7 +108,7 @@ def test_mutually_recursive_functions_are_refused():
     scope |= {name: kernel_declaration.kernel(scope[name]) for name in ("even", "odd")}
     exec("def start(values, count): return int(even(count))", scope)
     with pytest.raises(TypeError, match="call one another in a circle"):
-        parts.compile_entry(scope["start"], SIGNATURE, OPTIONS)
+        parts.compile_entry_point(scope["start"], SIGNATURE, OPTIONS)
 
 
 def test_bounds_checks_disabled_by_the_environment_are_refused(monkeypatch):

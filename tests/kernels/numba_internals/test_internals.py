@@ -61,7 +61,7 @@ def has_internals_of(version, monkeypatch):
 @pytest.mark.parametrize("version", ["0.69.0", "1.0.0rc1"])
 def test_internals_of_a_newer_numba_are_used_if_the_check_passes(monkeypatch, version):
     checked = []
-    internals = pytest.importorskip("keyhole.kernels.numba_internals.interface")
+    internals = pytest.importorskip("keyhole.kernels.numba_internals.compiler_api")
     monkeypatch.delenv("KEYHOLE_PLAIN_NUMBA", raising=False)
     monkeypatch.setattr(internals, "check_internals", lambda: checked.append(1))
     assert has_internals_of(version, monkeypatch)
@@ -69,7 +69,7 @@ def test_internals_of_a_newer_numba_are_used_if_the_check_passes(monkeypatch, ve
 
 
 def test_public_numba_is_used_with_one_warning_where_internals_differ(monkeypatch):
-    internals = pytest.importorskip("keyhole.kernels.numba_internals.interface")
+    internals = pytest.importorskip("keyhole.kernels.numba_internals.compiler_api")
 
     def moved():
         raise AttributeError("module 'numba' has no attribute 'core'")
@@ -93,7 +93,7 @@ import importlib.metadata, sys, warnings
 class Hidden:
     "Finds nothing of Numba's insides, for those who look for it now."
     def find_spec(self, name, path=None, target=None):
-        if name.startswith("keyhole.kernels.numba_internals.interface"):
+        if name.startswith("keyhole.kernels.numba_internals.compiler_api"):
             raise ImportError("cannot import name 'CompilerBase' from 'numba.core.compiler'")
 
 sys.meta_path.insert(0, Hidden())

@@ -1,6 +1,6 @@
 """The interpreter: kernels run by Python, with the same bits as machine code, for debugging.
 
-A kernel is followed through everything it uses, and copied (its *twin*). The copies have the file
-and lines of their originals; where Python's arithmetic differs from that of compiled code, they
+A kernel is followed through everything it uses, and copied. The copies have the file and lines of
+their originals; where Python's arithmetic differs from that of compiled code, they
 call functions of this package. Nothing here needs Numba.
 """

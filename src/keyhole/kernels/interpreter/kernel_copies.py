@@ -1,4 +1,4 @@
-"""Interpreted copies (*twins*) of a kernel and everything it uses."""
+"""Interpreted copies of kernels: Python functions that give the same bits as machine code."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorte
 from keyhole.kernels.interpreter.errors import NotInterpretedError
 from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
 from keyhole.kernels.interpreter.memory_views import cache_views, is_array, to_numpy, view_of
-from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code
-from keyhole.kernels.interpreter.twins import find_twin, returns_views
+from keyhole.kernels.interpreter.python_equivalents import find_python_equivalent, returns_views
+from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 
 Kernel = Callable[..., Any]
@@ -51,34 +51,34 @@ _BUILTINS_OF_USERS: Final[dict[str, Any]] = {
     "sum": arithmetic.total,
 }
 
-# Twins have no reference to their originals, so that both can be freed.
-_twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
+# Copies have no reference to their originals, so that both can be freed.
+_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 
-def twin_of(kernel: Kernel) -> Kernel:
-    """Return the Python function that does the same as a compiled kernel.
+def interpreted_copy(kernel: Kernel) -> Kernel:
+    """Return the Python function that does the same as a kernel: its equivalent, or a copy of it.
 
     Raises
     ------
     NotInterpretedError
         If something that it uses cannot be interpreted; the text names it.
     """
-    if (found := find_twin(kernel)) is not None:
+    if (found := find_python_equivalent(kernel)) is not None:
         return found
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_describe(kernel)} is not written in Python")
     with compiler_lock():  # forks wait for this lock; in a child, no other would be released
-        if plain not in _twins:
+        if plain not in _copies:
             try:
-                _twins[plain] = _make_twin(plain)
+                _copies[plain] = _make_copy(plain)
             except BaseException:
-                _twins.pop(plain, None)
+                _copies.pop(plain, None)
                 raise
-        return _twins[plain]
+        return _copies[plain]
 
 
-def _make_twin(plain: FunctionType) -> Kernel:
+def _make_copy(plain: FunctionType) -> Kernel:
     home = str(plain.__globals__.get("__name__", ""))
     ours = home.startswith(_OURS) or not home  # generated functions have no module
     scope: dict[str, Any] = {
@@ -95,7 +95,7 @@ def _make_twin(plain: FunctionType) -> Kernel:
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, closure)
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
     result: Kernel = cache_views(copy) if returns_views(plain) else copy
-    _twins[plain] = result  # before the functions that it uses, which may use it
+    _copies[plain] = result  # before the functions that it uses, which may use it
     used = references(plain.__code__)
     for name, chains in used.items():
         if name in plain.__globals__ and name not in old:
@@ -122,10 +122,10 @@ class _UnknownError(Exception):
 
 
 def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
-    if (twin := find_twin(value)) is not None:
-        return twin
+    if (found := find_python_equivalent(value)) is not None:
+        return found
     if isinstance(value, FunctionType) or isinstance(getattr(value, "py_func", None), FunctionType):
-        return twin_of(value)
+        return interpreted_copy(value)
     if isinstance(value, ModuleType):
         return _module(value, chains)
     if isinstance(value, tuple):

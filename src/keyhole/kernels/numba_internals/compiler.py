@@ -113,7 +113,7 @@ class PartLowering(NativeLowering):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class EntryLowering(NativeLowering):
+class EntryPointLowering(NativeLowering):
     """Lower the function that Python calls, with the wrapper for Python's arguments."""
 
     _name = "keyhole_entry_lowering"
@@ -156,10 +156,10 @@ class PartCompiler(CompilerBase):
         return [manager]
 
 
-class EntryCompiler(PartCompiler):
+class EntryPointCompiler(PartCompiler):
     """The pipeline for the function that Python calls."""
 
-    lowering = EntryLowering
+    lowering = EntryPointLowering
 
 
 class Part(CPUDispatcher):
@@ -231,12 +231,12 @@ def type_of(deferred: Any, made: Any) -> Any:
     return context.resolve_value_type(made)
 
 
-def compile_entry(
+def compile_entry_point(
     function: Callable[..., Any], signature: str, options: dict[str, Any]
 ) -> MachineCode:
     """Compile plain Python that calls parts, and all that it uses, for one signature."""
     plain = getattr(function, "py_func", function)  # a kernel, too, may be called by Python
-    dispatcher = Part(plain, options, EntryCompiler)
+    dispatcher = Part(plain, options, EntryPointCompiler)
     with _without_collector():
         dispatcher.compile(signature)
     result: Any = next(iter(dispatcher.overloads.values()))

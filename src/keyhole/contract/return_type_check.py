@@ -1,4 +1,4 @@
-"""Check of a kernel's return type, as the compiler infers it, and its description in words.
+"""Check of the type that a compiled kernel returns, as Numba infers it, and its name in words.
 
 Imported while something is compiled, since it imports Numba.
 """

@@ -1,7 +1,7 @@
-"""Registration of twins: Python functions that replace objects which Python cannot interpret.
+"""Registration of Python equivalents: functions that interpreted mode runs in place of kernels.
 
-A twin is registered for something that is not Python (vector instructions), or is faster when
-written by hand. It is an attribute of the object that kernels use: the function, or its place as
+One is registered for a kernel that is not Python (vector instructions), or is faster when written
+by hand. It is kept as an attribute of the kernel: the function, or its place as
 ``"package.module:name"``, so that nothing is imported before a kernel is interpreted.
 """
 
@@ -11,22 +11,24 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-_TWIN: Final = "python_twin"
+_EQUIVALENT: Final = "python_equivalent"
 _VIEWS: Final = "returns_views_alone"
 
 
-def set_twin(kernel: T, twin: Callable[..., Any] | str) -> T:
+def set_python_equivalent(kernel: T, function: Callable[..., Any] | str) -> T:
     """Register the function that runs in place of a kernel when interpreted; return the kernel.
 
     It must do the same, to the bit.
     """
-    setattr(_plain_function(kernel), _TWIN, twin)
+    setattr(_plain_function(kernel), _EQUIVALENT, function)
     return kernel
 
 
-def find_twin(kernel: Any) -> Callable[..., Any] | None:
-    """Return the registered twin of a kernel, if there is one."""
-    found = getattr(kernel, _TWIN, None) or getattr(_plain_function(kernel), _TWIN, None)
+def find_python_equivalent(kernel: Any) -> Callable[..., Any] | None:
+    """Return the registered Python equivalent of a kernel, if there is one."""
+    found = getattr(kernel, _EQUIVALENT, None) or getattr(
+        _plain_function(kernel), _EQUIVALENT, None
+    )
     if isinstance(found, str):
         module, _, name = found.partition(":")
         found = getattr(import_module(module), name)

@@ -1,4 +1,4 @@
-"""The memory of pending decisions in the loop of simulated workers: one row of cells for each."""
+"""The memory of a simulation with several workers: a row for each decision without feedback yet."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Readable text for counts, means and lists of names."""
+"""Formatting of counts, means and lists of names as English text."""
 
 from collections.abc import Sequence
 

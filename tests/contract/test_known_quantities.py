@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from keyhole import Learner, parameter
-from keyhole.contract.facts import fact
+from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, int_array

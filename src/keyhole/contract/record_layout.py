@@ -1,4 +1,4 @@
-"""Layout of a group of named values, for example a decision, as kernels return and receive it.
+"""Layout of a record: a group of named values that kernels return and receive, such as a decision.
 
 Single values are returned by the kernel that makes them: one as it is, several as a tuple. As
 soon as one of them is an array, nothing is returned: the kernel names the values and fills the
@@ -14,7 +14,7 @@ from keyhole.kernels.fingerprint import Kernel
 
 
 class RecordLayout:
-    """The layout of one group of values, and the compiled functions that read and write it.
+    """The layout of one record, and the compiled functions that read and write it.
 
     `dims` names the integers that shapes may refer to. Values are filled in, by default, if one of
     them is an array.

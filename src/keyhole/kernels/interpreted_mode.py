@@ -1,4 +1,4 @@
-"""The choice between compiled and interpreted kernels, as a context."""
+"""Interpreted mode: a context in which Python runs the kernels, instead of machine code."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def interpreted(wanted: bool = True) -> Iterator[None]:
         _interpreted.reset(token)
 
 
-def wanted_execution() -> bool | None:
+def is_interpretation_requested() -> bool | None:
     """Return whether kernels are to be interpreted here; None if nothing says so.
 
     Raises
@@ -63,7 +63,7 @@ def is_interpreted() -> bool:
     Raises
     ------
     ValueError
-        As `wanted_execution`.
+        As `is_interpretation_requested`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def is_interpreted() -> bool:
     ...     is_interpreted()
     True
     """
-    return wanted_execution() is True
+    return is_interpretation_requested() is True
 
 
 def interpret(owner: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,6 +82,8 @@ def interpret(owner: str, function: Callable[..., Any]) -> Callable[..., Any]:
     TypeError
         If something that it uses cannot be interpreted; the text names it.
     """
-    from keyhole.kernels.interpreter.entry import Entry  # not needed to compile
+    from keyhole.kernels.interpreter.interpreted_function import (
+        InterpretedFunction,  # not needed to compile
+    )
 
-    return Entry(owner, function)
+    return InterpretedFunction(owner, function)

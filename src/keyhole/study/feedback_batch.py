@@ -1,4 +1,4 @@
-"""The feedback that a study's policy is yet to learn."""
+"""A batch of feedback, which a study's policy learns in one call."""
 
 from typing import Final
 
@@ -8,8 +8,8 @@ from keyhole.study.policy_state import PolicyState
 AT_ONCE: Final = 4096  # rows that are learnt together
 
 
-class Backlog:
-    """Rows of feedback to be learnt in one call, with the numbers of their events."""
+class FeedbackBatch:
+    """Decisions with their feedback, to be learnt together, and the numbers of their events."""
 
     def __init__(self) -> None:
         self._rows: list[bytes] = []
@@ -25,7 +25,7 @@ class Backlog:
         self._events.append(event)
 
     def learn(self, policy_state: PolicyState) -> None:
-        """Let the policy learn all rows, and clear the backlog.
+        """Let the policy learn all rows, and empty the batch.
 
         Raises
         ------

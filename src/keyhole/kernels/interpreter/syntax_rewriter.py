@@ -1,4 +1,4 @@
-"""Rewriting of a kernel's syntax tree to the operators of compiled code: same file, same lines.
+"""Rewriter of kernels' syntax trees: operators that differ in compiled code become function calls.
 
 Operations that are the same in Python and compiled code stay as they are. Keyhole's own functions
 keep their integers below 2**63; those of users may rely on wrapping.
@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any, Final
 
 from keyhole.kernels.interpreter import arithmetic, array_functions
-from keyhole.kernels.interpreter.constants import constant_of
+from keyhole.kernels.interpreter.constant_folding import fold_constant
 from keyhole.kernels.interpreter.errors import NotInterpretedError
 from keyhole.kernels.interpreter.source_trees import compile_definition, find_definition
 from keyhole.kernels.interpreter.wrapping_integers import LARGEST, to_uint64
@@ -101,7 +101,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Replace an operator."""
-        if (constant := constant_of(node)) is not None:
+        if (constant := fold_constant(node)) is not None:
             return self.visit_Constant(constant)
         name = self._operator(node.op, node.left, node.right)
         self.generic_visit(node)
@@ -109,7 +109,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Replace a sign."""
-        if (constant := constant_of(node)) is not None:
+        if (constant := fold_constant(node)) is not None:
             return self.visit_Constant(constant)
         name = _SIGNS.get(type(node.op)) if self.wraps and not _is_float(node.operand) else None
         self.generic_visit(node)

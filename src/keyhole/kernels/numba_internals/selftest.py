@@ -1,4 +1,4 @@
-"""Self-test of this package, for a release of Numba that is newer than the tested ones."""
+"""A self-test of `numba_internals`, for releases of Numba newer than those it was tested with."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from keyhole.kernels.numba_internals import OPTIONS
 from keyhole.kernels.numba_internals.argmin_nodes import place_in_node, smallest_in_node
 from keyhole.kernels.numba_internals.beta_variates import make_four_betas
 from keyhole.kernels.numba_internals.buffer_views import make_view
-from keyhole.kernels.numba_internals.compiler import Part, compile_entry, thread_ident
+from keyhole.kernels.numba_internals.compiler import Part, compile_entry_point, thread_ident
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load
 
 _OPTIONS = OPTIONS | {"error_model": "numpy", "nogil": True}
@@ -31,7 +31,7 @@ def check_internals() -> None:
     RuntimeError
         If the results differ; or whatever Numba raises.
     """
-    machine = compile_entry(_entry(), "int64(float64[::1], int64)", _OPTIONS)
+    machine = compile_entry_point(_entry(), "int64(float64[::1], int64)", _OPTIONS)
     if not machine.lasting:
         raise RuntimeError("compiled code holds an address of this process")
     entry = load(MachineCode.from_bytes(machine.to_bytes()))

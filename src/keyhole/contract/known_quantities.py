@@ -1,4 +1,4 @@
-"""Facts: the known quantities of a setting, which policies may know in advance."""
+"""Known quantities (facts): what policies may know in advance, such as the horizon."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

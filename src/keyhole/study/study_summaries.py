@@ -1,4 +1,4 @@
-"""The list of studies in a database, and the summary of one."""
+"""Summaries of studies: the names of all in a database, and a table that describes one."""
 
 from collections.abc import Callable
 from pathlib import Path

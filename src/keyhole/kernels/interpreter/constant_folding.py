@@ -8,7 +8,7 @@ _PARTS: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop
 _STEPS: Final = ("LOAD_CONST", "RETURN_VALUE", "RETURN_CONST")
 
 
-def constant_of(node: ast.expr) -> ast.Constant | None:
+def fold_constant(node: ast.expr) -> ast.Constant | None:
     """Return the constant that an operation on constants folds to, such as ``1 << 63``; else None.
 
     Its arithmetic is Python's, without a limit of 64 bits.

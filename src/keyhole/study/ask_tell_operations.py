@@ -1,4 +1,4 @@
-"""The operations of a study (ask, tell, expire, ...): each reads the state and writes events."""
+"""The operations that write to a study's log: ask, tell, expire, add arms, change the policy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -6,8 +6,8 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
+from keyhole.contract.text_formatting import count_text
 from keyhole.play.reserved_study_words import check_words
 from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.decision_ids import is_id, new_id

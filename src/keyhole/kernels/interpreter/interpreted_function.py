@@ -1,4 +1,4 @@
-"""Entry points of interpreted code, called in place of machine code."""
+"""Interpreted functions, which are called with NumPy arrays in place of machine code."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from weakref import finalize
 import numpy as np
 
 from keyhole.kernels.interpreter.errors import NotInterpretedError, explain
-from keyhole.kernels.interpreter.kernel_copies import twin_of
+from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
 from keyhole.kernels.interpreter.memory_views import start_caching, stop_caching, view_of
 from keyhole.kernels.interpreter.wrapping_integers import UInt64
 
 
-class Entry:
-    """An interpreted function that Python calls with NumPy arrays and numbers.
+class InterpretedFunction:
+    """A function whose kernels Python runs; it is called with NumPy arrays and numbers.
 
     It belongs to one caller: views of the arrays of the last call are cached, since a learner
     passes the same ones every time.
@@ -24,7 +24,7 @@ class Entry:
     Parameters
     ----------
     owner : str
-        The name of its policy or pair, for messages.
+        The name of its policy, or of its policy and environment, for messages.
     function : callable
         Plain Python that calls kernels.
     """
@@ -35,7 +35,7 @@ class Entry:
         finalize(self, _stop_caching_all, self._cached).atexit = False
         self._lock = RLock()  # several threads may run blocks of one simulation
         try:
-            self._twin = twin_of(function)
+            self._copy = interpreted_copy(function)
         except NotInterpretedError as error:
             raise NotInterpretedError(f"{owner}: {error}") from None
 
@@ -49,7 +49,7 @@ class Entry:
             self._cached[:] = [(None, None)] * len(args)
         given = [self._convert_argument(i, value) for i, value in enumerate(args)]
         try:
-            return self._twin(*given)
+            return self._copy(*given)
         except Exception as error:
             if (found := explain(error, self._owner)) is None:
                 raise
