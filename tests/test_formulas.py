@@ -4,17 +4,18 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 SOURCES = sorted((Path(__file__).parents[1] / "src").rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_no_formula_has_doubled_backslashes(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            text = ast.get_docstring(node) or ""
-            formulas = re.findall(r":math:`[^`]*`", text)
-            formulas += re.findall(r"\.\. math::.*?(?=\n\n\S|\Z)", text, re.DOTALL)
-            # A doubled backslash ends a line; before a letter it is a command misspelt.
-            assert not re.findall(r"\\\\[a-zA-Z,;]", " ".join(formulas))
+def test_no_formula_has_doubled_backslashes():
+    for path in SOURCES:
+        text = path.read_text()
+        if r"\\" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                formulas = re.findall(r":math:`[^`]*`", text)
+                formulas += re.findall(r"\.\. math::.*?(?=\n\n\S|\Z)", text, re.DOTALL)
+                # A doubled backslash ends a line; before a letter it is a command misspelt.
+                assert not re.findall(r"\\\\[a-zA-Z,;]", " ".join(formulas)), path

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -12,11 +13,12 @@ SHAPES = (1e-6, 1e-3, 0.1, 0.5, 1.0, 1.5, 7.0, 14.9, 15.1, 120.0, 3e3, 1e4)
 
 
 @pytest.mark.parametrize("a", SHAPES)
-@pytest.mark.parametrize("b", SHAPES)
-def test_beta_cdf_agrees_with_scipy(a, b):
-    for x in (1e-12, 1e-3, 0.1, 0.3, 0.5, 0.7, 0.999, a / (a + b)):
-        error = abs(beta_cdf(x, a, b) - betainc(a, b, x))
-        assert error <= 4e-13 * (betainc(a, b, x) if x * (a + b + 2) < a + 1 else 1.0)
+def test_beta_cdf_agrees_with_scipy(a):
+    for b in SHAPES:
+        for x in (1e-12, 1e-3, 0.1, 0.3, 0.5, 0.7, 0.999, a / (a + b)):
+            error = abs(beta_cdf(x, a, b) - betainc(a, b, x))
+            allowed = betainc(a, b, x) if x * (a + b + 2) < a + 1 else 1.0
+            assert error <= 4e-13 * allowed, (x, b)
 
 
 @given(
@@ -57,13 +59,12 @@ def test_beta_cdf_is_near_the_normal_distribution_for_huge_shapes(a, b):
 
 
 @pytest.mark.parametrize("a", SHAPES)
-@pytest.mark.parametrize("b", SHAPES)
-def test_log_beta_weight_agrees_with_scipy(a, b):
-    for x in (1e-9, 0.2, 0.5, 0.9):
+def test_log_beta_weight_agrees_with_scipy(a):
+    for b, x in itertools.product(SHAPES, (1e-9, 0.2, 0.5, 0.9)):
         expected = a * np.log(x) + b * np.log1p(-x) - betaln(a, b)
         terms = (a * np.log(x), b * np.log1p(-x), gammaln(a), gammaln(b), gammaln(a + b))
         rounding = 1e-15 * (1 + sum(map(abs, terms)))  # of the expected value, above all
-        assert abs(log_beta_weight(x, a, b) - expected) <= rounding
+        assert abs(log_beta_weight(x, a, b) - expected) <= rounding, (b, x)
 
 
 def test_log_beta_weight_keeps_its_digits_where_the_logarithms_are_large():
