@@ -1,4 +1,4 @@
-"""Delayed feedback: rewards arrive rounds after the pull, and may be aggregated and anonymous.
+"""Setting `delayed`: rewards arrive rounds after the decision, alone or as an anonymous sum.
 
 An example are adverts whose conversions come days later. With anonymous feedback only the sum of
 the rewards that arrive in a round is seen; with named feedback each reward and its arm.

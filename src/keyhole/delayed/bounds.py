@@ -1,4 +1,4 @@
-"""Bounds on the regret of Pike-Burke et al. (2018): orders of growth, and bounds with constants.
+"""Formulas that bound the regret with delayed feedback (Pike-Burke et al. 2018).
 
 The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
 and are reproduced from memory: the functions whose names end in ``_order`` return the sum inside

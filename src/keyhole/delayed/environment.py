@@ -1,4 +1,4 @@
-"""Environments of delayed feedback: a reward is drawn at the pull and arrives later."""
+"""Environments (simulators) of delayed feedback: rewards are drawn at the pull, arrive later."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol, cast

@@ -1,4 +1,4 @@
-"""Learner of delayed feedback: ask for an arm, tell the rewards that have arrived."""
+"""Learner (a policy in memory) of delayed feedback: ask for an arm, tell what has arrived."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""Base class of the policies that play in phases: Algorithm 1 of Pike-Burke et al."""
+"""Base class of policies for delayed feedback that pull each arm many times in a row (phases)."""
 
 import math
 from collections.abc import Mapping

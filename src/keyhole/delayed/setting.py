@@ -1,4 +1,4 @@
-"""Setting and policy base class of delayed feedback."""
+"""Declaration of the setting `delayed`: decision, feedback, and base class of its policies."""
 
 import math
 from collections.abc import Mapping

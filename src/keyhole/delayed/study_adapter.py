@@ -1,4 +1,4 @@
-"""Study vocabulary of delayed feedback, and the rounds at whose end feedback is applied."""
+"""Adapter of delayed feedback to studies (decisions in a database); it collects rewards."""
 
 import math
 from collections.abc import Mapping
@@ -88,9 +88,9 @@ class Round(StudyRound):
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask()`` gives an ``arm``; with named feedback ``tell(id, reward)``, else ``tell_sum(sum)``.
+    """Calls of a study: ``ask()`` gives an ``arm``, and ends the round of the one before.
 
-    Feedback is applied to the policy with the next `ask`, which ends the round.
+    Named feedback is ``tell(id, reward)``, anonymous ``tell_sum(sum)``; the policy gets it then.
     """
 
     round_class = Round

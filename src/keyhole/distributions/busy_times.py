@@ -1,4 +1,4 @@
-"""Distributions of durations: the time for which a simulated worker is busy with a decision."""
+"""Distributions of the time for which a simulated worker is busy with a decision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def draw_consumed(limit: float, consumption: float, exceeded: int) -> float:
 
 @dataclass(frozen=True)
 class Constant(Number):
-    """Distribution of a constant.
+    """Distribution of one constant duration.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""User-defined distributions: a compiled sampler with its known moments."""
+"""User-defined distributions: a sampler to be compiled, with its known mean and variance."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _ERRORS: Final = 6.0
 
 
 class CustomSampler(Distribution):
-    """Base of user-defined distributions, whose samplers are checked with trial draws.
+    """Base class of user-defined distributions, whose samplers are checked with trial draws.
 
     Parameters
     ----------

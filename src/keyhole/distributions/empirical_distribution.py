@@ -1,4 +1,4 @@
-"""Empirical distributions, which draw from recorded values."""
+"""Empirical distributions, which draw one of the recorded values of an arm."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from keyhole.policy import FloatArray
 
 
 class RewardProblem(Problem):
-    """Base of the problems whose arms have means, or distributions of rewards."""
+    """Base class of problems whose arms have means, or distributions of rewards."""
 
     def __init__(self, means: FloatArray, distributions: Sequence[Distribution]) -> None:
         self.means, self.distributions = means, list(distributions)

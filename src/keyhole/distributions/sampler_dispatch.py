@@ -1,4 +1,4 @@
-"""Combined sampler: one kernel that draws from the distributions of all arms of a problem."""
+"""One kernel (compiled function) that calls the sampler of the distribution of any given arm."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Tabulated distributions: those of SciPy as tables, from which compiled code draws."""
+"""Distributions of SciPy as tables of quantiles, from which compiled code can draw."""
 
 from typing import Any, Final
 

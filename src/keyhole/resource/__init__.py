@@ -1,12 +1,11 @@
-"""Bandit with censored consumption of resources: choose an arm to run, and a limit for the run.
+"""Setting `resource`: choose an arm to run, such as a solver, and a limit at which it is stopped.
 
 If the run consumes no more than the limit, the feedback is its reward and its consumption, and its
 gain is the reward less the cost of the consumption. Otherwise the run is stopped at the limit: the
 feedback says only that, and the gain is minus a penalty that depends on the limit.
 
 Cost and penalty are known functions, stored as numbers (`keyhole.resource.cost_functions`), so that
-simulations, learners and saved learners use the same ones. The environment returns reward and
-consumption; policies compute the gain.
+simulations, learners and saved learners use the same ones. A *pair* is an arm and a limit.
 """
 
 from keyhole.resource.cost_functions import Power, Steps, Table

@@ -1,4 +1,4 @@
-"""Kernels that find a limit among the allowed ones."""
+"""Kernels (compiled functions) that search and check a limit among the allowed ones."""
 
 from keyhole.contract.state_memory import FloatArray
 

@@ -1,4 +1,4 @@
-r"""Regret bounds after Bengs and Huellermeier (2022), for plots and tests.
+r"""Formulas that bound the regret of policies for limited runs (Bengs and Huellermeier 2022).
 
 The available copy of the paper has its arguments but no formulas: the constants here were derived
 again from those arguments, and hold for the confidence lengths of `keyhole.resource.RCUCB` and

@@ -1,4 +1,4 @@
-"""Known functions of the consumption: its cost, and the penalty for exceeding a limit.
+"""Cost of the consumption of a run, and penalty for a run that exceeds its limit, as functions.
 
 A function is stored as pieces, an array of numbers that is passed to policies as a fact, so that
 compiled policies, learners and saved files share it. A piece is (start, constant, slope, factor,

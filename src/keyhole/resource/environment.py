@@ -1,4 +1,4 @@
-"""Environments: reward and consumption of a run, and the regret of the decision (kernels)."""
+"""Environments (simulators) of limited runs: they draw the reward and consumption of a run."""
 
 from typing import Any, ClassVar, Final, Protocol
 

@@ -1,4 +1,4 @@
-"""Penalized expected gain of a pair of arm and limit, equation (2), by quadrature.
+"""Expected gain of running an arm up to a limit, equation (2), by numerical integration.
 
 It is E[(R - c(C)) 1{C <= limit}] - penalty(limit) P(C > limit). An arm's `GainCurve` computes the
 expectation and P(C <= limit) for every limit.

@@ -1,4 +1,4 @@
-"""Base class of the policies that refine grids of limits."""
+"""Base class of policies that choose among all limits, on grids that they refine."""
 
 import math
 from abc import abstractmethod
@@ -22,7 +22,7 @@ _MOST_POINTS: Final = 2**20
 
 
 class GridPolicy(Policy, abstract=True):
-    r"""Base of the policies that keep a grid of limits for each arm and refine it where it pays.
+    r"""Base class of policies that keep a grid of limits for each arm and refine it near the best.
 
     Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits
     between the next smaller point and itself, an interval of width :math:`h`; its index is its

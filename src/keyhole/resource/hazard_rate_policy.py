@@ -1,4 +1,4 @@
-"""Base class of policies that model consumption by hazard rates with a prior shared by the arms.
+"""Base class of policies that estimate when runs end, by hazard rates with a prior of all arms.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
 run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a
@@ -25,7 +25,7 @@ policy ends with a wrong pair on one in three."""
 
 
 class HazardRatePolicy(Policy, abstract=True):
-    """Base of the policies that estimate hazards; see `HazardThompson` for the symbols."""
+    """Base class of policies that estimate hazards; see `HazardThompson` for the symbols."""
 
     strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 

@@ -1,4 +1,4 @@
-"""Learner: a policy in memory that is asked for an arm and a limit and told how the run ended."""
+"""Learner (a policy in memory) of limited runs: ask for arm and limit, tell how the run ended."""
 
 from typing import Any, Final
 

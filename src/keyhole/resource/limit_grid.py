@@ -1,4 +1,4 @@
-"""Kernels for adaptive grids of limits with statistics for each grid point.
+"""Kernels (compiled functions) for grids of limits that grow, with statistics of each grid point.
 
 `s` is the state of a `keyhole.resource.grid_policy.GridPolicy`, `p` its parameters and facts,
 `width` its kernel of that name, and `spread` the factor shared by all confidence lengths of a round

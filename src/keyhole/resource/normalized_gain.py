@@ -1,4 +1,4 @@
-"""Gains rescaled to [0, 1], for policies of the classical bandit."""
+"""Gains of runs rescaled to [0, 1], as policies of the classical bandit expect."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Problem: arms, limits, known functions, and the gain of every pair."""
+"""Problem of limited runs: arms, limits, cost and penalty; it computes the gain of every pair."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -21,7 +21,7 @@ _ROUNDING: Final = 1e-12
 
 
 class Problem(AnyProblem):
-    r"""Arms with joint distributions of reward and consumption, limits, a cost and a penalty.
+    r"""Problem of arms with joint distributions of reward and consumption, limits and a cost.
 
     Arm i run up to the limit :math:`\tau` is worth its *penalized expected gain*
 

@@ -1,4 +1,4 @@
-"""Setting of bandits with censored consumption: decision, feedback, facts, and base of policies."""
+"""Declaration of the setting `resource`: decision, feedback, and base class of its policies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -27,7 +27,7 @@ from keyhole.validate import Range, SequenceLike, check_vector
 
 
 class Facts:
-    """Facts: quantities that policies may know in advance."""
+    """The known quantities: what a policy may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     limit_count = fact(int, ge=1, argument=None, doc="number of limits")
@@ -105,7 +105,7 @@ class _Tally(Protocol):
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this setting.
+    """Base class of the policies of limited runs.
 
     Kernels read `p.arms`, `p.limits` (increasing; `p.limit_count` of them), `p.continuous` (1 if
     every limit up to the largest may be chosen, 0 if only these), the known functions `p.cost`

@@ -1,4 +1,4 @@
-"""Study adapter: converts a study's decisions and feedback to the numbers that policies use."""
+"""Adapter of limited runs to studies (decisions in a database): arms have names, runs may fail."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from keyhole.resource.learner import check_run_result
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask()`` returns an ``arm`` and its ``limit``; ``tell`` takes the result of the run.
+    """Calls of a study: ``ask()`` returns an ``arm`` and a ``limit``; ``tell`` how the run ended.
 
     ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)`` for
     one above it, ``tell(id, consumption=..., failed=True)`` for one that failed by itself: it has

@@ -1,4 +1,4 @@
-"""Kernels of policies with upper confidence bounds: the pair with the largest, the net reward."""
+"""Kernels (compiled functions) that find the pair of arm and limit with the largest bound."""
 
 import math
 from typing import Any

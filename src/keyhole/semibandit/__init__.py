@@ -1,7 +1,7 @@
-"""Censored semi-bandits: allocate a resource to arms whose losses are censored by the allocation.
+"""Setting `semibandit`: divide a resource among arms; an arm given its threshold has no loss.
 
-An arm's loss is observed only if its allocation is below the arm's threshold, which is unknown. For
-example, patrols are allocated to places, and enough of them prevent incidents there.
+An arm's loss is observed only if its allocation is below the arm's threshold, which is unknown; an
+arm that gets its threshold is *funded*. Enough patrols, say, prevent incidents at a place.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy

@@ -1,4 +1,4 @@
-"""Kernels that choose the arms to fund, given thresholds, and count the losses of the others."""
+"""Kernels (compiled functions) that choose the arms to fund and count the losses of the others."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Base class of policies that search each arm's threshold by bisection."""
+"""Base class of policies that first search the amount that each arm needs (its threshold)."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _NEVER: Final = 1.0  # estimate for an arm whose threshold is above a resource t
 
 
 class BisectionPolicy(Policy, abstract=True):
-    r"""Base of the policies that search for a threshold for each arm, then fund knapsacks.
+    r"""Base class of policies that search each arm's threshold, then fund the best arms that fit.
 
     The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
     and 1, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given

@@ -1,4 +1,4 @@
-"""Regret bounds of Verma, Hanawal, Rajkumar and Sankaran (2019), for plots and tests.
+"""Formulas that bound the regret in censored semi-bandits (Verma et al. 2019).
 
 Theorems 1 and 2 have constants that the paper does not give; each function says which term is left
 out. The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout,

@@ -1,4 +1,4 @@
-"""Base class of policies for one known threshold shared by all arms."""
+"""Base class of policies for arms that all need the same known amount (threshold)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from keyhole.validate import Range, check_integer
 
 
 class CommonThresholdPolicy(Policy, abstract=True):
-    r"""Base of the policies that give m arms nothing, and divide the resource among the others.
+    r"""Base class of policies that give m arms nothing, and share the resource among the others.
 
     Each of the others gets :math:`Q / (K - m)`, at most 1. If the threshold :math:`\theta_c` is
     common to all arms and known, :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see

@@ -1,4 +1,4 @@
-"""Environments in which an arm's loss is observed only below its threshold (kernels)."""
+"""Environments (simulators) of censored semi-bandits: they draw losses of arms below threshold."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol

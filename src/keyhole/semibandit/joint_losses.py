@@ -1,4 +1,4 @@
-"""Joint distributions of the arms' losses, for losses that depend on each other."""
+"""Joint distributions of all arms' losses in a round, for losses that depend on each other."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""Base class of policies that know the thresholds."""
+"""Base class of policies that know the amount that each arm needs (its threshold)."""
 
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from keyhole.semibandit.setting import Policy
 
 
 class KnownThresholdPolicy(Policy, abstract=True):
-    r"""Base of the policies that fund the best knapsack with known thresholds.
+    r"""Base class of policies that fund the best arms whose known thresholds fit (a knapsack).
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 

@@ -1,4 +1,4 @@
-"""Learner: a policy in memory that is asked for an allocation and told the observed losses."""
+"""Learner (a policy in memory) of censored semi-bandits: ask for an allocation, tell the losses."""
 
 import warnings
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Problem: mean losses, thresholds, and the resource to allocate."""
+"""Problem of censored semi-bandits: mean losses, thresholds, and the resource to allocate."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Self
@@ -32,7 +32,7 @@ _ORDERS: Final = ("drawn", "recorded")
 
 
 class Problem(AnyProblem):
-    r"""Arms whose losses are prevented by an allocation of at least a threshold.
+    r"""Problem of arms whose losses are prevented by an allocation of at least a threshold.
 
     In every round arm i has a loss :math:`X_i` of 0 or 1, with mean :math:`\mu_i`; observed is
 

@@ -1,4 +1,4 @@
-"""Problem factories: functions that make this setting's problems from a spec."""
+"""Spec entries that describe a problem of censored semi-bandits."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Setting of censored semi-bandits: decision, feedback, facts, and base of policies."""
+"""Declaration of the setting `semibandit`: decision, feedback, and base class of its policies."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ ENOUGH: Final = 1e-9
 
 
 class Facts:
-    """Facts: quantities that policies may know in advance."""
+    """The known quantities: what a policy may know in advance."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     resource = fact(float, gt=0, le=2**24, doc="how much there is to allocate in a round")
@@ -59,7 +59,7 @@ class _Giving(Protocol):
 
 
 class Policy(Facts, CorePolicy, abstract=True):
-    """Base of the policies of this setting.
+    """Base class of the policies of censored semi-bandits.
 
     Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
     ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated thresholds;

@@ -1,4 +1,4 @@
-"""Study adapter: converts a study's allocations and losses by name to the numbers of policies."""
+"""Adapter of censored semi-bandits to studies (decisions in a database): arms have names."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from keyhole.validate import short_repr
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask()`` returns an ``allocation``; ``tell(id, losses)`` takes the observed losses.
+    """Calls of a study: ``ask()`` gives an ``allocation``; ``tell(id, losses)`` what was observed.
 
     Losses are the names of the arms with a loss, or a mapping from all names to 0 or 1 (or bool).
     """

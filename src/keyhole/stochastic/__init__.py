@@ -1,4 +1,4 @@
-"""The stochastic bandit: pull an arm, see its reward, maximise the sum of rewards.
+"""Setting `stochastic`, the classical bandit: choose an arm, see its reward, maximise the sum.
 
 Its policies can be the base of policies of other settings, such as `keyhole.delayed.QPMD`.
 """

@@ -1,4 +1,4 @@
-"""Environment of the stochastic bandit: it draws the reward of the pulled arm."""
+"""Environment (simulator) of the stochastic bandit: it draws the reward of the pulled arm."""
 
 from typing import Any, ClassVar, Final, Protocol
 

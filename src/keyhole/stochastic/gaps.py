@@ -1,4 +1,4 @@
-"""Suboptimality gaps of arms."""
+"""Suboptimality gaps of arms: how far each mean lies below the best one."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Learner of the stochastic bandit: ask for an arm, tell its reward."""
+"""Learner (a policy in memory) of the stochastic bandit: ask for an arm, tell its reward."""
 
 from keyhole.play.arm_learner import ArmLearner
 

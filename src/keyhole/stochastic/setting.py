@@ -1,4 +1,4 @@
-"""Setting and policy base classes of the stochastic bandit."""
+"""Declaration of the setting `stochastic`: decision, feedback, base classes of policies."""
 
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 

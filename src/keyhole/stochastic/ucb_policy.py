@@ -1,4 +1,4 @@
-"""Base class of UCB policies that are defined by a deviation function."""
+"""Base class of UCB policies, which pull the arm with the largest upper confidence bound."""
 
 import math
 from types import MappingProxyType, SimpleNamespace

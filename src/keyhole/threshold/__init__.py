@@ -1,4 +1,4 @@
-"""The threshold bandit: see a threshold, pull an arm whose sample should reach it.
+"""Setting `threshold`: a round shows a threshold; pull an arm whose random sample should reach it.
 
 Not to be confused with `keyhole.thresholding`, which labels arms by their means: here every round
 has a threshold, and the reward is 1 if the sample reaches it. Samples that do may be censored.

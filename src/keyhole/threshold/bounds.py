@@ -1,4 +1,4 @@
-"""The bounds of Abernethy, Amin and Zhu (2016) on regret, and on errors of estimates.
+"""Formulas that bound regret and estimation errors in the threshold bandit (Abernethy et al. 2016).
 
 Theorems 2, 4 and 5 are upper bounds up to a constant O(1) that the paper does not give; the
 functions return the term that grows with the horizon. Theorem 3 is an asymptotic lower bound. All

@@ -1,4 +1,4 @@
-"""Distributions of samples on the levels 0 to m, with their survival functions."""
+"""Distributions of samples of the threshold bandit, on whole numbers from 0 to m (the levels)."""
 
 from collections.abc import Sequence
 from typing import Any

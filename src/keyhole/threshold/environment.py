@@ -1,4 +1,4 @@
-"""Environment of the threshold bandit: it shows a threshold and draws a sample."""
+"""Environment (simulator) of the threshold bandit: it shows thresholds and draws samples."""
 
 import math
 from typing import Any, ClassVar, Final, Protocol

@@ -1,4 +1,4 @@
-"""Index policies of the threshold bandit: pull the arm with the largest index."""
+"""Base class of policies that pull the arm with the largest score (index) at the threshold."""
 
 import math
 from types import MappingProxyType
@@ -9,7 +9,7 @@ from keyhole.threshold.setting import Policy, ReachCounts, add_observation
 
 
 class IndexPolicy(Policy, abstract=True):
-    """Base class of index policies.
+    """Base class of policies that score every arm, and pull the one with the largest score (index).
 
     A subclass writes one kernel, ``index(p, t, tried, reached)``: the index of an arm at the
     threshold of the round ``t``. `tried` is the number of samples (at least one) for which it is

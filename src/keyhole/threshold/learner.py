@@ -1,4 +1,4 @@
-"""Learner of the threshold bandit: ask for an arm at a threshold, tell its sample."""
+"""Learner (a policy in memory) of the threshold bandit: ask for an arm, tell its sample."""
 
 from typing import Any
 

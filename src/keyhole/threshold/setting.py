@@ -1,4 +1,4 @@
-"""Setting and policy base class of the threshold bandit."""
+"""Declaration of the setting `threshold`: decision, feedback, and base class of its policies."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, get_args

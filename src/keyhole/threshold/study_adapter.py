@@ -1,4 +1,4 @@
-"""Study vocabulary of the threshold bandit: thresholds are contexts, samples may be censored."""
+"""Adapter of the threshold bandit to studies (decisions in a database): thresholds, samples."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +10,9 @@ from keyhole.validate import Range, check_integer
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask(threshold=...)`` gives an ``arm``; ``tell(id, value)`` or ``tell(id, censored=True)``.
+    """Calls of a study: ``ask(threshold=...)``, with a level from 1, gives an ``arm``.
 
-    A threshold is a level, from 1.
+    Feedback is ``tell(id, value)`` or ``tell(id, censored=True)``.
     """
 
     def parse_context(self, *, threshold: int) -> Values:  # type: ignore[override]

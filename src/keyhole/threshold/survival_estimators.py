@@ -1,4 +1,4 @@
-"""Estimators of survival functions from censored samples: the paper's, and Kaplan and Meier's."""
+"""Estimators of survival functions, P(sample >= level), from samples that may be censored."""
 
 import math
 from dataclasses import dataclass, field

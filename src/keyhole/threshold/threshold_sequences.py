@@ -1,4 +1,4 @@
-"""Sequences of thresholds, one for each round: drawn, in stages, in permutations, or listed."""
+"""Rules for the threshold that a simulation shows in each round: random, in stages, or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

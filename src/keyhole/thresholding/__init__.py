@@ -1,4 +1,4 @@
-"""The thresholding bandit: find the arms whose mean is at least the threshold.
+"""Setting `thresholding`: pull arms, then label those whose mean is at least a given threshold.
 
 Not to be confused with `keyhole.threshold`, whose feedback is censored at a threshold: here the
 threshold classifies the arms, and the reward of every pull is seen.

@@ -1,4 +1,4 @@
-r"""The bounds of Tao, Blanco, Peng and Zhou (2019) on the regret of LSA, and their lemmas.
+r"""Formulas that bound the regret of the policy LSA, with their lemmas (Tao et al. 2019).
 
 Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is the total
 number of pulls, at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is

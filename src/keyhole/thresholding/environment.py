@@ -1,4 +1,4 @@
-"""Environments of the thresholding bandit: they draw rewards and count wrong labels."""
+"""Environments (simulators) of the thresholding bandit: they draw rewards, count wrong labels."""
 
 from typing import Any, ClassVar, Final, Protocol
 

@@ -1,4 +1,4 @@
-"""Learner of the thresholding bandit: ask for an arm, tell its reward."""
+"""Learner (a policy in memory) of the thresholding bandit: ask for an arm, tell its reward."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Lookup table of logarithms of counts."""
+"""Lookup table of the logarithms of small whole numbers."""
 
 import math
 from typing import Final

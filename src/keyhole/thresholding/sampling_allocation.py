@@ -1,4 +1,4 @@
-"""Optimal allocation of a sampling budget to arms with known gaps, and a lower bound on regret.
+"""Optimal division of a number of pulls among arms with known gaps (distances from the threshold).
 
 Throughout, `gaps` are the arms' distances from the threshold, in [0, 1], one of them above 0;
 `budget` is T, the total number of pulls, at least 0; and `c`, by default 2 as in Hoeffding's

@@ -1,4 +1,4 @@
-"""Setting and policy base classes of the thresholding bandit."""
+"""Declaration of the setting `thresholding`: decision, feedback, base classes of policies."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol

@@ -1,4 +1,4 @@
-"""Study vocabulary of the thresholding bandit: arms have names, labels are True and False."""
+"""Adapter of the thresholding bandit to studies (decisions in a database): arm names, labels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask()`` gives an ``arm``; ``tell(id, reward)`` takes a number in the study's units."""
+    """Calls of a study: ``ask()`` gives an ``arm``; ``tell(id, reward)`` its reward."""
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
         """Return for each arm whether its mean is estimated to be at least the threshold."""

@@ -1,4 +1,4 @@
-"""UCB1 on the rewards that have arrived."""
+"""DelayedUCB1: the policy UCB1 on the rewards that have arrived."""
 
 import math
 from collections.abc import Mapping

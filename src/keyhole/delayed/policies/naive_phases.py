@@ -1,4 +1,4 @@
-"""Phases sized by Hoeffding's inequality alone."""
+"""NaivePhases: phases long enough for the longest possible delay."""
 
 import math
 
@@ -7,7 +7,7 @@ from keyhole.policy import parameter
 
 
 class NaivePhases(PhasePolicy):
-    r"""Play in phases that are long enough for the worst case of a bounded delay.
+    r"""Pull arms in phases sized for the longest delay, and drop those that fall behind.
 
     It needs the longest delay only, and is the best choice for anonymous feedback if that is at
     most two or three times the expected delay: at twice it, its regret is about half that of

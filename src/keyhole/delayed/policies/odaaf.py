@@ -1,11 +1,11 @@
-"""ODAAF: optimism for delayed, aggregated anonymous feedback with a known expected delay."""
+"""ODAAF: phases long enough for the expected delay, for anonymous sums of rewards."""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
 
 
 class ODAAF(PhasePolicy):
-    r"""Play in phases that are long enough for delays to average out.
+    r"""Pull arms in phases sized for the expected delay, and drop those that fall behind.
 
     It needs the expected delay only, and its regret does not depend on how long rare delays are.
     With a known bound on the delays `ODAAFB` has less regret, and `NaivePhases` still less if that

@@ -1,4 +1,4 @@
-"""ODAAF-B: optimism for delayed, aggregated anonymous feedback with a bounded delay."""
+"""ODAAFB: ODAAF for delays with a known bound."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from keyhole.validate import Range, check_number
 
 
 class ODAAFB(PhasePolicy):
-    r"""Play in phases, with bridges between them, given a bound on the delay.
+    r"""Pull arms in phases sized for bounded delays; late rewards fall into the gaps between them.
 
     Better than `ODAAF` with a known bound on the delays: the bridge keeps late rewards of a phase
     out of the next one. Where that bound is only two or three times the expected

@@ -1,4 +1,4 @@
-"""ODAAF-V: optimism for delayed, aggregated anonymous feedback with a known variance."""
+"""ODAAFV: ODAAF for delays with a known variance."""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
@@ -6,7 +6,7 @@ from keyhole.validate import Range, check_number
 
 
 class ODAAFV(PhasePolicy):
-    r"""Play in phases, with bridges between them, given the variance of the delay.
+    r"""Pull arms in phases sized by the delays' variance; late rewards fall into the gaps between.
 
     Better than `ODAAF` where delays have no bound and their variance is not much larger than the
     expected delay (Poisson delays, say); worse for heavy delays, whose variance is large.

@@ -1,4 +1,4 @@
-"""QPM-D: queued partial monitoring with delays, around any base policy."""
+"""QPMD: a policy for immediate feedback, which gets delayed rewards from queues."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""z-RCUCB with the doubling trick, for an unknown horizon."""
+"""AnytimeZoomingRCUCB: ZoomingRCUCB restarted with doubled length, for an unknown horizon."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Policy with one limit for all arms, which leaves the choice of the arm to another policy."""
+"""FixedLimit: one limit for all arms, and another policy that chooses the arm."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol

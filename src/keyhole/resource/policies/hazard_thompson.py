@@ -1,4 +1,4 @@
-"""Thompson sampling on hazards, with a prior that the arms share."""
+"""HazardThompson: random draws of the hazards, the chances that runs end, from their posterior."""
 
 import math
 from typing import Any
@@ -19,7 +19,7 @@ from keyhole.resource.hazard_rate_policy import (
 
 
 class HazardThompson(HazardRatePolicy):
-    r"""Play the pair that is best in a sample from the posterior of the hazards.
+    r"""Draw when runs end from the posterior; play the pair of arm and limit that is then best.
 
     `HazardUCB` with samples in place of an index: slightly worse than it in hundreds of runs, equal
     in thousands, and it spreads many pending decisions over the pairs. Limits divide the

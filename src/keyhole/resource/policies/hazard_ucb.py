@@ -1,4 +1,4 @@
-"""Upper confidence bounds on gains computed from hazards, with a prior shared by the arms."""
+"""HazardUCB: upper confidence bounds on gains, from estimates of when runs end."""
 
 import math
 
@@ -20,7 +20,7 @@ from keyhole.resource.hazard_rate_policy import (
 
 
 class HazardUCB(HazardRatePolicy):
-    r"""Play the pair that could be worth the most, by Greenwood's formula for gains.
+    r"""Play the pair of arm and limit with the largest bound, from estimates of when runs end.
 
     The choice for budgets of hundreds or thousands of runs, with one limit or several. The model is
     that of `HazardThompson`, without randomness: :math:`\hat h_{ij}`, :math:`\hat r_{ij}` and

@@ -1,4 +1,4 @@
-"""LeapsAndBounds, which finds an arm with nearly the smallest mean capped consumption."""
+"""LeapsAndBounds: finds an arm with nearly the smallest mean consumption, a baseline."""
 
 import math
 

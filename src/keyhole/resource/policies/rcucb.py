@@ -1,4 +1,4 @@
-"""The Resource-censored Upper Confidence Bound algorithm."""
+"""RCUCB: upper confidence bounds for pairs of arm and limit; a run informs on lower limits too."""
 
 import math
 
@@ -10,7 +10,7 @@ from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_rewar
 
 
 class RCUCB(Policy):
-    r"""Play the pair of arm and limit that could be worth the most, learning from every run.
+    r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
     The default choice for a list of limits: a run up to one limit shows the result under every
     smaller one, even if it exceeded its limit. For a continuum of limits, see `ZoomingRCUCB`.

@@ -1,4 +1,4 @@
-"""Thompson sampling on pairs of arm and limit, which updates all smaller limits too."""
+"""ReductionThompson: Thompson sampling on independent pairs of arm and limit, a baseline."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from keyhole.resource.ucb_kernels import net_reward
 
 
 class ReductionThompson(Policy):
-    r"""Give every pair of arm and limit a beta posterior, and play the best of a sample of each.
+    r"""Draw a gain for every pair of arm and limit from its own posterior, and play the largest.
 
     The stronger of the two baselines: a run updates all smaller limits too, although the pairs of
     an arm are modelled as independent. Good on average where limits are few, with a large variance;

@@ -1,4 +1,4 @@
-"""UCB on pairs of arm and limit: the reduction to a classical bandit."""
+"""ReductionUCB: UCB on pairs of arm and limit as if each were an arm, a baseline."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Stochastic optimistic optimisation (StoOO), which does not use the order of limits."""
+"""StoOO: stochastic optimistic optimisation of the limit of each arm, a baseline."""
 
 import math
 from collections.abc import Mapping

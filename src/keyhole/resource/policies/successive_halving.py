@@ -1,4 +1,4 @@
-"""Successive halving of the arms, with increasing limits."""
+"""SuccessiveHalving: drops the worse half of the arms again and again, with rising limits."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The zooming Resource-censored Upper Confidence Bound algorithm (z-RCUCB)."""
+"""ZoomingRCUCB: RCUCB for a continuum of limits, on grids that it refines."""
 
 import math
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from keyhole.resource.ucb_kernels import net_reward
 
 
 class ZoomingRCUCB(GridPolicy):
-    r"""Play RCUCB on grids of limits, one an arm, that become finer where it pays.
+    r"""Play `RCUCB` on a grid of limits for each arm, and refine the grids near the best limits.
 
     For a continuum of limits: it refines the grids near the best limit.
 

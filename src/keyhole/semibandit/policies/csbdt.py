@@ -1,4 +1,4 @@
-"""CSB-DT: Thompson sampling with an unknown threshold for each arm."""
+"""CSBDT: search for the threshold of each arm, then Thompson sampling."""
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
@@ -6,7 +6,7 @@ from keyhole.semibandit.bisection_policy import BisectionPolicy
 
 
 class CSBDT(BisectionPolicy):
-    r"""Search for each arm's threshold, then fund the best knapsack by sampled mean losses.
+    r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
     The published algorithm; ``as_printed=0`` corrects its search, which may never end. The first
     phase is a bisection for each arm, in parallel as far as the resource suffices; see

@@ -1,4 +1,4 @@
-"""CSB-DT-UCB: confidence bounds with an unknown threshold for each arm."""
+"""CSBDTUCB: search for the threshold of each arm, then confidence bounds."""
 
 import math
 
@@ -8,7 +8,7 @@ from keyhole.semibandit.bisection_policy import BisectionPolicy
 
 
 class CSBDTUCB(BisectionPolicy):
-    r"""Search for each arm's threshold, then fund the best knapsack by confidence bounds.
+    r"""Search for each arm's threshold, then fund the arms with the largest lower loss bounds.
 
     A baseline for `CSBDT`, with the same first phase and parameters. In the second phase the lower
     confidence bound of an arm's mean loss is

@@ -1,4 +1,4 @@
-"""CSB-ST: Thompson sampling with one unknown threshold for all arms."""
+"""CSBST: search for one threshold of all arms, then Thompson sampling."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from keyhole.semibandit.setting import Policy, integer_part, unfinished_search_w
 
 
 class CSBST(Policy):
-    r"""Search for the threshold that all arms have in common, then fund the worst arms.
+    r"""Search for the threshold that all arms share, then give it to the arms with most losses.
 
     The first phase is a binary search among the candidates
     :math:`\Theta = \{Q/K, Q/(K-1), \dots, \min\{1, Q\}\}` (see `candidate_thresholds`): a candidate

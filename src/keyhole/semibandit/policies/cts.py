@@ -1,4 +1,4 @@
-"""CTS: combinatorial Thompson sampling with known thresholds."""
+"""CTS: combinatorial Thompson sampling with known thresholds, a baseline."""
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
@@ -6,7 +6,7 @@ from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
 
 
 class CTS(KnownThresholdPolicy):
-    r"""Fund the best knapsack by sampled mean losses, with known thresholds.
+    r"""Fund the arms that prevent the largest sampled losses, with known thresholds.
 
     Combinatorial Thompson sampling: for each arm draw
     :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund

@@ -1,4 +1,4 @@
-"""ESCB: confidence bounds of sets of arms, with a known common threshold."""
+"""ESCB: confidence bounds of sets of arms, with a known common threshold; a baseline."""
 
 import math
 
@@ -9,7 +9,7 @@ from keyhole.semibandit.subset_search import Subsets, best_subset
 
 
 class ESCB(CommonThresholdPolicy):
-    r"""Give nothing to the m arms with the lowest joint bound, and divide the resource.
+    r"""Give nothing to the m arms with the lowest joint loss bound; the others share the resource.
 
     Among all sets L of m arms, the one that is given nothing has the lowest confidence bound
 

@@ -1,4 +1,4 @@
-"""MP-TS: multiple-play Thompson sampling with a known common threshold."""
+"""MPTS: multiple-play Thompson sampling with a known common threshold; a baseline."""
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation
@@ -6,7 +6,7 @@ from keyhole.semibandit.common_threshold_policy import CommonThresholdPolicy
 
 
 class MPTS(CommonThresholdPolicy):
-    r"""Give nothing to the m arms with the smallest sampled losses, and divide the resource.
+    r"""Give nothing to the m arms with the smallest sampled losses; the others share the resource.
 
     Multiple-play Thompson sampling: for each arm draw
 

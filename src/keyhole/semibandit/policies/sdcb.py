@@ -1,4 +1,4 @@
-"""SDCB: confidence bounds with known thresholds."""
+"""SDCB: confidence bounds with known thresholds, a baseline."""
 
 import math
 
@@ -8,7 +8,7 @@ from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
 
 
 class SDCB(KnownThresholdPolicy):
-    r"""Fund the best knapsack by confidence bounds of the mean losses, with known thresholds.
+    r"""Fund the arms with the largest lower bounds of mean losses, with known thresholds.
 
     The lower confidence bound of an arm's mean loss is
 

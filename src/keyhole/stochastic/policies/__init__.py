@@ -1,4 +1,4 @@
-"""Policies of the stochastic bandit, one file each."""
+"""Policies of the stochastic bandit (rules that choose the arm to pull next), one file each."""
 
 from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
 from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB

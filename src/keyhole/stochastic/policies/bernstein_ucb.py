@@ -1,4 +1,4 @@
-"""Upper confidence bounds from Bernstein's inequality."""
+"""BernsteinUCB: upper confidence bounds from Bernstein's inequality, for a known variance."""
 
 import math
 
@@ -7,7 +7,7 @@ from keyhole.stochastic.ucb_policy import UCB, log_term
 
 
 class BernsteinUCB(UCB):
-    r"""Pull the arm with the largest upper confidence bound, given a bound on the variance.
+    r"""Pull the arm with the largest upper confidence bound, narrower for a small known variance.
 
     Better than `HoeffdingUCB` where the variance of every arm is known to be well below 1/4, the
     largest variance of rewards in [0, 1].

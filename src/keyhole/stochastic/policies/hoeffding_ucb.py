@@ -1,4 +1,4 @@
-"""Upper confidence bounds from Hoeffding's inequality, for a known horizon."""
+"""HoeffdingUCB: upper confidence bounds from Hoeffding's inequality, for a known horizon."""
 
 import math
 
@@ -7,7 +7,7 @@ from keyhole.stochastic.ucb_policy import UCB, log_term
 
 
 class HoeffdingUCB(UCB):
-    r"""Pull the arm with the largest upper confidence bound, at a fixed confidence level.
+    r"""Pull the arm with the largest upper confidence bound, at one confidence level throughout.
 
     A variant of `UCB1` for a known horizon: an arm's bound depends on its own pulls alone.
 

@@ -1,4 +1,4 @@
-"""Improved UCB: UCB in phases with arm elimination."""
+"""ImprovedUCB: equal pulls of all arms in phases, which end with the elimination of bad arms."""
 
 import math
 from typing import Any

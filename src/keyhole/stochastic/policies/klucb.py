@@ -1,4 +1,4 @@
-"""Upper confidence bounds from the Kullback-Leibler divergence."""
+"""KLUCB: upper confidence bounds from the Kullback-Leibler divergence."""
 
 import math
 from typing import Final
@@ -22,7 +22,7 @@ _HIGHEST: Final = -1e-3
 
 
 class KLUCB(Policy):
-    r"""Pull the arm with the largest upper confidence bound from the Kullback-Leibler divergence.
+    r"""Pull the arm with the largest mean that the Kullback-Leibler divergence makes plausible.
 
     Asymptotically optimal on Bernoulli arms, and better than `UCB1` on all others with rewards in
     [0, 1].

@@ -6,7 +6,7 @@ from keyhole.stochastic.setting import IndexPolicy
 
 
 class MOSS(IndexPolicy):
-    r"""Pull the arm with the largest bound, whose width is 0 from T / K pulls on.
+    r"""Pull the arm with the largest bound; from T / K pulls on it is the mean alone.
 
     Minimax optimal: its regret in the worst case is of the least possible order,
     :math:`\sqrt{K T}`. It needs the horizon.

@@ -1,11 +1,11 @@
-"""Thompson sampling with beta priors."""
+"""ThompsonSampling: random draws from the posterior distribution of each arm's mean."""
 
 from keyhole.policy import Stream, betas, float_array, parameter, scratch_array, uniform
 from keyhole.stochastic.setting import Policy
 
 
 class ThompsonSampling(Policy):
-    r"""Pull each arm with the posterior probability that it is the best.
+    r"""Draw each arm's mean from its posterior distribution, and pull the largest draw.
 
     A strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from its own
     random stream, so that runs with different seeds differ.

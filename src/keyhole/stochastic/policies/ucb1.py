@@ -1,4 +1,4 @@
-"""UCB1: upper confidence bounds without a horizon."""
+"""UCB1: upper confidence bounds for any number of rounds."""
 
 import math
 
@@ -7,7 +7,7 @@ from keyhole.stochastic.setting import Policy
 
 
 class UCB1(Policy):
-    r"""Pull the arm with the largest upper confidence bound.
+    r"""Pull the arm with the largest upper confidence bound: its mean and a margin for few pulls.
 
     The usual baseline, simple and anytime. `KLUCB` has a smaller regret on Bernoulli arms, with a
     proven bound.

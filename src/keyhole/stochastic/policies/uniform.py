@@ -1,4 +1,4 @@
-"""Uniform sampling."""
+"""Uniform: arms in turn, a baseline."""
 
 from keyhole.policy import float_array, int_array
 from keyhole.stochastic.setting import Policy

@@ -1,4 +1,4 @@
-"""Policies of the threshold bandit, one file each."""
+"""Policies of the threshold bandit (rules that choose an arm for a threshold), one file each."""
 
 from keyhole.threshold.policies.anytime_dkwucb import AnytimeDKWUCB
 from keyhole.threshold.policies.anytime_kaplan_meier_ucb import AnytimeKaplanMeierUCB

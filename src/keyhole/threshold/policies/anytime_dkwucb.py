@@ -1,4 +1,4 @@
-"""DKWUCB without a horizon."""
+"""AnytimeDKWUCB: the policy DKWUCB for a number of rounds that is not known."""
 
 import math
 
@@ -8,7 +8,7 @@ from keyhole.threshold.setting import add_expected, add_observation
 
 
 class AnytimeDKWUCB(IndexPolicy):
-    r"""Pull the arm whose survival function could be highest, at a confidence that grows with t.
+    r"""Pull the arm whose chance to reach the threshold has the largest bound, for any horizon.
 
     `DKWUCB` for an unknown horizon and uncensored feedback.
 

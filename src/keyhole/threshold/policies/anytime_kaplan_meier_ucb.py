@@ -1,4 +1,4 @@
-"""Upper confidence bounds from the modified Kaplan-Meier estimator, without a horizon."""
+"""AnytimeKaplanMeierUCB: upper confidence bounds from censored samples, for any horizon."""
 
 import math
 
@@ -8,7 +8,7 @@ from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 
 
 class AnytimeKaplanMeierUCB(IndexPolicy):
-    r"""Pull the arm whose chance at the threshold could be highest, without a horizon.
+    r"""Pull the arm with the largest bound, estimated from censored samples, for any horizon.
 
     For censored feedback, thresholds in any order, and any number of rounds: `KaplanMeierUCB` with
     a narrower width. It ignores uncensored samples beyond the threshold, and warns. On the shipped

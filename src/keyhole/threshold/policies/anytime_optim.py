@@ -1,4 +1,4 @@
-"""OPTIM without a horizon."""
+"""AnytimeOPTIM: the policy OPTIM for a number of rounds that is not known."""
 
 import math
 from typing import ClassVar
@@ -9,7 +9,7 @@ from keyhole.threshold.policies.optim import OPTIM
 
 
 class AnytimeOPTIM(OPTIM):
-    r"""Pull the arm that could be best, for thresholds that never rise, without a horizon.
+    r"""Pull the arm with the largest bound, for thresholds that never rise and any horizon.
 
     `OPTIM` for an unknown horizon and censored feedback.
 

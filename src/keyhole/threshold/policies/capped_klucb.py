@@ -1,4 +1,4 @@
-"""KL-UCB with bounds that decrease with the level, as survival functions do."""
+"""CappedKLUCB: upper confidence bounds that decrease with the level, as survival functions do."""
 
 import math
 from typing import Final
@@ -14,7 +14,7 @@ _CLEARLY: Final = 1.0 + 1e-9
 
 
 class CappedKLUCB(Policy):
-    r"""Pull the arm with the largest least KL-UCB bound over the levels up to the threshold.
+    r"""Pull the arm with the largest bound, where bounds at lower levels cap that at the threshold.
 
     An arm reaches a higher level no more often than a lower one, so that an upper bound at a low
     level holds at all higher ones. With rising thresholds, where no censored sample can be used

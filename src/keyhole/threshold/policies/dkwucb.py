@@ -1,4 +1,4 @@
-"""DKWUCB: upper confidence bounds on survival functions."""
+"""DKWUCB: upper confidence bounds on survival functions, from uncensored samples."""
 
 import math
 
@@ -7,7 +7,7 @@ from keyhole.threshold.setting import add_expected, add_observation
 
 
 class DKWUCB(IndexPolicy):
-    r"""Pull the arm whose survival function could be highest at the threshold.
+    r"""Pull the arm whose chance to reach the threshold has the largest upper confidence bound.
 
     For uncensored feedback: a sample counts at all levels, and by the inequality of Dvoretzky,
     Kiefer and Wolfowitz one width holds for all of them, so that m thresholds are no harder than

@@ -1,11 +1,11 @@
-"""Thompson sampling on the counts of the modified Kaplan-Meier estimator."""
+"""KaplanMeierThompson: random draws of the chance at the threshold, from censored samples."""
 
 from keyhole.policy import Stream, betas, float_array, parameter, scratch_array
 from keyhole.threshold.setting import Policy, add_observation
 
 
 class KaplanMeierThompson(Policy):
-    r"""Pull each arm with the posterior probability that it is the best at the threshold.
+    r"""Draw each arm's chance to reach the threshold from its posterior; pull the largest draw.
 
     For censored feedback, thresholds in any order, and any number of rounds; it ignores uncensored
     samples beyond the threshold, and warns. No bound is proved for it; on the shipped flights and

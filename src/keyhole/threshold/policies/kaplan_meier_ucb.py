@@ -1,4 +1,4 @@
-"""Upper confidence bounds from the modified Kaplan-Meier estimator."""
+"""KaplanMeierUCB: upper confidence bounds on the chance at the threshold, from censored samples."""
 
 import math
 from typing import ClassVar
@@ -8,7 +8,7 @@ from keyhole.threshold.policies.dkwucb import log_term
 
 
 class KaplanMeierUCB(IndexPolicy):
-    r"""Pull the arm whose chance at the threshold could be highest, from censored samples.
+    r"""Pull the arm with the largest upper confidence bound, estimated from censored samples.
 
     The paper's estimator for thresholds in any order: a pull at a high threshold also counts at
     lower ones. The paper proves no bound for it; if thresholds never rise it is `OPTIM`, which has

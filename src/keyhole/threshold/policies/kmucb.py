@@ -1,4 +1,4 @@
-"""KMUCB: censored feedback with thresholds in permutations, settled level by level."""
+"""KMUCB: finds the best arm for one level after another, where thresholds come in permutations."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from keyhole.threshold.setting import Policy, add_observation, estimate, find_be
 
 
 class KMUCB(Policy):
-    r"""Pull all arms equally often, and settle one level after another, from the lowest up.
+    r"""Pull all arms equally often, and fix the best arm of one level after another, lowest first.
 
     For censored feedback if every block of m rounds has each threshold once. Its bound is for long
     runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m rounds, and

@@ -1,4 +1,4 @@
-"""OPTIM: censored feedback with thresholds that never rise."""
+"""OPTIM: upper confidence bounds from censored samples, where thresholds never rise."""
 
 from keyhole.policy import Kernel, int_array
 from keyhole.threshold.index_policy import find_largest_index
@@ -7,7 +7,7 @@ from keyhole.threshold.setting import add_observation
 
 
 class OPTIM(KaplanMeierUCB):
-    r"""Pull the arm that could be best, for thresholds that never rise.
+    r"""Pull the arm with the largest upper confidence bound, for thresholds that never rise.
 
     Nothing is lost to censoring then: a sample at a high threshold counts at all that follow. For
     thresholds in any order see `KaplanMeierUCB`, which

@@ -1,4 +1,4 @@
-"""UCB1 for each threshold separately."""
+"""PerThresholdUCB: the policy UCB1 for each threshold separately, a baseline."""
 
 import math
 
@@ -7,7 +7,7 @@ from keyhole.threshold.index_policy import IndexPolicy, find_largest_index
 
 
 class PerThresholdUCB(IndexPolicy):
-    r"""Pull the arm with the largest UCB1 bound from the rounds with this threshold alone.
+    r"""Play UCB1 for each threshold separately, from the rounds with this threshold alone.
 
     The naive baseline: samples at one threshold are not used at any other. Its widths are narrower
     than those of Lemma 4: with censored feedback and small gaps `KaplanMeierUCB`

@@ -1,4 +1,4 @@
-"""Thompson sampling of survival functions."""
+"""SurvivalThompson: random draws of whole survival functions, from censored samples."""
 
 from keyhole.policy import (
     FloatArray,
@@ -13,7 +13,7 @@ from keyhole.threshold.setting import Policy
 
 
 class SurvivalThompson(Policy):
-    r"""Pull each arm with the posterior probability that its survival function is the highest.
+    r"""Draw each arm's survival function from its posterior; pull the highest at the threshold.
 
     The choice for censored feedback: it takes thresholds in any order and any number of rounds,
     and has the least regret of all policies on the shipped flights and deliveries, a twentieth to a

@@ -1,4 +1,4 @@
-"""Policies of the thresholding bandit, one file each."""
+"""Policies of the thresholding bandit (rules that choose the arm to pull next), one file each."""
 
 from keyhole.thresholding.policies.apt import APT
 from keyhole.thresholding.policies.known_gaps import KnownGaps

@@ -1,4 +1,4 @@
-"""Anytime Parameter-free Thresholding."""
+"""APT: Anytime Parameter-free Thresholding, which pulls the arm with the least certain label."""
 
 from keyhole.policy import parameter
 from keyhole.thresholding.setting import IndexPolicy

@@ -1,4 +1,4 @@
-"""Algorithm O', an oracle that knows the gaps."""
+"""KnownGaps: algorithm O', an oracle that knows each arm's distance from the threshold."""
 
 import math
 
@@ -7,7 +7,7 @@ from keyhole.thresholding.setting import Policy
 
 
 class KnownGaps(Policy):
-    r"""Pull the arm that is furthest behind the optimal allocation for the true gaps.
+    r"""Pull the arm furthest behind its optimal number of pulls, which follows from the true gaps.
 
     An oracle: it knows the gap of every arm, but not the side of the threshold. `LSA` has the same
     rule with empirical gaps; the difference between the two is the cost of estimating them.

@@ -1,4 +1,4 @@
-"""The Logarithmic-Sample Algorithm."""
+"""LSA: the Logarithmic-Sample Algorithm, which pulls the arm explored least for its distance."""
 
 from keyhole.policy import parameter
 from keyhole.thresholding.log_table import log_count
@@ -6,7 +6,7 @@ from keyhole.thresholding.setting import IndexPolicy
 
 
 class LSA(IndexPolicy):
-    r"""Pull the arm that is least explored for its gap, for a near-optimal aggregate regret.
+    r"""Pull the arm that was pulled least, given how close its mean is to the threshold.
 
     The default choice when every wrong label costs the same: it needs neither the horizon nor a
     precision. For the simple regret, the chance of any wrong label, see also `APT`.

@@ -1,4 +1,4 @@
-"""The optimistic knowledge gradient."""
+"""OptKG: the optimistic knowledge gradient, which looks one pull ahead."""
 
 import math
 from typing import Final

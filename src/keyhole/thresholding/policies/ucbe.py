@@ -1,4 +1,4 @@
-"""UCB-E: upper confidence bound exploration, adapted to a threshold."""
+"""UCBE: upper confidence bound exploration (UCB-E), adapted to a threshold; an oracle."""
 
 import math
 
