@@ -26,11 +26,11 @@ from keyhole.experiment.setting_registry import BUILT_IN
 from keyhole.thresholding import Problem
 from tests.play.test_cluster_jobs import Inline
 
-SHORT = measure.Size(horizon=10, replications=8, python_replications=1, repeats=1)
+SHORT = measure.Size(horizon=10, replications=2, python_replications=1, repeats=1)
 # For settings that play up to a thousand times as many rounds, too, or with 200 arms.
-SHORTER = dataclasses.replace(SHORT, horizon=1, replications=2)
+SHORTER = dataclasses.replace(SHORT, horizon=1)
 # For problems of 1,000 arms, of which each is to be pulled once.
-LONGER = measure.Size(horizon=100, replications=8, python_replications=1, repeats=1)
+LONGER = measure.Size(horizon=100, replications=2, python_replications=1, repeats=1)
 
 
 @pytest.fixture
@@ -76,8 +76,15 @@ def check(rows):
     return "\n".join(row.what for row in found)
 
 
+# Samplers by themselves would be compiled.
+PARTS = [
+    pytest.param(part, marks=[pytest.mark.slow] * (part is measure.sampling))
+    for part in (*targets.PARTS, *measure.PARTS)
+]
+
+
 @pytest.mark.filterwarnings("ignore:.* the horizon of:UserWarning")
-@pytest.mark.parametrize("part", [*targets.PARTS, *measure.PARTS], ids=lambda part: part.__name__)
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
 def test_the_promises_are_measured(interpreted, part):
     text = check(part(LONGER if part is targets.scaling else SHORT))
     for name in {
@@ -116,6 +123,7 @@ def test_clusters_are_measured(monkeypatch):
     clusters = pytest.importorskip("benchmarks.clusters")
     monkeypatch.setattr(clusters, "connect", lambda kind, workers: Inline(workers))
     monkeypatch.setattr(clusters, "start_dask_threads", Inline)
+    monkeypatch.setattr(clusters, "POLICIES", 10)
     text = check(clusters.rows(SHORT))
     assert "ray: a task that does nothing" in text
     assert "dask: 100 workers at work" in text
@@ -144,7 +152,7 @@ def test_the_yardstick_in_cpp_does_the_same_work():
 
 # Horizons, and replications of Keyhole's: bounds follow from how many there are of each.
 SIZES = [
-    pytest.param(30, 400, marks=pytest.mark.interpreted, id="short"),
+    pytest.param(30, 150, marks=pytest.mark.interpreted, id="short"),
     pytest.param(150, 4000, marks=pytest.mark.slow, id="long"),
 ]
 
@@ -161,7 +169,10 @@ def test_yardsticks_do_the_same_work(name, horizon, replications):
     )
     samples = [
         np.array(
-            [getattr(yardsticks, f"python_{name.lower()}")(SETUP1, horizon, i) for i in range(400)]
+            [
+                getattr(yardsticks, f"python_{name.lower()}")(SETUP1, horizon, i)
+                for i in range(min(400, replications))
+            ]
         )
     ]
     if name != "OptKG":
@@ -198,7 +209,7 @@ def same_regret(setting, name, problem, policy, horizon, replications):
     plain = getattr(setting, f"python_{name.lower()}")
     vectorised = getattr(setting, f"numpy_{name.lower()}")
     for sample in (
-        np.array([plain(instance, horizon, i) for i in range(300)]),
+        np.array([plain(instance, horizon, i) for i in range(min(300, replications))]),
         # All its replications share one order of thresholds: several runs, to average over that.
         np.concatenate([vectorised(instance, horizon, 400, seed) for seed in range(30)]),
     ):
@@ -210,7 +221,7 @@ def same_regret(setting, name, problem, policy, horizon, replications):
 # Interpreted, ours take longer than the loops: as many of each tell most for what they take.
 @pytest.mark.parametrize(
     ("horizon", "replications"),
-    [pytest.param(30, 120, marks=pytest.mark.interpreted, id="short"), SIZES[1]],
+    [pytest.param(30, 60, marks=pytest.mark.interpreted, id="short"), SIZES[1]],
 )
 @pytest.mark.parametrize("name", ["MPTS", "CTS"])
 def test_loops_on_semi_bandits_do_the_same_work(name, horizon, replications):

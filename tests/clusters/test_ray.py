@@ -66,6 +66,7 @@ def client():
                 process.kill()
 
 
+@pytest.mark.slow
 def test_what_the_user_has_initialised_is_used_and_left_alone(client):
     done = subprocess.run(
         [sys.executable, "-c", OF_THE_USER, client[-1]],
@@ -91,6 +92,7 @@ print(ray.get(ray.put(3)))
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+@pytest.mark.slow
 def test_a_client_that_is_killed_leaves_nothing_at_work_and_no_folder(client):
     """It comes last of those, since it kills; who uses that Ray, too, hears of it."""
     process, driver, folder, address = client
