@@ -70,7 +70,7 @@ lint: venv ## style, types and the direction of imports
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report" >&2; exit 1; }
 
-lists: venv ## write imports of policies, and tables of policies and claims
+lists: venv ## write imports of policies, and the tables and sections that follow from the code
 	@$(BIN)/python tools/write_lists.py
 
 docs: venv ## build the documentation into docs/_build/html

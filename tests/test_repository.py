@@ -96,16 +96,18 @@ def test_every_policy_in_a_settings_folder_is_listed_by_the_setting(setting_entr
 def test_all_settings_have_the_same_files(setting_entry):
     folder = ROOT / "src" / "keyhole" / setting_entry
     for name in (
-        "setting",
-        "problem",
-        "problem_factories",
-        "environment",
-        "learner",
-        "study_adapter",
-        "bounds",
-        "policies/__init__",
+        "setting.py",
+        "problem.py",
+        "problem_factories.py",
+        "environment.py",
+        "learner.py",
+        "study_adapter.py",
+        "bounds.py",
+        "policies/__init__.py",
+        "stubs/name.py.tmpl",
+        "stubs/test_name.py.tmpl",
     ):
-        assert (folder / f"{name}.py").is_file(), name
+        assert (folder / name).is_file(), name
 
 
 @pytest.mark.parametrize("setting_entry", BUILT_IN)

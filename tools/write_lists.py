@@ -3,7 +3,8 @@
 `make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
 follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
 paragraph of the docstring, first formula if it says which arm is chosen, known quantities,
-feedback, and first reference. The table of kinds of claims follows from their classes.
+feedback, and first reference. The table of kinds of claims follows from their classes, the
+sections of the reference on settings from the settings.
 """
 
 import ast
@@ -12,6 +13,7 @@ import inspect
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,37 +54,48 @@ def setting_lists() -> dict[Path, str]:
     )
     project = ROOT / "pyproject.toml"
     layer = " | ".join(f"({name})" for name in others)
-    own = ROOT / "src" / "keyhole" / "__init__.py"
     return {
         project: re.sub(r'"\(threshold\) \|[^"]*"', f'"{layer}"', project.read_text()),
-        own: with_settings(own.read_text(), [first, *others]),
+        **lazy_lists("keyhole", [first, *others]),
+        **lazy_lists("keyhole.papers"),
     }
 
 
-def with_settings(text: str, settings: list[str]) -> str:
-    """Return the source of the package, with these settings where it names its modules."""
-    lines = text.splitlines(keepends=True)
+def lazy_lists(package: str, modules: Sequence[str] = ()) -> dict[Path, str]:
+    """Return the text of a package that imports names when they are first used.
+
+    Its names are those that it imports for type checkers, and those that it imports at once.
+    """
+    path = ROOT.joinpath("src", *package.split("."), "__init__.py")
+    text = path.read_text()
     public: list[str] = []
+    homes: dict[str, str] = {}
     spans: list[tuple[ast.stmt, str]] = []
     body = ast.parse(text).body
     checked = next(node for node in body if isinstance(node, ast.If))
-    for node in checked.body:
-        if isinstance(node, ast.ImportFrom):
-            names = [alias.name for alias in node.names]
-            if node.module == "keyhole":
-                names = list({*settings, *names})
-                statement = bracketed("from keyhole import ", names)
-                spans.append((node, textwrap.indent(statement, "    ")))
-            public += names
+    for node in [*body, *checked.body]:
+        if not isinstance(node, ast.ImportFrom) or not f"{node.module}.".startswith("keyhole."):
+            continue
+        names = [alias.name for alias in node.names]
+        if node.module == "keyhole":
+            names = list({*modules, *names})
+            statement = bracketed("from keyhole import ", names)
+            spans.append((node, textwrap.indent(statement, "    ")))
+        elif node in checked.body:
+            homes |= dict.fromkeys(names, f"{node.module}".removeprefix(f"{package}."))
+        public += names
     for node in body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             spans.append((node, bracketed("__all__ = ", public, "[]")))
-    return replace_statements(lines, spans)
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_HOMES":
+            rows = [f'    "{name}": "{homes[name]}",' for name in sorted(homes, key=sort_key)]
+            spans.append((node, "\n".join(["_HOMES: Final = {", *rows, "}", ""])))
+    return {path: replace_statements(text.splitlines(keepends=True), spans)}
 
 
 def replace_statements(lines: list[str], spans: list[tuple[ast.stmt, str]]) -> str:
     """Return the lines of a file, with other text for some of its statements."""
-    for node, new in reversed(spans):
+    for node, new in sorted(spans, key=lambda span: -span[0].lineno):
         lines[node.lineno - 1 : node.end_lineno] = [new]
     return "".join(lines)
 
@@ -132,29 +145,67 @@ def sort_key(name: str) -> tuple[Any, ...]:
 
 def tables() -> dict[Path, str]:
     """Return the text of each page with a table."""
-    setting_registry = importlib.import_module("keyhole.experiment.setting_registry")
+    registry = importlib.import_module("keyhole.experiment.setting_registry")
     readme = ROOT / "README.md"
     found = {readme: readme.read_text()}
-    for setting in setting_registry.BUILT_IN:
-        policies = setting_registry.find_setting(setting).policies
+    for setting in registry.BUILT_IN:
+        policies = registry.find_setting(setting).policies
         page = ROOT / "docs" / f"{setting}.md"
         found[page] = with_table(page, "policies", policy_rows(list(policies.values())))
         cell = ", ".join(f"`{name}`" + r"\*" * cls.oracle for name, cls in policies.items())
         found[readme] = replace_cell(found[readme], setting, cell)
     page = ROOT / "docs" / "experiments.md"
     found[page] = with_table(page, "claims", claim_rows())
+    page = ROOT / "docs" / "reference.md"
+    sections = [reference_section(registry.find_setting(name)) for name in registry.BUILT_IN]
+    found[page] = with_lines(page, "settings", "\n\n".join(sections).split("\n"))
     return found
 
 
 def with_table(page: Path, name: str, rows: list[dict[str, str]]) -> str:
     """Return the text of a page with this table between the markers of this name."""
+    lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
+    lines += [re.sub(" +", " ", f"| {' | '.join(row.values())} |") for row in rows]
+    return with_lines(page, name, lines)
+
+
+def with_lines(page: Path, name: str, lines: list[str]) -> str:
+    """Return the text of a page with these lines between the markers of this name."""
     begin, end = f"<!-- {name}: written by `make lists` -->", f"<!-- end of {name} -->"
     before, mark, rest = page.read_text().partition(begin)
     if not mark or end not in rest:
         raise ValueError(f"{page.name} must have the lines {begin} and {end}")
-    lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
-    lines += [re.sub(" +", " ", f"| {' | '.join(row.values())} |") for row in rows]
     return "\n".join([before + begin, "", *lines, "", end + rest.partition(end)[2]])
+
+
+def reference_section(setting: Any) -> str:
+    """Return the section of the reference on a setting: itself, and the modules its page names."""
+    package = setting.module.__name__
+    classes = [getattr(setting.module, name) for name in setting.module.__all__]
+    hidden = {"State"} | {cls.__name__ for cls in classes if is_of_another_package(cls, package)}
+    for policy in filter(inspect.isclass, classes):
+        functions = inspect.getmembers(policy, inspect.isfunction)
+        hidden |= {name for name, function in functions if is_kernel(function)}
+    names = re.findall(rf"`{package}\.(\w+)", (ROOT / "docs" / f"{setting.name}.md").read_text())
+    excluded = f"   :exclude-members: {', '.join(sorted(hidden))}"
+    blocks = [
+        f".. automodule:: {package}\n   :members:\n{excluded}",
+        f".. autoclass:: {package}.study_adapter.StudyVocabulary",
+    ]
+    for name in sorted({name for name in names if name not in setting.module.__all__}):
+        blocks.append(f".. automodule:: {package}.{name}\n   :members:")
+    inner = "\n\n".join(blocks)
+    return f"## {package}\n\n```{{eval-rst}}\n{inner}\n```"
+
+
+def is_of_another_package(thing: Any, package: str) -> bool:
+    """Return whether a class or a function is documented with another package."""
+    return hasattr(thing, "__qualname__") and not thing.__module__.startswith(f"{package}.")
+
+
+def is_kernel(function: Any) -> bool:
+    """Return whether a method is a kernel, whose first argument is `p`."""
+    return next(iter(inspect.signature(function).parameters), "") == "p"
 
 
 def claim_rows() -> list[dict[str, str]]:

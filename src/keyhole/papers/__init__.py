@@ -31,16 +31,21 @@ __all__ = [
 
 # Everything but the list of entries takes seconds to import: settings, data, compiled code.
 _HOMES: Final = {
-    "entry": ("SCALES", "Entry"),
-    "batch_reproduction": ("BatchReproduction", "reproduce_all"),
-    "reproduction": ("Reproduction", "demo", "is_reproduction", "report_again", "reproduce"),
+    "SCALES": "entry",
+    "BatchReproduction": "batch_reproduction",
+    "Entry": "entry",
+    "Reproduction": "reproduction",
+    "demo": "reproduction",
+    "is_reproduction": "reproduction",
+    "report_again": "reproduction",
+    "reproduce": "reproduction",
+    "reproduce_all": "batch_reproduction",
 }
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"keyhole.papers.{module}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"keyhole.papers.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")
 
 
