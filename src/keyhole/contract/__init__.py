@@ -1,1 +1,4 @@
-"""The contract: policies, environments and settings, and the memory that compiled code shares."""
+"""The contract: how policies, problems and environments are written, checked and compiled.
+
+Their functions are *kernels*: plain Python that is compiled to machine code.
+"""

@@ -1,8 +1,8 @@
-"""Compilation of the functions in a policy's or an environment's class body.
+"""Compilation of the kernels (the functions in the class body) of a policy or an environment.
 
-A kernel names the arguments that it needs; the drivers call every kernel with one fixed argument
-list. In between is the `adapter`, a one-line function generated from the kernel's argument
-names, which the compiler inlines.
+A kernel names the arguments that it needs; the drivers (the loops that play rounds) call every
+kernel with one fixed argument list. In between is the *adapter*, a function of one line, generated
+from the kernel's argument names, which the compiler inlines.
 """
 
 import hashlib
@@ -104,7 +104,7 @@ def tuple_reader(length: int, start: int = 0) -> Kernel:
 
 
 class Component:
-    """The compiled side of a policy or environment class: read-only inputs, state, kernels."""
+    """The memory layouts and the compiled kernels of one policy or environment class."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class Component:
     def kernels(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
         """Return the kernels in their fixed forms, linked to their helpers as these are now.
 
-        Those used last are cached, so that functions typed for one pair serve the next. With
+        Those used last are cached, so that functions typed for one use serve the next. With
         `nan_checked`, a helper that returns NaN raises an error (always so where indices are
         checked). The engine does not check: it takes 10 ns a round (measured, LSA, K = 10).
         """
@@ -164,6 +164,8 @@ class Component:
         key = f"{self.digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
         found = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
         _cached_kernels[key] = found
+        # A dict keeps the order of insertion: its first key was used least recently. Several
+        # threads may do this at once, so it may be gone.
         while len(_cached_kernels) > _MOST_CACHED:
             _cached_kernels.pop(next(iter(_cached_kernels)), None)
         return found
@@ -211,6 +213,7 @@ def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 
 def _base_calls(base: type[Policy]) -> dict[str, str]:
     """Return the fixed argument lists of a base's kernels."""
+    # A base's kernels are called from kernels, which have single values and no records.
     return {
         signature.name: signature.spelling(base.setting)
         for signature in POLICY
@@ -219,13 +222,13 @@ def _base_calls(base: type[Policy]) -> dict[str, str]:
 
 
 def policy_component(policy: type[Policy]) -> Component:
-    """Return the compiled side of a policy class."""
+    """Return the layouts and kernels of a policy class."""
     inputs = policy.input_fields()
     return Component(policy, KernelRecords(policy.setting, integers(inputs)), inputs, POLICY)
 
 
 def environment_component(environment: type[Environment]) -> Component:
-    """Return the compiled side of an environment class."""
+    """Return the layouts and kernels of an environment class."""
     inputs = declared_fields(environment)
     records = KernelRecords(environment.setting, integers(inputs))
     metrics = {

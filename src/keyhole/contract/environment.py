@@ -1,4 +1,4 @@
-"""Base classes of environments and problems: they give the feedback, and the truth for metrics."""
+"""Base classes of problems (arms with given means, say) and of environments, their simulators."""
 
 from abc import ABC, abstractmethod
 from keyword import iskeyword
@@ -19,13 +19,13 @@ without a horizon it grows.
 
 
 class Environment:
-    """The compiled simulator of a problem: it answers decisions, and knows the truth.
+    """The compiled simulator of a problem, which answers each decision with feedback.
 
-    The truth is described by class attributes made with `integer`, `number`, `float_array` and
-    `int_array`, the environment's own state by those of the nested class `State`. Kernels are
-    written as a policy's are (see `keyhole.contract.policy.Policy`) and name what they need: ``e``
-    (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t`` (the round,
-    from 1), and the words of the setting.
+    The truth (means, say) is described by class attributes made with `integer`, `number`,
+    `float_array` and `int_array`, the environment's own state by those of the nested class `State`.
+    Kernels are written as a policy's are (see `keyhole.contract.policy.Policy`) and name what they
+    need: ``e`` (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t``
+    (the round, from 1), and the values of the setting.
 
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
@@ -56,7 +56,7 @@ class Environment:
 
 
 class Problem(ABC):
-    """An instance of a setting, checked: the truth, and the environment that simulates it.
+    """An instance of a setting, such as arms with given means, and the class that simulates it.
 
     A problem of your own setting derives from it, and names its setting and its environment::
 

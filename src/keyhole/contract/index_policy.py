@@ -1,4 +1,4 @@
-"""Index policies: pull the arm with the largest index."""
+"""Base class of index policies, which rank the arms by one number each, the index."""
 
 import math
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from keyhole.kernels.fingerprint import Kernel
 
 
 class IndexPolicy(Policy, abstract=True):
-    """A policy that is given by its index formula.
+    """A policy that pulls the arm with the largest index, given by a formula.
 
     A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
     pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
@@ -32,6 +32,7 @@ class IndexPolicy(Policy, abstract=True):
 
         pulls = float_array("arms")
         totals = float_array("arms")
+        # Negative, since the tree finds the smallest key.
         index = argmin_keys("arms")
 
     def init(p, s: State) -> None:

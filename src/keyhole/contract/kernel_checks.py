@@ -1,4 +1,4 @@
-"""Static checks of a kernel's source; errors point at the author's own line."""
+"""Static checks of a kernel (a function to be compiled); errors name the author's own line."""
 
 import dis
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The intermediate representation of a kernel after Numba's first pass: one operation a line."""
+"""Numba's intermediate representation of a kernel: one operation a line, on named variables."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -30,6 +30,7 @@ def argument_names(function: FunctionType) -> tuple[str, ...]:
 
 def takes_rest(function: FunctionType) -> bool:
     """Return whether a function takes `*args` or `**kwargs`."""
+    # CO_VARARGS and CO_VARKEYWORDS.
     return bool(function.__code__.co_flags & 0x0C)
 
 
@@ -59,6 +60,7 @@ class Bindings:
         self.tuples: dict[str, list[Any]] = {}
         self._functions = functions
         assigned = [line for line in lines if isinstance(line, ir.Assign)]
+        # Until nothing new is found: a variable may be copied from one that a later line binds.
         before = -1
         while before != (known := len(self.values) + len(self.methods) + len(self.tuples)):
             before = known
@@ -82,6 +84,7 @@ class Bindings:
         elif isinstance(value, ir.Expr) and value.op == "build_tuple":
             self.tuples[name] = value.items
         if bound is not None:
+            # It may hold one function on one path and another elsewhere: then none is known.
             known = self.values.setdefault(name, bound)
             self.values[name] = bound if known is bound else _UNKNOWN
 

@@ -29,7 +29,7 @@ Expressions = dict[str, str]
 
 @dataclass(frozen=True)
 class KernelSignature:
-    """The signature of one kind of kernel."""
+    """The arguments and the result of one kind of kernel, such as `select`."""
 
     name: str
     description: str  # what it does, as a verb
@@ -262,6 +262,7 @@ def check_kernels(
         if name in (fixed := getattr(cls, "helper_arguments", {})):
             check_arguments(owner, kernel, fixed[name])
         if name in kernels:
+            # `impute` may learn expected feedback as `update` learns real feedback: by calling it.
             further = ("update",) if name == IMPUTE.name else ()
             check_names(owner, kernel, [*kernels[name], *given, *further])
         check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)

@@ -1,4 +1,4 @@
-"""The arguments of `Policy.learner`, made from the known quantities (facts) of a setting."""
+"""The method `Policy.learner`, whose arguments are the known quantities (facts) of a setting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,6 +36,7 @@ def learner_arguments(setting: Setting) -> list[Argument]:
 def _learner_argument(setting: Setting, name: str, one: Fact) -> Argument:
     prose = f"{one.doc[0].upper()}{one.doc[1:]}"
     if name == setting.mode:
+        # A learner is given the kind of feedback by its name; kernels read its position in `modes`.
         words = ", ".join(f'"{mode}"' for mode in setting.modes)
         taken = Parameter("feedback", Parameter.KEYWORD_ONLY, annotation=str)
         return Argument(taken, f"{{{words}}}", f"{prose}.")

@@ -1,4 +1,4 @@
-"""Pending modes: what a policy does while decisions are pending, declared or inferred."""
+"""Pending modes: how a policy decides while earlier decisions have no feedback yet."""
 
 import inspect
 import warnings
@@ -74,6 +74,7 @@ def describe_remedy(cls: Any) -> str:
     """
     reasons = _list_reasons(cls)
     remedies = [reason.remedy for reason in reasons if reason.remedy]
+    # One reason that makes learning wrong is enough: then ignoring is not suggested.
     if all(reason.may_ignore for reason in reasons):
         changing = [name for reason in reasons for name in reason.changing]
         where = f"{_quote_names(changing)} may change" if changing else "it may take others"
@@ -149,6 +150,7 @@ def infer_pending(cls: Any) -> None:
 
 def combine_pending(cls: Any, base: Any) -> None:
     """Give a policy with a base the modes that both have, in the order of the base."""
+    # Not `cls.pending`: reading it would analyse the kernels when the class is defined, with Numba.
     modes = list_candidates(cls)
     if modes == WAIT:
         return

@@ -1,4 +1,4 @@
-"""The policy contract: parameters, state, kernels."""
+"""The base class of policies, with the declaration of their parameters."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -110,7 +110,7 @@ class Policy:
         the policy's own random stream (see `keyhole.draws.samplers`);
     ``t``
         the round, from 1;
-    the words of the setting
+    the values of the setting
         its context, decision and feedback, and in `recommend` the arrays of its report.
 
     ``init(p, s)`` prepares the state, ``select(...)`` returns the decision, ``update(...)``
@@ -282,6 +282,8 @@ class Policy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to pickle and copy a policy: by its parameters, which may have no default."""
+        # By `factory`: the class of a `WrapperPolicy` is made at run time; pickle would look for it
+        # under the name of the class as written.
         values = {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
         return partial(self.factory(), **values), ()
 
@@ -401,6 +403,7 @@ def _check_parameter(cls: type, item: Any) -> None:
 
 
 def _is_policy(kind: Any) -> bool:
+    # A string is an annotation of a module with `from __future__ import annotations`.
     return isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Policy))
 
 

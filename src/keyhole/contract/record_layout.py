@@ -94,6 +94,8 @@ class RecordLayout:
         It is the value itself for a group of one integer from 0, else 0.
         """
         whole = self.single and all(f.dtype == "int64" for f in self.layout.fields.values())
+        # From 0 on, since a learner's step returns negative numbers for decisions that it refuses
+        # (`keyhole.drivers.policy_step`).
         code = "max(int(values), 0)" if whole else "0"
         return compile_shared(f"def code(values):\n    return {code}\n", "code")
 

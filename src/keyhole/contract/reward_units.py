@@ -15,6 +15,7 @@ HARDNESS: Final = "difference**-2"
 
 _OTHER_UNITS: Final = "for rewards in other units, make the learner or study with scale=(low, high)"
 
+# A value in units of reward**k is divided by span**k; only rewards themselves have `low` taken off.
 _POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
 
 _UNIT_RANGE: Final = Range(ge=0, le=1)

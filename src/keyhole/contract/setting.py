@@ -1,4 +1,4 @@
-"""Setting: the interaction protocol of one kind of bandit."""
+"""Setting: the values that a policy and its environment exchange in a round."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from keyhole.validate import Range, check_integer
 
 @dataclass(frozen=True)
 class Setting:
-    """The interaction protocol shared by the policies, environments and learners of one setting.
+    """The interaction protocol of one kind of bandit, such as those with delayed feedback.
 
     In every round the environment may show a *context*, the policy takes a *decision*, and the
     environment gives *feedback*. At any time the policy can be asked for its *report* (a

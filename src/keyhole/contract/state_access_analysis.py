@@ -1,9 +1,8 @@
 """Static analysis of the state arrays that a policy's kernels read and write.
 
-It works on the code after Numba's first pass: one operation a line, every intermediate value with a
-name. A value is known by the arrays that it may be a view of, through helpers, other names, views,
-tuples and loops. The order of lines is ignored. Whatever cannot be followed counts as read and
-written.
+It works on Numba's intermediate code (`keyhole.contract.kernel_ir`). A value is known by the arrays
+that it may be a view of, through helpers, other names, views, tuples and loops. The order of lines
+is ignored. Whatever cannot be followed counts as read and written.
 """
 
 from collections.abc import Iterable, Mapping
@@ -218,6 +217,7 @@ class _Function:
         return self._entry(self.of(value.value), 1)
 
     def _build_tuple(self, value: Any) -> Views:
+        # The views of all entries together: which entry is read later may not be known.
         inside = NOTHING.union(*(self.of(item) for item in value.items))
         return frozenset(v._replace(tuples=v.tuples + 1) for v in inside)
 
@@ -251,6 +251,8 @@ class _Function:
         """Return how many axes an index takes away, at most."""
         if index.name in self.names.tuples:
             return sum(self._count_axes(item) for item in self.names.tuples[index.name])
+        # A slice (followed as the view `SLICE`) or an array takes no axis away, anything else is a
+        # number and takes one.
         return 0 if self.of(index) else 1
 
     def _entry(self, views: Views, taken: int) -> Views:
@@ -292,6 +294,7 @@ class _Function:
         return NOTHING
 
     def _follow_method(self, views: Views, method: str, given: Views) -> Views:
+        # What these return shares no memory with the array.
         if method in (*READING, "copy", "item") and not given:
             self.tracer.read(views)
             return NOTHING
@@ -303,6 +306,7 @@ class _Function:
         if function in READING_KERNELS:
             self.tracer.read(NOTHING.union(*given, *named.values()))
             return NOTHING
+        # Arguments that cannot be matched to names (`*args`) are not followed.
         names = argument_names(function)
         if len(given) > len(names) or not named.keys() <= set(names) or takes_rest(function):
             return self.tracer.give_up([*given, *named.values()])

@@ -1,4 +1,4 @@
-"""A self-test of the state-access analysis, for releases of Numba with another first pass."""
+"""A self-test of the state-access analysis, for releases of Numba that read functions otherwise."""
 
 from typing import Any
 

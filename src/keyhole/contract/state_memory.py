@@ -1,6 +1,6 @@
-"""Flat memory: every array that compiled code sees is a named part of one buffer.
+"""Declaration of state arrays, and their layout as named parts of one buffer.
 
-A buffer is a vector of 8-byte cells. A `Layout` says which cells belong to which name. So compiled
+A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. So compiled
 functions have one fixed signature made of plain vectors, whatever a policy keeps, and saving a
 state is saving one vector.
 """
@@ -263,6 +263,8 @@ class Layout:
         parts = ", ".join(self.parts(targets=targets).values()) or "0"
         source = f"def read(buffer, start, dims):\n{self.places()}    return record({parts},)\n"
         found = compile_shared(source, "read", kind, tuple(self.fields) or ("nothing",))
+        # In interpreted mode the result may be cached if it holds views alone: single numbers are
+        # read out when it is made, and would be out of date.
         alone = self.fields and (targets or all(field.shape for field in self.fields.values()))
         return mark_views(found) if alone else found
 
@@ -306,6 +308,8 @@ def compile_shared(
     return found
 
 
+# `checked` is there as a part of the key: code without index checks must not be used where they are
+# asked for (`bounds_checked`).
 @lru_cache(maxsize=256)
 def _shared(source: str, name: str, kind: str, names: tuple[str, ...], checked: bool) -> Any:
     return compile_generated(source, name, {"record": _record(kind, names)} if names else {})

@@ -24,9 +24,7 @@ def count_text(number: float, noun: str) -> str:
 
 
 def mean_text(number: float, total: float, scale: Scale = UNIT) -> str:
-    """Return the mean of `number` values that sum to `total`, as an addition to a line, or "".
-
-    It is shown in the units of a learner's `scale`.
+    """Return the mean of `number` values that sum to `total`, in the user's units; "" for none.
 
     Examples
     --------

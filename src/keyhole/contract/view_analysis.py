@@ -1,4 +1,4 @@
-"""The state arrays that a value in a kernel may be a view of, and functions that only read them."""
+"""Rules for which state arrays a value in a kernel may share memory with (be a view of)."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple

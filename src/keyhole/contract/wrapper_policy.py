@@ -1,4 +1,4 @@
-"""Wrapper policies, which leave the decisions to another policy: their base, a parameter."""
+"""Wrapper policies, which leave the decisions to another policy: their parameter `base`."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,8 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import Field, declared_state
 from keyhole.validate import check_choice
 
+# One subclass for each wrapper and class of base: dataclasses of different classes are never equal,
+# and their kernels would be compiled twice.
 _SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
 
@@ -60,6 +62,7 @@ class WrapperPolicy(Policy, abstract=True):
                 raise TypeError(
                     f"base must be a policy of the setting {wanted.setting.name!r}, got {base!r}"
                 )
+            # An instance of `cls`: Python goes on to call its `__init__` with the same arguments.
             return object.__new__(_subclass_for(cls, type(base)))
 
     @classmethod

@@ -1,1 +1,1 @@
-"""Random numbers and special functions for kernels."""
+"""Random numbers and special functions for kernels (functions that are compiled)."""

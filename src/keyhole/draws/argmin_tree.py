@@ -1,4 +1,4 @@
-"""An arg-min that is updated in place when one key changes: a tree of minima.
+"""A tree that finds the smallest of many numbers (keys) and is updated when one changes.
 
 The keys are the leaves of a tree in which every node has sixteen children: up to 16 keys
 are one node, up to 256 two levels; but up to 32 are two nodes, and both are read. A node is read at

@@ -1,4 +1,4 @@
-"""Batches of beta variates, for policies that sample many posteriors in every round.
+"""Batches of beta-distributed random numbers, for policies that sample many posteriors a round.
 
 The variates are those of `keyhole.draws.samplers.beta`, one after the other, bit by bit. Four are
 computed at once, in vector registers, each from the words that it reads if all before it are the

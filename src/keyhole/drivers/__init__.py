@@ -1,1 +1,1 @@
-"""The compiled loops that run policies and environments."""
+"""Drivers: the compiled functions that call the kernels of policies and environments in turn."""

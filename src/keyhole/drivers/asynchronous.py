@@ -1,4 +1,4 @@
-"""The compiled loop of simulated workers: each asks, is busy for a while, tells, and asks again.
+"""The compiled loop that simulates several workers: each asks for a decision, is busy, and tells.
 
 Decisions are taken one after the other. A decision's feedback and duration are drawn when it is
 taken, and the feedback is told when its worker is done: late, and in another order. How a policy
@@ -77,7 +77,7 @@ SIGNATURE: Final = signature(
 def compiled_asynchronous_loop(
     setting: Setting, policy: Component, environment: Component, duration: Kernel
 ) -> Kernel:
-    """Return the machine code of the loop for one pair; it takes the arguments in `SIGNATURE`.
+    """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments.
 
     `duration` is a kernel that draws how long a decision is pending. It may name ``rng``,
     ``numbers``, and the setting's context, decision and feedback.

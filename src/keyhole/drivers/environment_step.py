@@ -1,4 +1,4 @@
-"""The compiled step of an environment, for interactive play."""
+"""One step of an environment as compiled code, for problems that are played from Python."""
 
 from typing import Final
 

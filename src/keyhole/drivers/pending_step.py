@@ -1,8 +1,9 @@
-"""The compiled step of a policy with pending decisions, whose feedback comes late, in any order.
+"""One step of a policy as compiled code, where decisions are pending (have no feedback yet).
 
-The *settled* memory has learnt from feedback only. Before a decision, the feedback of pending ones
-is imputed on a copy of it, by the policy's kernel `impute`; between two calls of ``TELL``, only for
-those that are new. A policy that ignores pending decisions decides on the settled memory itself.
+Feedback comes late, in any order; the *settled* memory has learnt from it alone. Before a decision,
+the feedback of pending ones is imputed on a copy, by the policy's kernel `impute`; between two
+calls of ``TELL``, only for those that are new. A policy that ignores pending decisions decides on
+the settled memory itself.
 
 Both memories have the layout of a learner's cells: input, state, context, decision, feedback,
 report.

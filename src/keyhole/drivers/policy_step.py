@@ -1,9 +1,9 @@
-"""The compiled step of a policy, for learners: the whole learner is one vector of 64-bit words.
+"""One step of a policy as compiled code, for learners: take a decision, or learn its feedback.
 
-The vector begins with a header: the policy's random stream, the rounds begun, whether a decision
-is pending, and the thread that may call. A plan follows (where each layout begins, then the
-integers that shapes refer to), and then the cells: inputs, state, context, decision, feedback,
-report.
+A learner is one vector of 64-bit words. It begins with a header: the policy's random stream, the
+rounds begun, whether a decision is pending, and the thread that may call. A plan follows (where
+each layout begins, then the integers that shapes refer to), and then the cells: inputs, state,
+context, decision, feedback, report.
 """
 
 import ctypes
@@ -111,7 +111,7 @@ def compiled_step(component: Component, setting: Setting) -> Kernel:
 
 @dataclass(frozen=True)
 class LearnerKernels:
-    """The compiled functions from which the learner's loops are built."""
+    """The compiled functions of which the learner's step is built."""
 
     unpack: Kernel
     init: Kernel
@@ -126,7 +126,7 @@ class LearnerKernels:
 
 
 def learner_kernels(component: Component, setting: Setting) -> LearnerKernels:
-    """Return the compiled functions from which the learner's loops are built."""
+    """Return the compiled functions of which the learner's step is built."""
     kernels, records = component.kernels(nan_checked=True), component.records
     return LearnerKernels(
         _compile_unpack(component),

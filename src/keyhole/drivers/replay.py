@@ -1,4 +1,4 @@
-"""The compiled loop that replays a log of decisions and feedback on a learner."""
+"""The compiled loop in which a learner replays a log of decisions and feedback."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""Compilation: from Python functions (kernels) to machine code, cached between processes."""
+"""Compilation of kernels (Python functions) to machine code, which is cached between processes."""

@@ -1,4 +1,4 @@
-"""Interpreted calls that are atomic to other threads, forks and Ctrl-C."""
+"""Calls of interpreted functions that are atomic to other threads, forks and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AtomicCall:
     Parameters
     ----------
     owner : str
-        The name of its policy or pair, for messages.
+        The name of its policy, or of its policy and environment, for messages.
     run : callable
         The function; it changes nothing but its arguments.
     """

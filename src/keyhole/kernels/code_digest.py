@@ -1,4 +1,4 @@
-"""A function's bytecode as words: independent of comments, docstrings and line numbers."""
+"""The bytecode of a function as text for a digest, without docstrings and line numbers."""
 
 import dis
 from collections.abc import Iterator

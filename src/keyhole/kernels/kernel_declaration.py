@@ -1,4 +1,4 @@
-"""Declaration of kernels, which are compiled on demand: Numba is not imported before."""
+"""Declaration of kernels: functions that are compiled on demand, when Numba is first imported."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""The first pass of Numba's compiler: a function as operations on named variables.
+"""The first pass of Numba's compiler, which reads a function as operations on named variables.
 
 It compiles nothing. It is separate from `numba_internals`, which compiles: only the analysis of
 policies that do not declare `pending` imports it (see `keyhole.contract.pending_modes`), and a

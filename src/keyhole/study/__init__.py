@@ -1,4 +1,4 @@
-"""Studies: policies with many pending decisions, on an event log in a database."""
+"""Studies: policies at work in a database, with many decisions that await feedback."""
 
 from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events

@@ -1,4 +1,4 @@
-"""In-memory state of a study, up to date with all events that this process has read."""
+"""The state of a study in memory, after all events that this process has read."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

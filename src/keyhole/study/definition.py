@@ -46,7 +46,7 @@ def _own_version() -> str:
 
 @dataclass(frozen=True)
 class Definition:
-    """The settings of a study, fixed before the first decision or changed together with the policy.
+    """The policy, arms and rules of a study; they change only together with the policy.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Errors that end a policy's learning from a log: a change of policy, or a failure."""
+"""Errors that end a policy's learning from a study's log: it was replaced, or it failed."""
 
 from keyhole.contract.policy import Policy
 from keyhole.study.storage import Row

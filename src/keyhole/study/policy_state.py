@@ -1,4 +1,4 @@
-"""The policy's state inside a study, and a copy that also holds imputed feedback."""
+"""The arrays of a study's policy, and a copy that also holds imputed (assumed) feedback."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Encoding of named values as the bytes of a log row."""
+"""Encoding of decisions and feedback as bytes of a study's log."""
 
 from collections.abc import Iterable, Mapping
 from struct import Struct

@@ -1,4 +1,4 @@
-"""Errors in a setting's vocabulary, as opposed to damage of stored data."""
+"""Errors in the code of a setting's vocabulary (its words in studies), not in stored data."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Group commit: all requests that wait in a process are written in one transaction.
+"""Group commit: one transaction writes the requests of all threads that wait.
 
 The leader, one of the threads that wait, takes the study's lock in the database, applies the events
 that other processes have committed, runs the requests, commits their events together, and answers.

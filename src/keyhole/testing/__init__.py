@@ -1,4 +1,4 @@
-"""The conformance test of policies, problems and settings, for Keyhole's and for your own."""
+"""Conformance tests for policies, problems and settings: Keyhole's, and your own."""
 
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.parametrized import parametrize_with_checks

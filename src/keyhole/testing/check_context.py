@@ -46,10 +46,12 @@ class CheckContext:
 
     def learner(self, replication: int = 0) -> Any:
         """Return a learner with the known quantities of the simulation; its indices are checked."""
+        # The same known quantities as in a simulation, so that both can be compared bit by bit.
         plan = Plan.make(
             self.problem, [self.policy], horizon=self.horizon, checkpoints=None, seed=self.seed
         )
         facts = plan.facts(self.policy, self.horizon)
+        # The engine checks no index. So memory errors show here, as an IndexError.
         with bounds_checked():
             return learner_for(self.policy, facts, seed=self.seed, replication=replication)
 
@@ -72,6 +74,7 @@ class CheckContext:
             seed=self.seed,
             threads=threads,
             details=True,
+            # Never None: short simulations would be interpreted, and compiled code not tested.
             interpreted=is_interpreted(),
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])

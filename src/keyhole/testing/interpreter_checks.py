@@ -37,6 +37,7 @@ def _compare_learners(subject: CheckContext) -> None:
     for python in (False, True):
         with interpreted(python):
             pairs.append((subject.learner(), subject.environment()))
+    # Both in step: the first difference is the cause, and later ones follow from it.
     for t in range(1, subject.horizon + 1):
         for learner, environment in pairs:
             environment.play_round(learner)
@@ -105,6 +106,7 @@ def _differences(
     for group, arrays in machine.items():
         for name, one in arrays.items():
             other = python[group][name]
+            # NaN agrees with NaN: a policy that makes it is refused by another check.
             unequal = np.atleast_1d((one != other) & ~((one != one) & (other != other)))
             for place in np.argwhere(unequal)[:1].tolist():
                 entry = ", ".join(map(str, place))

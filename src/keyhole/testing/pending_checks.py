@@ -1,4 +1,4 @@
-"""Checks of a policy with pending decisions, as in a study."""
+"""Checks of a policy whose decisions wait for feedback, as in a study."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,10 @@ class PendingPolicy:
         self._words = np.array([subject.seed, 0, 0, 0], np.uint64)
         self._imputes = mode == "impute"
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
+        # A policy that ignores pending decisions decides on the state itself: `pending_step`.
         self.copy = self.cells.copy() if self._imputes else self.cells
+        # The plan has the starts of inputs, state, context, decision, feedback, report. A row of a
+        # pending decision holds context and decision; once told, the feedback behind them.
         starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
         self._context, self._decision = slice(starts[1], starts[2]), slice(starts[2], starts[3])
@@ -53,6 +56,7 @@ class PendingPolicy:
         self.copy[self._context] = self.cells[self._context]
         opened = opened if self._imputes else ()
         width = ROW_HEADER + self._asked.stop - self._asked.start
+        # The first number is dropped again: NumPy refuses to concatenate nothing.
         rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
         if not self._run(self.copy, rows, environment.rounds, len(opened), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
@@ -67,6 +71,7 @@ class PendingPolicy:
 
     def state_if_told(self, row: FloatArray, stream: Any) -> Any:
         """Return the state, as bits, after telling feedback at a position of the stream."""
+        # Undone in the end: the same feedback is told from several states.
         cells, words = self.cells.copy(), self._words.copy()
         self._words[:2] = stream
         self.tell(row)
@@ -76,6 +81,7 @@ class PendingPolicy:
 
     def bits(self) -> Any:
         """Return the state as bits."""
+        # As bits, NaN equals itself, and -0.0 differs from 0.0.
         views = [view.ravel().view(np.uint64) for view in self.views.values()]
         return np.concatenate([np.zeros(0, np.uint64), *views])
 
@@ -135,6 +141,8 @@ def _try_later(subject: CheckContext) -> None:
         later = opened.ask(environment, (row,))
         same = opened.bits() == asked
         late = opened.state_if_told(row, stream)
+        # Arrays that the later decision changed are left out: in them, both states differ anyway.
+        # Both updates draw from the same position of the stream.
         assert (at_once[same] == late[same]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
             f"a later decision; {_declare(subject)}"

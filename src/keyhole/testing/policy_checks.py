@@ -1,4 +1,4 @@
-"""Checks of a policy, each of one promise of the contract."""
+"""Checks of a policy: each tests one promise that `docs/contract.md` makes."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ def acts_at_all(subject: CheckContext) -> None:
     first = {name: value.copy() for name, value in learner.state.items()}
     decisions = set()
     for decision in subject.play_rounds(learner, environment):
+        # As text: a decision with an array is a list, which has no hash.
         decisions.add(repr(decision))
         if len(decisions) > 1 or any((first[n] != v).any() for n, v in learner.state.items()):
             return
@@ -97,6 +98,7 @@ def acts_at_all(subject: CheckContext) -> None:
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, for any number of threads and beside others."""
     first = subject.simulate_metrics()
+    # One simulation tests all at once; only if it differs, others find out what it depends on.
     if np.array_equal(first, subject.simulate_metrics(subject.policy, threads=3)):
         return
     for what, other in (
@@ -130,6 +132,7 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     straight = subject.decisions
     learner, environment = subject.learner(), subject.environment()
     draw = np.random.default_rng(subject.seed)
+    # Both with a decision pending and between rounds: a file holds more in the former case.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     again = []
     for t in range(subject.horizon):
@@ -208,6 +211,7 @@ Check = Callable[[Any], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
     parameters_round_trip,
+    # First of all that play: the engine does not check indices, and would corrupt memory.
     stays_within_its_arrays,
     acts_at_all,
     engine_is_deterministic,

@@ -93,6 +93,7 @@ def check_problem(
     run_checks(PROBLEM_CHECKS, subject, subject.failing)
 
 
+# The contract's own arguments of kernels, which a value of the same name would hide.
 _TAKEN: Final = ("p", "e", "s", "t", "rng", "metrics")
 
 
@@ -122,6 +123,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
     for name, declaration in setting.decision.items():
         bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad:
+            # One field is out of range at a time, the others are 0: no other can be the reason.
             decision: dict[str, Any] = {
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }

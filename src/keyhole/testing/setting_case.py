@@ -1,4 +1,4 @@
-"""The setting to check, with sample values for its vocabulary."""
+"""A setting to check, with sample contexts, decisions and known quantities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from keyhole.play.study_vocabulary import StudyVocabulary
 
 @dataclass(frozen=True)
 class SettingCase:
-    """The setting of a check, with sample values.
+    """A setting to check, with sample values.
 
     Parameters
     ----------

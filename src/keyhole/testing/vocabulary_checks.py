@@ -1,4 +1,4 @@
-"""Checks of a setting's vocabulary, which studies use."""
+"""Checks of a setting's vocabulary: its words for decisions and feedback in studies."""
 
 import json
 import math
@@ -43,6 +43,8 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
     """Check that a decision names arms in `arm_fields` only, if arms can be added and retired."""
     if (words := _words(case)) is None or not words.find_arm_fields():
         return
+    # The same decision with the arms in reverse order, their numbers changed in `arm_fields` alone:
+    # if the words differ, another field holds numbers of arms.
     backward = case.vocabulary_for(words.arms[::-1])
     last = len(words.arms) - 1
     for context, decision in case.decisions:
@@ -72,6 +74,7 @@ def feedback_round_trips(case: SettingCase) -> None:
         heard = _parse_default(case, words, taken)
         _check_values(case, "parse_feedback", heard, fields, words.note_fields)
         said = words.format_feedback(*taken, heard)
+        # Through JSON, as an export of a study stores it.
         read = words.parse_feedback(*taken, **json.loads(json.dumps(said, allow_nan=False)))
         assert read == heard, f"{case}: parse_feedback reads {said} as {read}, not as {heard}"
 

@@ -1,4 +1,4 @@
-"""Operations on a node of sixteen keys of an arg-min, in vector registers.
+"""The smallest of sixteen numbers, and the place of a number among them, in vector registers.
 
 `keyhole.draws.argmin_tree` has the same functions as loops.
 """

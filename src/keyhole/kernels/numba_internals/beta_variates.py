@@ -1,4 +1,4 @@
-"""Four beta variates at once, in vector registers (LLVM vector types).
+"""Four random numbers of beta distributions at once, in vector registers (LLVM vector types).
 
 `keyhole.draws.beta_batch` draws the same ones step by step.
 """

@@ -1,7 +1,7 @@
-"""The compiler: helpers are lowered separately, linked into one entry, and optimised once.
+"""A compiler built of Numba's parts, which optimises a program of many kernels once, as a whole.
 
 Numba makes a library of every function: linked with all that it calls, optimised in full, emitted
-as machine code, wrapped twice, and kept for ever. Of some 45 functions in a pair of policy and
+as machine code, wrapped twice, and kept for ever. Of some 45 functions of a policy and its
 environment, Python calls one. Here helpers are only typed and lowered to LLVM code (*parts*), and
 linked flat into the one function that Python calls (*the entry*). The entry's machine code belongs
 to its caller: it is freed with the last reference.

@@ -22,7 +22,7 @@ _HEAD: Final = 4
 
 @dataclass(frozen=True)
 class MachineCode:
-    """The machine code of an entry, and the names that it needs."""
+    """The machine code of a function that Python calls, and the symbols that it needs."""
 
     wrapper: str  # name of the function that Python calls
     environments: list[str]  # names of the variables that point to Numba's environments

@@ -1,4 +1,4 @@
-"""Init of a run: start the command, enforce its limits, and kill all its processes."""
+"""Supervision of one command: start it, enforce its limits, and kill all its processes."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""A record of the main file after the last transaction, kept in the `-queue` beside it.
+"""A record of what `stat` says of the database file, kept in the `-queue` beside it.
 
 In write-ahead-log mode SQLite writes to the main file only in a checkpoint, which here happens
 within the commit of a process that holds the writers' lock. That process records what `stat` says

@@ -1,4 +1,4 @@
-"""The file of an open connection: whether it, and the log beside it, were replaced."""
+"""A test whether the database file of an open connection, or its log, was replaced."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""SQLite's own check of a database file."""
+"""A check of all pages and indexes of a database file, which SQLite makes."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Rows of a study's log, and the result of a query for them."""
+"""Rows of a study's log (its events), and the result of a query for them."""
 
 from typing import Any, Final, NamedTuple
 
