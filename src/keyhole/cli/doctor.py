@@ -1,4 +1,4 @@
-"""What this machine has of what Keyhole uses: one small table."""
+"""`doctor`: a table of versions, folders and optional programs on this machine."""
 
 import os
 import platform

@@ -27,6 +27,7 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
             content = tomllib.loads(f"value = {text}")
         except (tomllib.TOMLDecodeError, RecursionError):
             content = {}
+        # A text with a line break may be TOML with further keys.
         found[name] = content["value"] if content.keys() == {"value"} else text
     return found
 

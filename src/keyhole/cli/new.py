@@ -36,6 +36,7 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         out / path.replace("name", snake): Template(file.read_text(encoding="utf-8"))
         for path, file in _list_templates(folder)
     }
+    # All are checked before the first is written, so that a refused call leaves nothing behind.
     for path in stubs:
         if path.exists():
             raise FileExistsError(f"{path} exists already; choose another NAME or --out")

@@ -80,6 +80,8 @@ def _blocked_interrupts() -> Iterator[None]:
 def _start_local(workers: int) -> LocalCluster:
     """Start worker processes, which import the main script: it must not start more of them."""
     try:
+        # Port 0 is any free one: several clusters may run on this machine. Others cannot reach
+        # 127.0.0.1.
         return LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL, preload=[_IGNORE_INTERRUPTS],
@@ -171,6 +173,8 @@ class Dask:
         self._done: SimpleQueue[tuple[int, bytes | Failure] | None] = SimpleQueue()
         self._slots, self._lost = self._count_threads(), False
         self._closed = threading.Event()
+        # Both wait for the network. In threads of their own, neither delays `submit`, and a
+        # scheduler that is lost is noticed while no task ends.
         for task in (self._poll_capacity, self._fetch_results):
             threading.Thread(target=task, daemon=True).start()
 
@@ -223,6 +227,8 @@ class Dask:
         ticket = next(self._tickets)
         task, shared = serialize_task(function, args)
         given = [self._shared[one] for one in shared]
+        # Not pure: Dask would take two tasks with equal arguments for the same one, and run it
+        # once.
         self._under_way[ticket] = future = self._client.submit(
             run_serialized_task, task, *given, pure=False
         )

@@ -182,6 +182,7 @@ class Ray:
         """End the driver and its tasks."""
         if self._over.is_set():
             return
+        # The driver ends when its standard input is closed, and is killed if it does not in time.
         self._closing = True
         with suppress(OSError):
             self._to.close()
@@ -259,5 +260,7 @@ def _start_driver(folder: _Folder | None) -> Popen[bytes]:
         # A session of its own: Ctrl-C on the terminal does not reach it, and `_kill` can kill all
         # of it.
         start_new_session=True,
+        # The driver inherits the lock: if this process is killed first, no other one removes the
+        # folder while the driver still needs it.
         pass_fds=[folder.lock] if folder else [],
     )

@@ -50,6 +50,8 @@ _SETTINGS: Final = 4
 
 def main() -> None:
     """Serve requests from standard input on standard output until standard input is closed."""
+    # Requests and answers get copies of the descriptors, and 0 and 1 lead nowhere: whatever Ray or
+    # one of its libraries prints would otherwise stand between the answers.
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -61,6 +63,7 @@ def main() -> None:
     driver.answer(START, refused)
     if refused is None:
         Thread(target=driver.listen, args=(asked,), daemon=True).start()
+    # `ray.shutdown` may wait for a head node that is gone: then the thread ends the process.
     if refused is not None or driver.serve():
         Thread(target=_end, args=(folder, _TO_LEAVE), daemon=True).start()
         ray.shutdown()

@@ -1,4 +1,4 @@
-"""Kill all processes of a session, whatever process groups they are in."""
+"""Termination of all processes of a session (POSIX), whatever their process groups."""
 
 import os
 import signal

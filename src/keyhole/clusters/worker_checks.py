@@ -1,4 +1,4 @@
-"""Checks that a task makes on its cluster worker."""
+"""Checks on a cluster worker: its versions, and whether the client still wants a task."""
 
 import socket
 import sys

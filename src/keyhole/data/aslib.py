@@ -1,4 +1,4 @@
-"""Scenarios of the algorithm selection library (ASlib) as problems of solvers and limits."""
+"""Scenarios of ASlib (run times of solvers) as problems of choosing a solver and a time limit."""
 
 import math
 from collections.abc import Iterator
@@ -18,6 +18,8 @@ from keyhole.validate import SequenceLike, check_choice
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Default limits, as fractions of the cut-off."""
+# A limit that is a fraction of the cut-off, in seconds, may be a rounding error below that
+# fraction.
 _ROUNDING: Final = 1e-12
 REWARDS: Final = ("done", "quality")
 """Kinds of rewards of a completed run: 1, or the quality of its answer."""
@@ -231,6 +233,7 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
         missing = [solver for solver in solvers if solver not in row]
         if missing and not gaps:
             raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(task)} must be given")
+    # A limit of 0 marks a run that was not made.
     none = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
     table = np.array([[row.get(one, none)[2:] for one in solvers] for row in found.values()])
     table.setflags(write=False)

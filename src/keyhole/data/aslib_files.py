@@ -120,6 +120,7 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[S
         if not line.strip() or line.startswith("%"):
             continue
         where = f"{path}, line {number}"
+        # ARFF allows either quotation mark; a reader of CSV knows one at a time.
         fields = next(csv.reader([line], quotechar="'" if "'" in line else '"'))
         if len(fields) != len(columns):
             raise ValueError(f"{where}: the run must have {len(columns)} fields, got {len(fields)}")
@@ -140,6 +141,7 @@ def _parse_runtime(where: str, text: str, status: str, cutoff: float) -> float:
         allowed = ", ".join(_STATUSES)
         raise ValueError(f"{where}: runstatus must be one of {allowed}, got {status!r}")
     done = status.lower() == "ok"
+    # A question mark is ARFF's sign for a missing value.
     if text == "?" and not done:
         return math.inf
     try:

@@ -1,4 +1,4 @@
-"""Crime events by place and day as a censored semi-bandit of allocating patrols to places."""
+"""Crime by place and day, as the problem of allocating patrols (setting ``semibandit``)."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -285,6 +285,7 @@ class _Tally:
 
 def _bit(text: str) -> int | None:
     """Return the 0 or 1 that a field represents, or None if it is neither."""
+    # First as it is: to strip every field would slow down files of many rows.
     bit = _BITS.get(text)
     return _BITS.get(text.strip().lower()) if bit is None else bit
 

@@ -41,10 +41,12 @@ def read_text(path: str | PathLike[str]) -> str:
     """Return the text of a file in UTF-8; a decoding error names the line and the byte."""
     try:
         data = Path(path).read_bytes()
+        # Spreadsheets write a byte order mark in front, which this encoding removes.
         return data.decode("utf-8-sig")
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file") from None
     except UnicodeDecodeError as error:
+        # The added byte counts the line of the error even if the error is at its beginning.
         line = len((data[: error.start] + b".").splitlines())
         byte = data[error.start]
         raise ValueError(

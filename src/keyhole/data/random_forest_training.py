@@ -1,4 +1,4 @@
-"""Random forests on house prices as a problem of configurations and time limits.
+"""Training runs of random forests, as the problem of choosing parameters and a time limit.
 
 Training needs scikit-learn: install keyhole[forests].
 """
@@ -101,6 +101,7 @@ def train(job: tuple[Configuration, int]) -> float:
             max_features=configuration.features,
             min_samples_leaf=configuration.leaf,
             max_samples=None if configuration.sample == 1.0 else configuration.sample,
+            # scikit-learn takes no larger seeds.
             random_state=seed % _SEEDS,
             n_jobs=1,
         )

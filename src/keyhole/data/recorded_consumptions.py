@@ -1,4 +1,4 @@
-"""Measured runs: rewards and consumptions of each arm's runs, replayed as a problem."""
+"""Recorded runs of each arm, with their reward and consumption, replayed as a problem."""
 
 import csv
 import math
@@ -157,6 +157,7 @@ class MeasuredRuns:
             done = used <= grid[at]
             counts[arm, at] = len(used)
             if len(used):
+                # The cost is not evaluated at consumptions beyond the limit, which may be infinite.
                 values = np.where(
                     done, earned - costs(np.where(done, used, 0.0)), -float(penalties(grid[at]))
                 )

@@ -139,6 +139,7 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
 
 def _levels(minutes: FloatArray, grid: FloatArray) -> IntArray:
     """Return the number of deadlines that each time meets."""
+    # From the left: a deadline that equals the time is met.
     increasing = grid[::-1]
     return np.asarray(len(grid) - np.searchsorted(increasing, minutes, side="left"))
 

@@ -1,4 +1,4 @@
-"""Experiments: specs, runs, run folders and reports."""
+"""Experiments: specs (TOML files), their runs, run folders and reports."""
 
 from keyhole.experiment.run_folder import RunFolder, load_run, open_run
 from keyhole.experiment.runner import run

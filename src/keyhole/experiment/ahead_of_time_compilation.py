@@ -1,4 +1,4 @@
-"""The kernels to compile ahead of time, for container images and servers."""
+"""The kernels (compiled functions) of a setting or a spec, to be compiled ahead of their use."""
 
 from collections.abc import Callable
 
@@ -66,6 +66,8 @@ def _jobs(
         jobs.append(
             (
                 f"{kind.__name__} in {environment.__name__}",
+                # A default binds this round's environment: a free variable would be the last one's
+                # by then.
                 lambda other=other: compiled_engine(setting, side, other),  # type: ignore[misc]
             )
         )

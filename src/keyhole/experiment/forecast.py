@@ -144,6 +144,7 @@ def forecast(
     jobs = ResultCache(Path(), specs).all_jobs()
     began, before = clock(), {path for path, _ in cached_files()}
     kinds = _kinds(jobs)
+    # Workers of a cluster compile for themselves, before their clocks start.
     for units in kinds if cluster is None else ():
         make_simulators(units[0].make_plan(), units[0].label)
     compiled = len({path for path, _ in cached_files()} - before)

@@ -1,4 +1,4 @@
-"""An HTML page: sections of blocks, each block with its template."""
+"""A self-contained HTML page: sections with texts, figures and tables, each with its template."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Runs that are missing in their folders: their simulation on a cluster, into a result cache."""
+"""Simulation, on a cluster, of the runs whose folders have no results yet."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Files of simulated blocks, which an interrupted run resumes from."""
+"""Files with blocks of replications, from which an interrupted run resumes."""
 
 import re
 from collections.abc import Iterable, Sequence

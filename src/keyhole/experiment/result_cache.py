@@ -102,6 +102,8 @@ class ResultCache:
 
     def _keys(self, spec: Spec) -> dict[str, str]:
         """Return the cache keys of an experiment's policies, by label."""
+        # Specs are not hashable, so their ids are the keys. Each spec is stored beside its result:
+        # while it lives, no other object gets its id.
         known, keys = self._spec_keys.get(id(spec), (None, {}))
         if known is not spec:
             keys = {

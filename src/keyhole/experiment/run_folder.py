@@ -197,6 +197,7 @@ def open_run(path: str | Path) -> RunFolder:
     provenance = read_provenance(folder)
     if not isinstance(provenance.get("finished"), str):
         raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
+    # Version 1 recorded no checksum of the spec.
     for name in (*RESULTS, SPEC) if provenance["version"] > 1 else RESULTS:
         _check_unaltered(folder, name, provenance)
     try:
@@ -225,6 +226,7 @@ def _points(
             point_values(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
         for values, count, arms in parts:
+            # Row groups are numbered through the whole file, and points follow each other in it.
             groups = list(range(first, first + count))
             first += count
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])

@@ -93,6 +93,7 @@ def run(
     has_content(folder)  # refuses a file
     with _created_folder(folder), folder_lock(folder):
         found = _found(folder, spec, digest)
+        # Of a finished run only the texts that reports show are written again, such as its title.
         if found is not None and found.get("finished") is not None:
             _begin(folder, spec, digest, command, found)
         else:

@@ -60,6 +60,7 @@ class SettingEntry:
     @property
     def environments(self) -> list[type[Environment]]:
         """Its environments in the order of their definition, including abstract ones."""
+        # The dot keeps a package out whose name only begins alike.
         package = f"{self.module.__name__}."
         classes = dict.fromkeys(_subclasses(Environment))  # once each: some have two bases
         return [one for one in classes if f"{one.__module__}.".startswith(package)]

@@ -1,4 +1,4 @@
-"""Small multiples: the figures of a sweep, with a panel for each point or line of points."""
+"""Small multiples: figures of a sweep, with a panel for each combination of values."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The table ``[sweep]`` of a spec: its varied entries, and the points that it spans."""
+"""The table ``[sweep]`` of a spec: the entries that it varies, and their combinations (points)."""
 
 import json
 import math
@@ -303,6 +303,7 @@ def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | Non
 
     It has the parameters that are equal at all points. Invalid policies are refused later.
     """
+    # A sweep has up to 10,000 points but few distinct policies: each is made once.
     made = partial(_policy, folder=folder)
     found: dict[Any, Policy | None] = {}
     for spec in specs:

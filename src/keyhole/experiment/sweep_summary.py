@@ -112,6 +112,8 @@ def points_to_compare(
 
     A group has at most `most` policies.
     """
+    # One entry of a policy after the other is tried: it is merged into the panels if each of them
+    # still has few curves, and one for each label.
     policies: tuple[str, ...] = ()
     for name in points[0].names:
         parts = _group(points, (*policies, name))
@@ -140,6 +142,7 @@ def _can_share(points: Sequence[Summary], most: float) -> bool:
 
 def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
     """Return the points at which a label appears first."""
+    # In reverse, so that the first point of a label overwrites the later ones.
     first = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first.values()]
 

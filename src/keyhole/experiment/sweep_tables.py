@@ -102,5 +102,6 @@ def read_point(path: Path, groups: Sequence[int], sweep: Sweep) -> pa.Table:
     """Return the table of a point, without the columns of the sweep."""
     with pq.ParquetFile(path) as file:
         table = file.read_row_groups(groups)
+    # A metric that this point lacks is a column of nulls in the file, which has the metrics of all.
     empty = [name for name in table.column_names if table[name].null_count == table.num_rows]
     return table.drop_columns([*sweep, *empty])

@@ -1,4 +1,4 @@
-"""Reproductions of published experiments: entries, their claims, and a verdict on each claim."""
+"""Reproductions of published experiments: entries (files), their claims, and a verdict on each."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

@@ -1,1 +1,1 @@
-"""Simulation, and learners that decide one round at a time."""
+"""Simulation of policies, and learners: policies that decide one round at a time."""

@@ -1,4 +1,4 @@
-"""The learner of settings in which a decision is an arm and its feedback a reward."""
+"""The learner (a policy at work) of settings with one arm a round, whose feedback is its reward."""
 
 from typing import Any, Never
 

@@ -1,4 +1,4 @@
-"""The simulator of one policy with several decisions pending at a time."""
+"""The simulator of one policy of which several decisions wait for feedback at a time."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,19 +29,21 @@ class AsynchronousSimulator(EngineSimulator):
         workers: SimulatedWorkers,
     ) -> None:
         problem = plan.problem
-        p_side, w_side = policy_component(type(policy)), environment_component(problem.environment)
+        p_side, e_side = policy_component(type(policy)), environment_component(problem.environment)
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = true_values(problem, horizon)
-        p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
+        p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
         self.policy, self._interpreted = policy, plan.interpreted
         self.checkpoints = np.array(checkpoints, np.int64)
         pending_mode = workers.pending_mode(policy)
         with bounds_checked(plan.checked), interpreted(plan.interpreted):
             self.kernel = compiled_asynchronous_loop(
-                problem.setting, p_side, w_side, workers.duration.draw
+                problem.setting, p_side, e_side, workers.duration.draw
             )
+        # A policy that waits for feedback has one decision at a time, however many workers there
+        # are.
         layout = memory_plan(
-            p_side, w_side, p_sizes, w_sizes,
+            p_side, e_side, p_sizes, e_sizes,
             workers=1 if pending_mode == "wait" else workers.number,
             impute=pending_mode == "impute",
             aged=getattr(workers.duration, "aged", False),
@@ -49,8 +51,8 @@ class AsynchronousSimulator(EngineSimulator):
         self.input = (
             p_side.inputs.pack(known, p_sizes),
             sizes_vector(p_side, p_sizes),
-            w_side.inputs.pack(truth, w_sizes),
-            sizes_vector(w_side, w_sizes),
+            e_side.inputs.pack(truth, e_sizes),
+            sizes_vector(e_side, e_sizes),
             layout,
             np.ascontiguousarray(workers.duration.numbers, np.float64),
             np.uint64(plan.seed),

@@ -1,4 +1,4 @@
-"""Simulation on a cluster: jobs are split into tasks, and cluster workers run the tasks."""
+"""Simulation on a cluster: replications are split into tasks, and cluster workers run the tasks."""
 
 import platform
 import socket
@@ -27,11 +27,13 @@ from keyhole.play.speed import measure_seconds_per_round
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
 # docs/clusters.md). Ten seconds keep a scheduler of Dask busy from some 2,000 workers on.
 _BLOCK_SECONDS: Final = 10.0
+# Blocks shrink towards the end, when idle workers wait for the last one, but not below this.
 _LEAST_SECONDS: Final = 1.0
 _TASKS_PER_SLOT: Final = 2  # submitted for each task that can run at once
 _POLL_SECONDS: Final = 0.5
 _TIMEOUT: Final = 10.0
 _SHOWN_CHARACTERS: Final = 12  # of a digest that users compare by eye
+# A worker outlives the runs that it serves, and each plan holds the modules of its own scripts.
 _MOST_PLANS: Final = 32
 
 StoreBytes = Callable[[SimulationJob, ReplicationBlock, bytes], None]
@@ -137,6 +139,8 @@ class _Dispatcher:
                 self._measured.append(job)
             job.record_block(part, seconds)
             self._seconds_per_round[job.cost_key] = seconds / (job.rounds * len(part))
+            # The plan is kept until no task of the job is left: one whose worker dies is begun
+            # again, and reads the plan again.
             if not job.remaining and all(other is not job for other, _ in self._submitted.values()):
                 self._release(job.plan)
             yield job, part, data
@@ -186,6 +190,7 @@ def run_task(
     """
     plan = _load_plan(data, key, wanted, digest)
     make_simulators(plan, label)  # compile before the clock starts
+    # Without this check a block that was cancelled would occupy a worker of Dask to its end.
     is_wanted = make_wanted_check()
 
     def stop_if_unwanted(*_: Any) -> None:
@@ -225,6 +230,8 @@ def measure_speed_on_cluster(
             cluster.submit(measure_task, shared, *checks, label, seconds, replications)
             for _ in range(threads)
         ]
+        # Speeds of workers add up; a worker in which no round ended has infinite seconds, and adds
+        # none.
         rounds_per_second = sum(1 / float(one) for one in results(cluster, tickets))
         return 1 / rounds_per_second if rounds_per_second else inf
     finally:
@@ -259,6 +266,8 @@ def _load_plan(data: bytes, key: str, wanted: Mapping[str, str], digest: str) ->
 
 def _cached_plan(data: bytes, key: str) -> tuple[Plan, str]:
     """Return a plan and its digest, from a cache of those used last."""
+    # The lock is held while a plan is loaded: threads of a worker that begin at the same time would
+    # otherwise each load it.
     with _plans_lock:
         if key not in _plans:
             if sha256(data) != key:

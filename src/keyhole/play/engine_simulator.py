@@ -1,4 +1,4 @@
-"""The simulator of one policy on one problem: a compiled loop and what it reads."""
+"""The simulator of one policy on one problem: a compiled loop (the engine) and its arguments."""
 
 from bdb import BdbQuit
 from collections.abc import Mapping, Sequence
@@ -33,23 +33,25 @@ class EngineSimulator:
         self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int]
     ) -> None:
         problem = plan.problem
-        p_side, w_side = policy_component(type(policy)), environment_component(problem.environment)
+        p_side, e_side = policy_component(type(policy)), environment_component(problem.environment)
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = true_values(problem, horizon)
-        p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
+        p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
         self.policy, self._interpreted = policy, plan.interpreted
-        self.measured = w_side.metrics.size(w_sizes)
+        self.measured = e_side.metrics.size(e_sizes)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_be = plan.interpret_uncompiled and not plan.checked
-        own = may_be and p_side.is_own and w_side.is_own and is_own(problem.setting.allowed)
+        # Only code that is known to compile is interpreted first: a user's kernel that does not
+        # compile must be refused at once, not when the budget is spent.
+        own = may_be and p_side.is_own and e_side.is_own and is_own(problem.setting.allowed)
         with bounds_checked(plan.checked), interpreted(plan.interpreted), interpret_first(own):
-            self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
+            self.kernel: Kernel = compiled_engine(problem.setting, p_side, e_side)
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),
             sizes_vector(p_side, p_sizes),
-            w_side.inputs.pack(truth, w_sizes),
-            sizes_vector(w_side, w_sizes),
-            memory_plan(p_side, w_side, p_sizes, w_sizes),
+            e_side.inputs.pack(truth, e_sizes),
+            sizes_vector(e_side, e_sizes),
+            memory_plan(p_side, e_side, p_sizes, e_sizes),
             np.uint64(plan.seed),
         )
 

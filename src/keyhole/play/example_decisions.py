@@ -1,4 +1,4 @@
-"""Sample decisions of a setting, on which its vocabulary is tested."""
+"""Example decisions of a setting, on which its vocabulary (names of fields) is tested."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace

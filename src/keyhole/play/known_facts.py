@@ -1,4 +1,4 @@
-"""The known quantities of a learner as text."""
+"""The quantities that a learner knows in advance, such as the horizon, as text."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -38,6 +38,8 @@ def find_step(learner: Learner, side: Component, checked: bool) -> Kernel:
     at_first = interpret_first(may_be and side.is_own and is_own(setting.allowed))
     with bounds_checked(checked), interpreted(bool(wanted)), at_first:
         step = compiled_step(side, setting)
+    # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a
+    # learner's memory until the garbage collector finds it.
     if isinstance(step, TieredFunction):
         step.when_compiled = partial(_take_step, ref(learner))
     return step
@@ -73,6 +75,8 @@ def _seconds_of_a_round(
     rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
     control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
     checkpoints, last = np.array([rounds], np.int64), replication + 1
+    # The budget counts processor time of this thread, so that a loaded machine compiles no more
+    # often.
     before = kernel.budget.seconds
     try:
         kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())

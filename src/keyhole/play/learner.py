@@ -148,6 +148,8 @@ class Learner:
 
     def _handle_code(self, code: int, what: int, number: float) -> int:
         """Try again if the thread that owns the learner has ended; else raise the code's error."""
+        # These frames are of all running threads, also of those that Python did not start. A thread
+        # that has ended can never tell: its learner would be lost.
         if code == WRONG_THREAD and self._head[OWNER_THREAD] not in sys._current_frames():
             self._head[OWNER_THREAD] = 0
             return self._do(what, number)

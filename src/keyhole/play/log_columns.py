@@ -1,4 +1,4 @@
-"""Checks of the columns of a log, which name the first invalid row before any row is learnt."""
+"""Checks of a log of decisions, column by column; errors name the first invalid row."""
 
 from typing import Any
 
@@ -53,6 +53,7 @@ def _column(
 
 def _check_values(name: str, found: NDArray[Any], allowed: Range, check: Any) -> NDArray[Any]:
     low, high = allowed.ends
+    # Negated, so that NaN, for which every comparison is false, is wrong.
     wrong = ~((found >= low) & (found <= high))
     wrong |= (found == allowed.gt) | (found == allowed.lt)
     if wrong.any():

@@ -1,4 +1,4 @@
-"""Replay of a log, whose columns have been checked, by a learner."""
+"""Replay of a log of decisions and feedback by a learner, after its columns were checked."""
 
 from __future__ import annotations
 

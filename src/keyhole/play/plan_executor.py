@@ -45,6 +45,7 @@ def simulate_replications(
     sizes = [len(simulator.checkpoints) for simulator in simulators]
     with check_memory(f"replications = {len(replications)}"):
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
+    # Views of one array: each run of the policy fills its own checkpoints, without a copy.
     parts = np.split(values, np.cumsum(sizes)[:-1])
     first = replications.start
     pieces = [
@@ -74,6 +75,7 @@ def split_replications(replications: range, threads: int) -> list[range]:
     Few replications make smaller pieces, so that every thread has one.
     """
     step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
+    # The compiled loop advances LANES replications side by side, and a smaller group takes as long.
     step = min(-(-step // LANES) * LANES, -(-len(replications) // threads))
     return [replications[i : i + step] for i in range(0, len(replications), step)]
 
@@ -97,6 +99,8 @@ def _simulate_in_threads(
     label: str, pieces: Sequence[Piece], threads: int, total: int, report: Report | None
 ) -> None:
     """Simulate all pieces in a thread pool; on Ctrl-C or an error stop all of them and raise."""
+    # Each piece has a row, which only its own thread writes. A sum that is read meanwhile may be a
+    # little late, so that no lock is needed.
     controls = np.zeros((len(pieces), 4), np.int64)
     tasks = [
         partial(simulator.simulate, replications, values, control)

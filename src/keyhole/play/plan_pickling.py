@@ -138,6 +138,8 @@ class _Importer(MetaPathFinder, Loader):
         spec = ModuleSpec(
             script.name, self, origin=script.path, loader_state=script, is_package=script.package
         )
+        # With a location, Python sets `__file__` to the origin, as for a module that is read from a
+        # file.
         spec.has_location = bool(script.path)
         return spec
 
@@ -154,6 +156,7 @@ def _load_modules(found: Sequence[UserModule]) -> dict[str, ModuleType]:
     # are removed from sys.modules after they are loaded; the plan holds references to its own.
     with _modules_lock:
         before = {name: sys.modules.pop(name, None) for name in importer.names}
+        # In front of Python's own finders: this machine may have another module of the same name.
         sys.meta_path.insert(0, importer)
         try:
             return {script.path: _load_module(script, importer) for script in found}

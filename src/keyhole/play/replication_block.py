@@ -1,4 +1,4 @@
-"""Blocks: some replications of one policy, encoded for files and for results of cluster tasks.
+"""Blocks: some replications (simulated histories) of a policy, encoded for files and networks.
 
 A block is an Arrow stream with a column for each metric and a row for each replication at each
 checkpoint. Its metadata have the digest of the plan and a checksum: a block that differs in a

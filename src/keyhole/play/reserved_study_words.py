@@ -1,4 +1,4 @@
-"""Words that studies reserve for events and decisions, so that no vocabulary may use them."""
+"""Field names that studies reserve: no setting may give them to its decisions or feedback."""
 
 from collections.abc import Callable, Iterable
 from inspect import Parameter, signature

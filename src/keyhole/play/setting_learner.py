@@ -1,4 +1,4 @@
-"""The learner of any setting, which uses the words of the setting's vocabulary."""
+"""A learner for any setting, with the field names of the setting's vocabulary."""
 
 from typing import Any
 

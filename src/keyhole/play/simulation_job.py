@@ -1,4 +1,4 @@
-"""Jobs: the replications of one policy, split into blocks of about equal duration."""
+"""Simulation jobs: the replications of one policy, split into blocks of about equal duration."""
 
 import os
 from collections.abc import Callable
@@ -93,6 +93,7 @@ class SimulationJob:
         else:
             count = _FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // self.values)
+        # Whole groups of lanes on every thread, unless a group would take too long.
         group = LANES * at_once
         count = max(count - count % group if count >= group else count, at_once)
         replications = first[:count]

@@ -62,6 +62,7 @@ def measure_seconds_per_round(
     def watch(_label: str, played: int, _total: int) -> None:
         spent, done = clock() - began, before + played
         trace.append((spent, done))
+        # Later rounds may be slower, so the beginning of a long run is measured for longer.
         span = _LONG_RUN_FACTOR * seconds if done < at_once * rounds else seconds
         if spent >= (span if done else _STUCK_SECONDS):
             raise _TimeIsUpError
@@ -80,6 +81,8 @@ def _extrapolate(trace: list[tuple[float, int]], whole: int) -> float:
     spent, played = trace[-1]
     if not played:
         return math.inf
+    # Time is taken to grow as a power of the rounds: its exponent is the slope from half of the
+    # rounds to the last one, in logarithms.
     half = [(s, n) for s, n in trace if 0 < n <= played / 2]
     if played >= whole or not half:
         return spent / played

@@ -75,6 +75,7 @@ def module_of(thing: type | FunctionType) -> ModuleType | None:
                 found = attrgetter(thing.__qualname__)(module)
             except AttributeError:
                 continue
+            # Another process finds it by this name, which must not mean another object by now.
             if found is thing:
                 return module
     return None
@@ -99,6 +100,7 @@ def _installed() -> tuple[Path, ...]:
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     places = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}
     lists = [file for place in places for file in Path(place).glob("*.pth")]
+    # A line of a .pth file is a path, or code that begins with `import`.
     places |= {line for file in lists for line in file.read_text().splitlines() if line[:1] == "/"}
     return tuple(Path(place).resolve() for place in sorted(places))
 
@@ -140,6 +142,7 @@ def _imports(module: ModuleType) -> Iterator[ModuleType]:
 def _find_module(name: str, importer: ModuleType) -> ModuleType | None:
     """Return the module that a user module imported by a name: a sibling, or any other."""
     folder = Path(str(importer.__file__)).resolve().parent
+    # The last one registered: a file that has changed meanwhile was loaded again as a new module.
     for module in reversed(_registered):
         if module.__name__ == name and Path(str(module.__file__)).resolve().is_relative_to(folder):
             return module

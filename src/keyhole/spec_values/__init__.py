@@ -1,4 +1,4 @@
-"""Readers of values in specs: problem factories, tagged tables, error messages.
+"""Readers of values in specs: problem factories, tables that name a type, error messages.
 
 With them a setting, also one of an installed package, declares how specs describe its problems.
 """

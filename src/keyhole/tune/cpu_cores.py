@@ -1,4 +1,4 @@
-"""Find free CPU cores, assign them to workers, and measure other load on them."""
+"""CPU cores: which are free, their assignment to workers, and the load of others on them."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Judge the outcome of a run from its result and the success rule."""
+"""The outcome of a run, judged from its result and the success rule."""
 
 import signal
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-r"""Posterior of the gain of every pair of command and limit, given censored runs.
+r"""Posterior of the gain (reward less costs) of each pair of a command and a time limit.
 
 Runs are counted by the interval between two limits in which they ended. For arm a and interval k,
 :math:`n_{ak}` runs with a limit at or beyond its end entered it, and :math:`d_{ak}` of them exited

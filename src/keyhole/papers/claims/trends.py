@@ -1,4 +1,4 @@
-"""Claims about a metric over several cells: it rises, or it is the same within a tolerance."""
+"""Claims about a metric over several cells (a policy on a problem): it rises, or stays the same."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations
