@@ -57,7 +57,7 @@ def test_a_result_that_is_lost_with_its_worker_is_computed_again(there, monkeypa
     monkeypatch.setattr(Dask, "_value", lambda *it: go.wait() and value(*it))
     with connect(there.on) as cluster:
         ticket = cluster.submit(os.system, "exit 7")
-        until(cluster._under_way[ticket].done)
+        until(cluster._futures[ticket].done)
         there.kill_a_worker()
         go.set()
         assert list(results(cluster, [ticket])) == [7 << 8]

@@ -37,7 +37,8 @@ MINE = """
 import os
 import time
 
-from keyhole.play import cluster_jobs, jobs
+from keyhole.play import cluster_jobs
+from keyhole.play import simulation_job as jobs
 from keyhole.policy import FloatArray, parameter, float_array
 from keyhole.thresholding import Policy
 

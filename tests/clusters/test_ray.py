@@ -135,7 +135,8 @@ def in_session(leader):
 )
 @pytest.mark.slow
 def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind, monkeypatch):
-    monkeypatch.setattr(ray, "_TO_END", 9999.0)  # is not what it takes: the driver is ended before
+    # This is not what it takes: the driver is ended before.
+    monkeypatch.setattr(ray, "_END_SECONDS", 9999.0)
     with connect("ray", workers=1) as cluster:
         driver, folder = cluster._driver.pid, Path(cluster._folder.path)
         cluster.submit(wait)
@@ -193,7 +194,7 @@ def test_what_is_no_address_is_refused():
 
 
 def test_folders_without_an_owner_are_removed_and_others_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(ray, "_SHORT", tmp_path)
+    monkeypatch.setattr(ray, "_SHORT_FOLDER", tmp_path)
     mine, hers = ray._Folder(), ray._Folder()
     os.close(hers.lock)
     for one in (mine, hers):

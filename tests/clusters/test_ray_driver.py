@@ -7,7 +7,7 @@ import pytest
 from keyhole.clusters.serialization import Failure
 
 ray = pytest.importorskip("ray.exceptions")
-from keyhole.clusters.ray_driver import _place, _task_result, _words  # noqa: E402
+from keyhole.clusters.ray_driver import _format_error, _host_and_port, _task_result  # noqa: E402
 
 LONG = """Failed to connect to GCS. Last connection error: Traceback (most recent call last):
   File "node.py", line 996, in _init_gcs_client
@@ -16,16 +16,16 @@ ray.exceptions.AuthenticationError: RPC error: InvalidAuthToken
 
 
 def test_an_error_is_one_line_without_its_way_through_ray():
-    assert _words(RuntimeError(LONG)) == (
+    assert _format_error(RuntimeError(LONG)) == (
         "ray.exceptions.AuthenticationError: RPC error: InvalidAuthToken"
     )
     mismatch = "Version mismatch: The cluster was started with:\n    Ray: 2.9\n    Python: 3.10\n"
     error = ConnectionError("no")
     error.__cause__ = RuntimeError(mismatch)
-    assert _words(error) == (
+    assert _format_error(error) == (
         "Version mismatch: The cluster was started with: Ray: 2.9 Python: 3.10"
     )
-    assert _words(KeyError()) == "KeyError"
+    assert _format_error(KeyError()) == "KeyError"
 
 
 @pytest.mark.parametrize(
@@ -56,5 +56,5 @@ def test_why_ray_could_not_have_a_task_done_is_said(error, kind, words):
 
 @pytest.mark.parametrize("address", ["10.0.0.1:6379", "ray://10.0.0.1:6379"])
 def test_an_address_has_a_place(address):
-    assert _place(address) == ("10.0.0.1", 6379)
-    assert _place("[::1]:6379") == ("::1", 6379)
+    assert _host_and_port(address) == ("10.0.0.1", 6379)
+    assert _host_and_port("[::1]:6379") == ("::1", 6379)

@@ -1,4 +1,4 @@
-"""The report of a grid: one page, with all numbers, and figures of what can be told apart."""
+"""The report of a sweep: one page, with all numbers, and figures of what can be told apart."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round, title_of
 from keyhole.experiment.sweep_points import point_values
-from keyhole.experiment.sweep_report import grid_sections, grid_summary
+from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.results.html import side_by_side
@@ -48,7 +48,7 @@ LOSS = Metric("loss", "what is lost")
 def made_up(
     sweep, means=lambda values: {"A": 1.0, "B": 2.0}, *, checkpoints=(10, 100), metric=LOSS
 ):
-    """Return the summaries of a grid with these means at the last checkpoint.
+    """Return the summaries of a sweep with these means at the last checkpoint.
 
     A label with one mean has the same values whatever is in the first place of the policies.
     """
@@ -140,7 +140,7 @@ def test_titles_stand_side_by_side_and_the_label_beside_the_panels():
 def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
     summaries = made_up({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
-    *_, listed = grid_sections(found, summaries)
+    *_, listed = sweep_sections(found, summaries)
     assert listed.blocks[0].rows == [
         ["LSA", 'policy[0] = {name = "LSA"}'],
         ["APT(epsilon=0.1)", 'policy[0] = {name = "APT", epsilon = 0.1}'],
@@ -150,7 +150,7 @@ def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
 def test_what_a_short_name_stands_for_is_said_at_once_if_it_is_short(tmp_path):
     sweep = {"problem.means": [[0.2, 0.7], [0.1] * 40], "policy[1].width": [1, 2]}
     spec = {"sweep": sweep, "name": "made up", "policy": [{"name": "LSA"}, {"name": "a.py:Wide"}]}
-    rows = grid_sections(RunFolder(tmp_path, spec, {}, ()), made_up(sweep))[0].blocks[0].rows
+    rows = sweep_sections(RunFolder(tmp_path, spec, {}, ()), made_up(sweep))[0].blocks[0].rows
     assert rows == [
         ["problem.means", "2", "means 1 = [0.2, 0.7]; means 2"],
         ["policy[1].width (a.py:Wide)", "2", "1, 2"],
@@ -179,7 +179,7 @@ def test_a_caption_says_where_panels_have_axes_of_their_own(tmp_path):
     def captions(*seeds):
         sweep = {"seed": [*seeds]}
         summaries = made_up(sweep, lambda values: {"A": values["seed"], "B": 0.0})
-        _, metric = grid_sections(
+        _, metric = sweep_sections(
             RunFolder(tmp_path, {"sweep": sweep, "name": "a"}, {}, ()), summaries
         )
         return metric.blocks[0].caption
@@ -270,7 +270,7 @@ def test_policies_that_take_turns_are_in_one_panel():
 
 def test_policies_that_take_turns_are_compared():
     told = "Lowest what is lost in the end, of 3 problems: LSA is best at 3 of 3."
-    assert grid_summary(made_up(TURNS, in_turn)) == f"{told} {BEST}"
+    assert summarize_sweep(made_up(TURNS, in_turn)) == f"{told} {BEST}"
 
 
 def test_one_label_with_different_means_stays_in_panels_of_its_own():
@@ -279,7 +279,7 @@ def test_one_label_with_different_means_stays_in_panels_of_its_own():
         {"APT": 5.0}))  # fmt: skip
     titles = [axes.get_title() for axes in plot_by_round(summaries, "loss").axes]
     assert titles == ["alpha = 1", "alpha = 2"]
-    assert "of 2 values of policy.alpha: " in grid_summary(summaries)
+    assert "of 2 values of policy.alpha: " in summarize_sweep(summaries)
 
 
 def test_what_ends_alike_is_not_the_same():
@@ -321,7 +321,7 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     titles = [axes.get_title() for axes in plot_by_round(summaries, "loss").axes]
     assert titles == ["means 1", "means 100"]
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
-    varied, metric, key = grid_sections(found, summaries)
+    varied, metric, key = sweep_sections(found, summaries)
     by_place, some, table = metric.blocks
     assert "against problem.means" in by_place.caption
     assert "2 of 100 panels, evenly spread over all; curves.parquet and" in some.caption
@@ -338,7 +338,7 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
 def test_a_table_ends_somewhere_and_says_so(tmp_path):
     summaries = made_up({"seed": list(range(201))}, checkpoints=(100,))
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
-    _, metric = grid_sections(found, summaries)
+    _, metric = sweep_sections(found, summaries)
     table = metric.blocks[-1]
     assert len(table.rows) == 200
     assert "the first 200 of 201 points, curves.parquet has all" in table.caption
@@ -357,9 +357,9 @@ def test_the_summary_names_the_best_policy_and_where_intervals_overlap():
         ),
         ([2.49], ": intervals overlap."),
     ):
-        assert grid_summary(made_up({"seed": seeds}, means)) == f"{told}{found} {BEST}"
+        assert summarize_sweep(made_up({"seed": seeds}, means)) == f"{told}{found} {BEST}"
     higher = replace(LOSS, better="higher")
-    found = grid_summary(made_up({"seed": [2, 2.49, 3]}, means, metric=higher))
+    found = summarize_sweep(made_up({"seed": [2, 2.49, 3]}, means, metric=higher))
     assert "A is best at 1" in found
     assert "B is best at 1" in found
 
@@ -369,7 +369,7 @@ def test_one_replication_has_no_bars(tmp_path):
     result = run(Spec.from_text(text), tmp_path / "run")
     summaries = Summaries.of(result)
     assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").reach)
-    assert "one replication has no interval at 6" in grid_summary(summaries)
+    assert "one replication has no interval at 6" in summarize_sweep(summaries)
     for figure in (
         plot_by_round(summaries, "aggregate_regret"),
         plot_by_parameter(summaries, "aggregate_regret", "policy.alpha")[0],

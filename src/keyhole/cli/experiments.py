@@ -12,7 +12,7 @@ from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import report_of
 from keyhole.experiment.small_multiples import title_of
-from keyhole.experiment.sweep_report import grid_summary
+from keyhole.experiment.sweep_report import summarize_sweep
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
@@ -28,13 +28,13 @@ def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
     command += "" if threads is None else f" --threads {threads}"
     command += "" if on == THREADS else f" --on {on}"
     result = run(Spec.from_file(path), out, threads=threads, progress=True, command=command, on=on)
-    grid = Summaries.of(result) if "sweep" in result.spec else None
-    if grid is not None:
-        _print_points(grid)
+    summaries = Summaries.of(result) if "sweep" in result.spec else None
+    if summaries is not None:
+        _print_points(summaries)
     else:
         _print_means(result.curves)
     print_step("drawing the report")
-    typer.echo(f"report: {report_of(result, grid=grid)}")
+    typer.echo(f"report: {report_of(result, summaries=summaries)}")
 
 
 def show_forecast(path: Path, threads: int | None, on: str) -> None:
@@ -111,13 +111,13 @@ def _print_means(curves: Curves) -> None:
             typer.echo(f"  {label:{width}}  {curves.estimates(label, metric)[-1].plus_minus()}")
 
 
-def _print_points(grid: Summaries) -> None:
+def _print_points(summaries: Summaries) -> None:
     """Print the first metric at each point, if they are few, and which policy is best."""
-    metric = next(iter(grid.metrics))
-    if len(grid.points) <= _SHOWN_POINTS:
+    metric = next(iter(summaries.metrics))
+    if len(summaries.points) <= _SHOWN_POINTS:
         typer.echo(f"{metric} at the last checkpoint")
-        for point in grid.points:
+        for point in summaries.points:
             means = ((label, point.last(label, metric)) for label in point.labels)
             listed = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
             typer.echo(f"  {one_line_text(title_of(point.names))}: {one_line_text(listed)}")
-    typer.echo(grid_summary(grid))
+    typer.echo(summarize_sweep(summaries))

@@ -167,11 +167,11 @@ class Dask:
         self.name = name
         self._client, self._local = client, local
         self._tickets = count()
-        self._under_way: dict[int, Future] = {}
+        self._futures: dict[int, Future] = {}
         self._shared: dict[int, Future] = {}
         self._ready: SimpleQueue[int | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[int, bytes | Failure] | None] = SimpleQueue()
-        self._slots, self._lost = self._count_threads(), False
+        self._capacity, self._lost = self._count_threads(), False
         self._closed = threading.Event()
         # Both wait for the network. In threads of their own, neither delays `submit`, and a
         # scheduler that is lost is noticed while no task ends.
@@ -181,7 +181,7 @@ class Dask:
     def capacity(self) -> int:
         """Return how many threads all workers had when they were last counted."""
         self._check()
-        return self._slots
+        return self._capacity
 
     def _count_threads(self) -> int:
         workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_TIMEOUT)
@@ -191,7 +191,7 @@ class Dask:
         """Count the workers' threads regularly; a scheduler that does not answer is lost."""
         while not self._closed.wait(_POLL_SECONDS):
             try:
-                self._slots = self._count_threads()
+                self._capacity = self._count_threads()
             except Exception:  # any error means that there was no answer
                 self._lost = True
                 self._done.put(None)
@@ -229,7 +229,7 @@ class Dask:
         given = [self._shared[one] for one in shared]
         # Not pure: Dask would take two tasks with equal arguments for the same one, and run it
         # once.
-        self._under_way[ticket] = future = self._client.submit(
+        self._futures[ticket] = future = self._client.submit(
             run_serialized_task, task, *given, pure=False
         )
         future.add_done_callback(lambda _: self._ready.put(ticket))
@@ -237,7 +237,7 @@ class Dask:
 
     def cancel(self, tickets: Iterable[int]) -> None:
         """Cancel tasks."""
-        known = [self._under_way.pop(one) for one in list(tickets) if one in self._under_way]
+        known = [self._futures.pop(one) for one in list(tickets) if one in self._futures]
         if known and not self._is_lost():  # else nobody would answer
             with suppress(*_LOST):
                 self._client.sync(self._cancel, known, callback_timeout=_CLOSE_SECONDS)
@@ -271,7 +271,7 @@ class Dask:
             while True:
                 came.append(self._done.get_nowait())
         self._check()
-        return [unpack_result(*one) for one in came if one and self._under_way.pop(one[0], None)]
+        return [unpack_result(*one) for one in came if one and self._futures.pop(one[0], None)]
 
     def _fetch_results(self) -> None:
         """Fetch results one after the other, over a network that may be slow.
@@ -279,12 +279,12 @@ class Dask:
         A result that is lost with its worker is computed again meanwhile.
         """
         while (ticket := self._ready.get()) is not None:
-            if (future := self._under_way.get(ticket)) is None:  # it was cancelled
+            if (future := self._futures.get(ticket)) is None:  # it was cancelled
                 continue
             try:
                 self._done.put((ticket, self._value(future)))
             except _LOST:
-                if ticket in self._under_way:
+                if ticket in self._futures:
                     self._lost = True
                     self._done.put(None)
 
@@ -306,7 +306,7 @@ class Dask:
             return
         self._closed.set()
         self._ready.put(None)
-        self.cancel(self._under_way)
+        self.cancel(self._futures)
         for part in (self._client, self._local):
             if part is not None:
                 with suppress(*_LOST):
@@ -314,7 +314,7 @@ class Dask:
 
     def __repr__(self) -> str:
         """Return its name and capacity."""
-        return f"Dask({self.name}: {self._slots} slots)"
+        return f"Dask({self.name}: {self._capacity} slots)"
 
     def __enter__(self) -> Self:
         """Return itself."""

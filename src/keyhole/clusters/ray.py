@@ -23,7 +23,7 @@ from typing import IO, Any, Final, Self, cast
 import ray
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
-from keyhole.clusters.ray_driver import EVERY, START, remove
+from keyhole.clusters.ray_driver import HEARTBEAT_SECONDS, START_TICKET, remove
 from keyhole.clusters.serialization import RETRIES, Shared, serialize_task, unpack_result
 from keyhole.clusters.session_termination import kill_session
 
@@ -31,13 +31,13 @@ _BOOT: Final = (
     "import sys; sys.argv[0], *sys.path[:] = sys.argv[1:]; "
     "from keyhole.clusters.ray_driver import main; main()"
 )
-_TO_START: Final = 90.0
-_TO_END: Final = 20.0
+_START_SECONDS: Final = 90.0
+_END_SECONDS: Final = 20.0
 _MISSED_BEATS: Final = 12  # heartbeats that a driver may miss before it is killed
 _MISSED_BEATS_CLOSING: Final = 5
-_SHORT: Final = Path("/tmp")  # the path of a socket has at most 107 characters
-_FOLDERS: Final = "keyhole-ray-"
-_NEW: Final = 60.0  # seconds within which the owner of a new folder has locked it
+_SHORT_FOLDER: Final = Path("/tmp")  # the path of a socket has at most 107 characters
+_PREFIX: Final = "keyhole-ray-"
+_LOCK_SECONDS: Final = 60.0  # seconds within which the owner of a new folder has locked it
 
 
 def start(on: str, address: str | None, workers: int | None) -> Cluster:
@@ -60,20 +60,22 @@ class Ray:
 
     def __init__(self, name: str, address: str | None, workers: int | None) -> None:
         self.name = name
-        self._tickets, self._slots = count(START + 1), 0
-        self._under_way = {START}
+        self._tickets, self._capacity = count(START_TICKET + 1), 0
+        self._submitted = {START_TICKET}
         self._cancellations: dict[int, Event] = {}
-        self._request_lock, self._came = Lock(), SimpleQueue[tuple[int, Any] | None]()
-        self._beats, self._closing, self._over = 0, False, Event()
+        self._request_lock, self._answers = Lock(), SimpleQueue[tuple[int, Any] | None]()
+        self._heartbeats, self._closing, self._ended = 0, False, Event()
         self._folder = None if address else _Folder()
         self._driver = _start_driver(self._folder)
         self._listener = Thread(target=self._listen, daemon=True)
         self._threads = [self._listener, Thread(target=self._watch, daemon=True)]
         for thread in self._threads:
             thread.start()
-        self._ask(START, (address, workers, self._folder and self._folder.path))
+        self._ask(START_TICKET, (address, workers, self._folder and self._folder.path))
         try:
-            [begun] = self.as_completed(_TO_START) or [TaskResult(START, error=self._lost_error())]
+            [begun] = self.as_completed(_START_SECONDS) or [
+                TaskResult(START_TICKET, error=self._lost_error())
+            ]
             if begun.error is not None:
                 raise begun.error
         except BaseException as error:
@@ -85,7 +87,7 @@ class Ray:
     def capacity(self) -> int:
         """Return how many processors all nodes had some seconds ago."""
         self._check()
-        return self._slots
+        return self._capacity
 
     def _check(self) -> None:
         if self._closing:
@@ -106,41 +108,41 @@ class Ray:
         """Submit a task."""
         self._check()
         ticket, task = next(self._tickets), serialize_task(function, args)
-        self._under_way.add(ticket)
+        self._submitted.add(ticket)
         self._ask(ticket, *task)
         return ticket
 
     def cancel(self, tickets: Iterable[int]) -> None:
         """Cancel tasks, and wait until the driver has done so: queued ones would still begin."""
-        known = set(tickets) & self._under_way
+        known = set(tickets) & self._submitted
         if not known:
             return
-        self._under_way -= known
+        self._submitted -= known
         ticket = next(self._tickets)
         done = self._cancellations[ticket] = Event()
         self._ask(ticket, sorted(known))
-        while self._listener.is_alive() and not done.wait(EVERY):
+        while self._listener.is_alive() and not done.wait(HEARTBEAT_SECONDS):
             pass  # a driver without heartbeat is killed, and the listener ends with it
 
     def _ask(self, *request: Any) -> None:
         """Send a request to the driver, unless it has ended: `_listen` reports that."""
         with self._request_lock, suppress(OSError, ValueError):
-            pickle.dump(request, self._to)
-            self._to.flush()
+            pickle.dump(request, self._request_pipe)
+            self._request_pipe.flush()
 
     def _listen(self) -> None:
         """Receive the driver's answers, and queue None when it has ended."""
         with suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
-                ticket, value = pickle.load(self._from)
+                ticket, value = pickle.load(self._answer_pipe)
                 if ticket is None:
-                    self._slots = value
-                    self._beats += 1
+                    self._capacity = value
+                    self._heartbeats += 1
                 elif ticket in self._cancellations:
                     self._cancellations.pop(ticket).set()
                 else:
-                    self._came.put((ticket, value))
-        self._came.put(None)
+                    self._answers.put((ticket, value))
+        self._answers.put(None)
 
     def _watch(self) -> None:
         """Kill a driver whose heartbeat stops, so that calls which wait for it end.
@@ -148,9 +150,9 @@ class Ray:
         Missed beats are counted, not seconds: this process may itself have been suspended.
         """
         missed = beats = 0
-        while not self._over.wait(EVERY):
-            missed = missed + 1 if beats == self._beats else 0
-            beats = self._beats
+        while not self._ended.wait(HEARTBEAT_SECONDS):
+            missed = missed + 1 if beats == self._heartbeats else 0
+            beats = self._heartbeats
             is_lost = beats and missed >= _MISSED_BEATS
             if is_lost or (self._closing and missed >= _MISSED_BEATS_CLOSING):
                 self._kill()
@@ -164,13 +166,13 @@ class Ray:
         self._check()
         found: list[TaskResult] = []
         with suppress(Empty):
-            came = self._came.get(timeout=seconds)
+            came = self._answers.get(timeout=seconds)
             while came is not None:
-                if came[0] in self._under_way:  # else it was cancelled
-                    self._under_way.remove(came[0])
+                if came[0] in self._submitted:  # else it was cancelled
+                    self._submitted.remove(came[0])
                     found.append(unpack_result(*came))
-                came = self._came.get_nowait()
-            self._came.put(None)  # for the next call
+                came = self._answers.get_nowait()
+            self._answers.put(None)  # for the next call
             if not found:
                 raise self._lost_error()
         return found
@@ -180,29 +182,29 @@ class Ray:
 
     def close(self) -> None:
         """End the driver and its tasks."""
-        if self._over.is_set():
+        if self._ended.is_set():
             return
         # The driver ends when its standard input is closed, and is killed if it does not in time.
         self._closing = True
         with suppress(OSError):
-            self._to.close()
+            self._request_pipe.close()
         with suppress(TimeoutExpired):
-            self._driver.wait(_TO_END)
+            self._driver.wait(_END_SECONDS)
         self._kill()
         self._driver.wait()
-        self._over.set()
+        self._ended.set()
         for thread in self._threads:
-            thread.join(_TO_END)
-        self._from.close()
+            thread.join(_END_SECONDS)
+        self._answer_pipe.close()
         if self._folder is not None:
             self._folder.close()
 
     @property
-    def _to(self) -> IO[bytes]:
+    def _request_pipe(self) -> IO[bytes]:
         return cast(IO[bytes], self._driver.stdin)
 
     @property
-    def _from(self) -> IO[bytes]:
+    def _answer_pipe(self) -> IO[bytes]:
         return cast(IO[bytes], self._driver.stdout)
 
     def __enter__(self) -> Self:
@@ -218,13 +220,13 @@ class _Folder:
     """A folder for Ray's files, locked for as long as its owner or its driver lives."""
 
     def __init__(self) -> None:
-        within = _SHORT if os.access(_SHORT, os.W_OK) else Path(tempfile.gettempdir())
-        for one in within.glob(f"{_FOLDERS}*"):
+        within = _SHORT_FOLDER if os.access(_SHORT_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
+        for one in within.glob(f"{_PREFIX}*"):
             with suppress(OSError):  # it is another user's, or locked
-                if time() - one.stat().st_mtime > _NEW:
+                if time() - one.stat().st_mtime > _LOCK_SECONDS:
                     os.close(_lock_folder(one))
                     remove(one)
-        self.path = tempfile.mkdtemp(prefix=_FOLDERS, dir=within)
+        self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=within)
         self.lock = _lock_folder(self.path)
 
     def close(self) -> None:

@@ -33,13 +33,13 @@ from keyhole.clusters.serialization import (
 )
 from keyhole.clusters.session_termination import kill_session
 
-START: Final = 0
+START_TICKET: Final = 0
 """The ticket of the start request, which has an address and the number of workers."""
-EVERY: Final = 1.0
+HEARTBEAT_SECONDS: Final = 1.0
 """Seconds between two heartbeats of a driver, and between its checks of the head node."""
 _TIMEOUT: Final = 10.0  # seconds without an answer after which the head is taken to be lost
-_TO_LEAVE: Final = 4.0
-_SOON: Final = 0.05
+_LEAVE_SECONDS: Final = 4.0
+_RETRY_SECONDS: Final = 0.05
 # HTTP/2: the connection preface of a client, an empty SETTINGS frame, and the frame header.
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _NO_SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -52,20 +52,20 @@ def main() -> None:
     """Serve requests from standard input on standard output until standard input is closed."""
     # Requests and answers get copies of the descriptors, and 0 and 1 lead nowhere: whatever Ray or
     # one of its libraries prints would otherwise stand between the answers.
-    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    _, (address, workers, folder) = pickle.load(asked)
+    _, (address, workers, folder) = pickle.load(requests)
     driver = Driver(answers)
     Thread(target=driver.beat, daemon=True).start()
     refused = driver.begin(address, workers, folder)
-    driver.answer(START, refused)
+    driver.answer(START_TICKET, refused)
     if refused is None:
-        Thread(target=driver.listen, args=(asked,), daemon=True).start()
+        Thread(target=driver.listen, args=(requests,), daemon=True).start()
     # `ray.shutdown` may wait for a head node that is gone: then the thread ends the process.
     if refused is not None or driver.serve():
-        Thread(target=_end, args=(folder, _TO_LEAVE), daemon=True).start()
+        Thread(target=_end, args=(folder, _LEAVE_SECONDS), daemon=True).start()
         ray.shutdown()
     _end(folder)
 
@@ -84,7 +84,7 @@ class Driver:
 
     def __init__(self, answers: IO[bytes]) -> None:
         self._answers, self._answering = answers, Lock()
-        self._slots, self._over = 0, Event()
+        self._capacity, self._ended = 0, Event()
         self._done: SimpleQueue[tuple[int, Future[bytes]] | None] = SimpleQueue()
         self._shared: dict[int, Any] = {}
         self._tasks: dict[int, Any] = {}
@@ -101,27 +101,27 @@ class Driver:
                 if address != "auto":
                     _check_server(address)
                 ray.init(address)
-            at = address if address and "://" in address else _head()
-            self._head = _place(at)
+            at = address if address and "://" in address else _head_address()
+            self._head_place = _host_and_port(at)
             self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(run_serialized)
-            self._slots = _slots()
-            self._say_slots()
+            self._capacity = _count_processors()
+            self._send_capacity()
         except Exception as error:  # the client reports it
             if address is None:
-                return Failure("RuntimeError", f"Ray could not be started: {_words(error)}")
+                return Failure("RuntimeError", f"Ray could not be started: {_format_error(error)}")
             if isinstance(error, OSError):
-                text = f"Ray at {address} cannot be reached: {_words(error)}"
+                text = f"Ray at {address} cannot be reached: {_format_error(error)}"
                 return Failure("ConnectionError", text)
             return Failure(
-                type(error).__name__, f"Ray at {address} cannot be used: {_words(error)}"
+                type(error).__name__, f"Ray at {address} cannot be used: {_format_error(error)}"
             )
         return None
 
-    def listen(self, asked: IO[bytes]) -> None:
+    def listen(self, requests: IO[bytes]) -> None:
         """Receive requests until standard input is closed."""
         with suppress(EOFError, OSError, pickle.UnpicklingError):
             while True:
-                ticket, data, *shared = pickle.load(asked)
+                ticket, data, *shared = pickle.load(requests)
                 if shared:
                     self._submit(ticket, data, shared[0])
                 elif data is None:
@@ -162,16 +162,16 @@ class Driver:
 
     def serve(self) -> bool:
         """Send results until requests end; return whether Ray was reachable until then."""
-        self._heard = monotonic()
-        looker = Thread(target=self._look, daemon=True)
-        looker.start()
-        while monotonic() - self._heard < _TIMEOUT:
+        self._last_answer = monotonic()
+        checker = Thread(target=self._check_ray, daemon=True)
+        checker.start()
+        while monotonic() - self._last_answer < _TIMEOUT:
             with suppress(Empty):
-                found = self._done.get(timeout=EVERY)
+                found = self._done.get(timeout=HEARTBEAT_SECONDS)
                 if found is None:
-                    self._over.set()
-                    looker.join(_TO_LEAVE)  # who asks a Ray that is shut down starts another
-                    return not looker.is_alive()
+                    self._ended.set()
+                    checker.join(_LEAVE_SECONDS)  # who asks a Ray that is shut down starts another
+                    return not checker.is_alive()
                 ticket, future = found
                 self._tasks.pop(ticket, None)
                 if isinstance(future.exception(), LocalRayletDiedError):
@@ -179,32 +179,32 @@ class Driver:
                 self.answer(ticket, _task_result(future))
         return False
 
-    def _look(self) -> None:
+    def _check_ray(self) -> None:
         """Check regularly whether Ray answers; it may itself kill this process if not."""
-        while not self._over.wait(EVERY):
+        while not self._ended.wait(HEARTBEAT_SECONDS):
             with suppress(Exception):  # any error means that there was no answer
-                socket.create_connection(self._head, EVERY).close()
-                self._slots = _slots()
+                socket.create_connection(self._head_place, HEARTBEAT_SECONDS).close()
+                self._capacity = _count_processors()
                 with suppress(ObjectStoreFullError, OutOfDiskError):
                     ray.put(None)  # asks the local node, the lines above ask the head
-                self._heard = monotonic()
+                self._last_answer = monotonic()
 
     def beat(self) -> None:
         """Send a heartbeat with the capacity regularly."""
         while True:
-            self._say_slots()
-            sleep(EVERY)
+            self._send_capacity()
+            sleep(HEARTBEAT_SECONDS)
 
-    def _say_slots(self) -> None:
+    def _send_capacity(self) -> None:
         with self._answering:
-            self._say(None, self._slots)
+            self._send(None, self._capacity)
 
     def answer(self, ticket: int, value: Any) -> None:
         """Send the result of a ticket."""
         with self._answering:
-            self._say(ticket, value)
+            self._send(ticket, value)
 
-    def _say(self, ticket: int | None, value: Any) -> None:
+    def _send(self, ticket: int | None, value: Any) -> None:
         with suppress(OSError):
             pickle.dump((ticket, value), self._answers)
             self._answers.flush()
@@ -212,21 +212,21 @@ class Driver:
 
 def remove(folder: str | Path) -> None:
     """Remove the folder of a Ray that has ended or is just ending."""
-    end = monotonic() + _TO_LEAVE
+    end = monotonic() + _LEAVE_SECONDS
     while os.path.exists(folder) and monotonic() < end:
         shutil.rmtree(folder, ignore_errors=True)
-        sleep(_SOON)
+        sleep(_RETRY_SECONDS)
 
 
-def _head() -> str:
+def _head_address() -> str:
     return str(ray.get_runtime_context().gcs_address)
 
 
-def _slots() -> int:
+def _count_processors() -> int:
     return int(ray.cluster_resources().get("CPU", 0))
 
 
-def _place(address: str) -> tuple[str, int]:
+def _host_and_port(address: str) -> tuple[str, int]:
     """Return host and port of ``host:port`` or ``ray://host:port``."""
     host, sign, port = address.rpartition("://")[2].rpartition(":")
     if not (sign and port.isdecimal()):
@@ -239,7 +239,7 @@ def _check_server(address: str) -> None:
 
     gRPC uses HTTP/2, where a server begins with a SETTINGS frame (RFC 9113, 3.4).
     """
-    with socket.create_connection(_place(address), _TIMEOUT) as connection:
+    with socket.create_connection(_host_and_port(address), _TIMEOUT) as connection:
         if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
             return  # only Ray has the keys
         connection.settimeout(_TIMEOUT)
@@ -264,15 +264,15 @@ def _task_result(future: "Future[bytes]") -> bytes | Failure:
             "MemoryError",
             f"Ray ended {RETRIES + 1} workers at the same task: their machines ran out of memory",
         )
-    if "No module named 'keyhole" in _words(error):
+    if "No module named 'keyhole" in _format_error(error):
         return missing_package_message("Ray")
-    return Failure("RuntimeError", f"Ray could not have a task done: {_words(error)}")
+    return Failure("RuntimeError", f"Ray could not have a task done: {_format_error(error)}")
 
 
-def _words(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     """Return the message of the first cause of an error on one line, without Ray's traceback."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = lines[-1:] if any("Traceback" in line for line in lines) else lines
-    return " ".join(told) or type(error).__name__
+    shown = lines[-1:] if any("Traceback" in line for line in lines) else lines
+    return " ".join(shown) or type(error).__name__

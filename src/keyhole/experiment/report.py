@@ -15,7 +15,7 @@ from keyhole.experiment.html_page import Picture, Section, Text, write_page
 from keyhole.experiment.plots import caption, cell_note, figure_of
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.sweep_points import parse_path
-from keyhole.experiment.sweep_report import grid_sections, grid_summary
+from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, format_estimate
@@ -175,11 +175,13 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
     return report_of(open_run(folder), title=title)
 
 
-def report_of(run: RunFolder, *, title: str | None = None, grid: Summaries | None = None) -> Path:
-    """Write the report of a run; `grid` are the summaries of a sweep, if they are at hand."""
+def report_of(
+    run: RunFolder, *, title: str | None = None, summaries: Summaries | None = None
+) -> Path:
+    """Write the report of a run; `summaries` are the summaries of a sweep, if they are at hand."""
     if "sweep" in run.spec:
-        grid = grid or Summaries.of(run)
-        summary, sections = grid_summary(grid), grid_sections(run, grid)
+        summaries = summaries or Summaries.of(run)
+        summary, sections = summarize_sweep(summaries), sweep_sections(run, summaries)
     else:
         summary, sections = _summary(run.curves), _sections(run)
     return write_page(

@@ -217,7 +217,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
 def _finish(folder: Path, spec: Spec, cache: ResultCache) -> dict[str, Any]:
     """Write the results; return the entries that a sweep adds to the provenance."""
     if spec.sweep is not None:
-        return {"groups": _write_grid(folder, spec.sweep, spec.points, cache)}
+        return {"groups": _write_sweep_tables(folder, spec.sweep, spec.points, cache)}
     for name, table in zip(RESULTS, _tables(spec, cache), strict=True):
         write_table(folder / name, table)
     return {}
@@ -233,7 +233,7 @@ def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
     return pa.concat_tables(tables), plan.make_curves(values).to_arrow()
 
 
-def _write_grid(
+def _write_sweep_tables(
     folder: Path, sweep: Sweep, points: Sequence[Point], cache: ResultCache
 ) -> list[int]:
     """Write the tables of a sweep, point by point; return the number of row groups of each."""

@@ -53,25 +53,29 @@ _SAMPLE_LETTERS: Final = 10
 
 
 def plot_by_round(
-    grid: Summaries, metric: str, *, x: Scale = "linear", y: Scale | None = None
+    summaries: Summaries, metric: str, *, x: Scale = "linear", y: Scale | None = None
 ) -> Figure:
     """Return the figure of a metric over the rounds, with a panel for each point."""
-    shown = [panel for panel in grid.panels if metric in panel.known]
+    shown = [panel for panel in summaries.panels if metric in panel.known]
     arms = {id(panel): arms_divisor(panel, metric, y) or 1 for panel in shown}
     floor = min((log_floor(p, metric) / arms[id(p)] for p in shown), default=math.inf)
 
     def drawing(panel: Summary) -> Callable[[Axes], None]:
-        return lambda axes: _draw_curves(axes, grid, panel, metric, x, y, floor * arms[id(panel)])
+        return lambda axes: _draw_curves(
+            axes, summaries, panel, metric, x, y, floor * arms[id(panel)]
+        )
 
-    panels: list[Panel] = [(title_of(panel.names, grid.sweep), drawing(panel)) for panel in shown]
+    panels: list[Panel] = [
+        (title_of(panel.names, summaries.sweep), drawing(panel)) for panel in shown
+    ]
     beside = [*shown[0].names]
-    whole = len(shown) == math.prod(len(grid.sweep[name]) for name in beside)
-    columns = len(grid.sweep[beside[-1]]) if whole and len(beside) > 1 else _COLUMNS
-    return _figure(grid.labels, panels, columns)
+    whole = len(shown) == math.prod(len(summaries.sweep[name]) for name in beside)
+    columns = len(summaries.sweep[beside[-1]]) if whole and len(beside) > 1 else _COLUMNS
+    return _figure(summaries.labels, panels, columns)
 
 
 def plot_by_parameter(
-    grid: Summaries, metric: str, name: str, *, y: Scale | None = None
+    summaries: Summaries, metric: str, name: str, *, y: Scale | None = None
 ) -> tuple[Figure, int]:
     """Return the figure of a metric at the last checkpoint against a varied entry.
 
@@ -79,17 +83,17 @@ def plot_by_parameter(
     panels left out. Points that differ only in policies share a panel.
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
-    places = dict(zip(map(id, grid.points), _places(grid, name), strict=True))
-    for beside, points in points_to_compare(grid.points, MOST_LOOKS):
+    places = dict(zip(map(id, summaries.points), _places(summaries, name), strict=True))
+    for beside, points in points_to_compare(summaries.points, MOST_LOOKS):
         others = {other: text for other, text in beside.items() if other != name}
-        line = lines.setdefault(title_of(others, grid.sweep), [])
+        line = lines.setdefault(title_of(others, summaries.sweep), [])
         line += [(places[id(point)], point) for point in points]
     shown = spread_evenly(list(lines.items()), MOST_PANELS)
     panels: list[Panel] = [
-        (title, lambda axes, p=line: _draw_line(axes, grid, p, metric, name, y))  # type: ignore[misc]
+        (title, lambda axes, p=line: _draw_line(axes, summaries, p, metric, name, y))  # type: ignore[misc]
         for title, line in shown
     ]
-    return _figure(grid.labels, panels, _COLUMNS), len(lines) - len(shown)
+    return _figure(summaries.labels, panels, _COLUMNS), len(lines) - len(shown)
 
 
 def title_of(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
@@ -110,17 +114,17 @@ def _short(names: Sequence[str]) -> dict[str, str]:
     return {name: name if name in several | twice else last[name] for name in names}
 
 
-def _places(grid: Summaries, name: str) -> list[float]:
+def _places(summaries: Summaries, name: str) -> list[float]:
     """Return the position of each point on the axis of an entry: its number, or its index."""
-    values = grid.sweep[name]
-    names = short_names(grid.sweep)[name]
-    places = [names.index(point.names[name]) for point in grid.points]
+    values = summaries.sweep[name]
+    names = short_names(summaries.sweep)[name]
+    places = [names.index(point.names[name]) for point in summaries.points]
     return [values[p] if all(map(is_number, values)) else p + 1 for p in places]
 
 
 def _draw_curves(
     axes: Axes,
-    grid: Summaries,
+    summaries: Summaries,
     point: Summary,
     metric: str,
     x: Scale,
@@ -132,7 +136,7 @@ def _draw_curves(
         legend.remove()
     # A policy has the same style in all panels, also where other policies are missing.
     for label, line, band in zip(point.labels, axes.lines, axes.collections, strict=True):
-        style = _style_of(grid.labels, label)
+        style = _style_of(summaries.labels, label)
         line.set(**style)
         band.set_facecolor(style["color"])
 
@@ -143,19 +147,19 @@ def _style_of(labels: Sequence[str], label: str) -> dict[str, Any]:
 
 def _draw_line(
     axes: Axes,
-    grid: Summaries,
+    summaries: Summaries,
     line: Sequence[tuple[float, Summary]],
     metric: str,
     name: str,
     y: Scale | None,
 ) -> None:
-    numbers = all(map(is_number, grid.sweep[name]))
-    for label in grid.labels:
+    numbers = all(map(is_number, summaries.sweep[name]))
+    for label in summaries.labels:
         known = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
         if not known:
             continue
         xs, means = zip(*sorted(known.items()), strict=True)
-        style = _style_of(grid.labels, label)
+        style = _style_of(summaries.labels, label)
         if not numbers:  # no line: there is nothing between two problems
             style["linestyle"] = "none"
         bars = np.transpose([_bar(mean) for mean in means])
@@ -163,14 +167,14 @@ def _draw_line(
             xs, [mean.value for mean in means], yerr=bars, capsize=2, elinewidth=0.8, **style
         )
     axes.set_xlabel(name if numbers else f"{name}, by its position", parse_math=False)
-    axes.set_ylabel(grid.metrics[metric].title)
+    axes.set_ylabel(summaries.metrics[metric].title)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    if numbers and 0 < min(grid.sweep[name]) * _LOG_RATIO <= max(grid.sweep[name]):
+    if numbers and 0 < min(summaries.sweep[name]) * _LOG_RATIO <= max(summaries.sweep[name]):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    if y != "log" and grid.metrics[metric].drawn != "mean":
+    if y != "log" and summaries.metrics[metric].drawn != "mean":
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     if y == "log":
         axes.set_yscale("log", nonpositive="mask")

@@ -33,21 +33,23 @@ _LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
 _WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
 
 
-def grid_sections(run: RunFolder, grid: Summaries) -> list[Section]:
+def sweep_sections(run: RunFolder, summaries: Summaries) -> list[Section]:
     """Return the sections of a sweep: varied entries, each metric, and the short names.
 
     Figures are also written to files in the run folder.
     """
-    metrics = list(grid.metrics)
+    metrics = list(summaries.metrics)
     files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
-    sections = [_metric_section(run, grid, m, file) for m, file in zip(metrics, files, strict=True)]
-    return [_varied_section(run, grid), *sections, *_legend(grid)]
+    sections = [
+        _metric_section(run, summaries, m, file) for m, file in zip(metrics, files, strict=True)
+    ]
+    return [_varied_section(run, summaries), *sections, *_legend(summaries)]
 
 
-def grid_summary(grid: Summaries) -> str:
+def summarize_sweep(summaries: Summaries) -> str:
     """Return a sentence with the number of points at which each policy is best."""
-    metric = next(iter(grid.metrics.values()))
-    parts = points_to_compare(grid.points)
+    metric = next(iter(summaries.metrics.values()))
+    parts = points_to_compare(summaries.points)
     counts: Counter[str] = Counter()
     for _, points in parts:
         last = {label: p.last(label, metric.name) for p in points for label in p.labels}
@@ -86,11 +88,11 @@ def _count_text(count: int, names: Sequence[str]) -> str:
     return f", of {count:,} {of}"
 
 
-def _varied_section(run: RunFolder, grid: Summaries) -> Section:
+def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
     """Return the section with the varied entries and their values."""
-    names = short_names(grid.sweep)
+    names = short_names(summaries.sweep)
     rows = []
-    for name, values in grid.sweep.items():
+    for name, values in summaries.sweep.items():
         shown = [_show_value(*pair) for pair in zip(names[name], values, strict=True)]
         separator = ", " if shown == names[name] else "; "
         rows.append([_show_entry(name, run.spec), f"{len(values)}", separator.join(_few(shown))])
@@ -113,9 +115,9 @@ def _show_entry(name: str, spec: Mapping[str, Any]) -> str:
     return f"{name} ({policy.get('label') or policy['name']})"
 
 
-def _legend(grid: Summaries) -> list[Section]:
+def _legend(summaries: Summaries) -> list[Section]:
     """Return the section that lists the values of short names, if there are any."""
-    listed = legend_labels(grid.sweep)
+    listed = legend_labels(summaries.sweep)
     more = len(listed) - _MOST_ROWS
     note = f"; {more:,} more are in the spec" if more > 0 else ""
     short = [[name, text] for name, text in listed[:_MOST_ROWS]]
@@ -128,13 +130,13 @@ def _few(words: Sequence[str]) -> list[str]:
     return [*words] if len(words) <= most else [*words[: most - 2], "...", words[-1]]
 
 
-def _metric_section(run: RunFolder, grid: Summaries, metric: str, file: str) -> Section:
-    metric_title = grid.metrics[metric].title
+def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str) -> Section:
+    metric_title = summaries.metrics[metric].title
     axes: dict[str, Any] = run.spec.get("figure", {})
     title = f"{run.spec.get('title') or run.spec['name']}: {metric_title}"
     blocks: list[PageBlock] = []
-    for number, name in enumerate(_drawn_entries(grid.sweep)):
-        figure, left_out = plot_by_parameter(grid, metric, name, y=axes.get("y"))
+    for number, name in enumerate(_drawn_entries(summaries.sweep)):
+        figure, left_out = plot_by_parameter(summaries, metric, name, y=axes.get("y"))
         caption = f"At the last checkpoint, against {name}; bars are 95 % intervals."
         if left_out:
             caption += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over"
@@ -143,21 +145,21 @@ def _metric_section(run: RunFolder, grid: Summaries, metric: str, file: str) -> 
         path = run.folder / f"{file}-against-{number + 1}"
         blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=caption))
     caption = "Means over the rounds, with their 95 % intervals."
-    if (panels := len(points_to_compare(grid.points, MOST_LOOKS))) > MOST_PANELS:
+    if (panels := len(points_to_compare(summaries.points, MOST_LOOKS))) > MOST_PANELS:
         caption += (
             f" {MOST_PANELS} of {panels:,} panels, evenly spread over all; curves.parquet and"
             " values.parquet have the others."
         )
-    shown, y = [panel for panel in grid.panels if metric in panel.known], axes.get("y")
+    shown, y = [panel for panel in summaries.panels if metric in panel.known], axes.get("y")
     if any(arms_divisor(p, metric, y) or y == "log" for p in shown) and any(
         count_nonpositive(p, metric) for p in shown
     ):
         caption += " Means that are not above 0 are left out: they have no logarithm."
     if any(len(panel.checkpoints) > 1 for panel in shown):
-        figure = plot_by_round(grid, metric, **axes)
+        figure = plot_by_round(summaries, metric, **axes)
         caption += _own_axes(figure)
         blocks.append(Picture.of(figure, run.folder / file, title=title, caption=caption))
-    blocks.append(_table(grid, metric))
+    blocks.append(_table(summaries, metric))
     return Section(file, metric_title[:1].upper() + metric_title[1:], blocks)
 
 
@@ -194,13 +196,15 @@ def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
     ]
 
 
-def _table(grid: Summaries, metric: str) -> Table:
+def _table(summaries: Summaries, metric: str) -> Table:
     rows = []
-    for point in grid.points[:_MOST_ROWS]:
-        found = [point.last(label, metric) for label in grid.labels]
+    for point in summaries.points[:_MOST_ROWS]:
+        found = [point.last(label, metric) for label in summaries.labels]
         cells = ["" if mean is None else mean.plus_minus() for mean in found]
         rows.append([*point.names.values(), *cells])
-    note = f"{cell_note(grid.metrics[metric])}, at the last checkpoint"
-    if len(grid.points) > _MOST_ROWS:
-        note += f"; the first {_MOST_ROWS} of {len(grid.points):,} points, curves.parquet has all"
-    return Table(f"{note}.", [*grid.sweep, *grid.labels], rows)
+    note = f"{cell_note(summaries.metrics[metric])}, at the last checkpoint"
+    if len(summaries.points) > _MOST_ROWS:
+        note += (
+            f"; the first {_MOST_ROWS} of {len(summaries.points):,} points, curves.parquet has all"
+        )
+    return Table(f"{note}.", [*summaries.sweep, *summaries.labels], rows)

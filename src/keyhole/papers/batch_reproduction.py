@@ -114,12 +114,12 @@ def reproduce_all(
     here = on == THREADS
     with (
         background_compilation(wanted, wanted=here and threads != 1),
-        track_total(progress and here, _work(specs, cache)) as count,
+        track_total(progress and here, _list_work(specs, cache)) as count,
     ):
         for entry in wanted:
             result = simulate_entries(
-                [(entry, scale)], places[entry.name], threads=threads, progress=_telling(count),
-                cache=cache, ahead=False,
+                [(entry, scale)], places[entry.name], threads=threads,
+                progress=_entry_progress(count), cache=cache, ahead=False,
             )  # fmt: skip
             if count is not None:
                 count.finish(entry.name)
@@ -132,16 +132,16 @@ def reproduce_all(
     return BatchReproduction(index, claims, done)
 
 
-def _telling(count: TotalProgress | None) -> bool | ProgressOf:
+def _entry_progress(count: TotalProgress | None) -> bool | ProgressOf:
     if count is None:
         return False
-    return lambda entry, problem: count.of(_place(entry.name, problem))
+    return lambda entry, problem: count.of(_place_name(entry.name, problem))
 
 
-def _work(specs: Mapping[tuple[str, str], Spec], cache: ResultCache) -> Sequence[WorkItem]:
+def _list_work(specs: Mapping[tuple[str, str], Spec], cache: ResultCache) -> Sequence[WorkItem]:
     return [
         WorkItem(
-            _place(*where),
+            _place_name(*where),
             label,
             _speed_key(spec.plan, label),
             cache.rounds(spec.name, label),
@@ -159,7 +159,7 @@ def _speed_key(plan: Plan, label: str) -> tuple[str, ...]:
     return workers, plan.problem.setting.name, type(plan.policies[label]).__name__
 
 
-def _place(entry: str, problem: str) -> str:
+def _place_name(entry: str, problem: str) -> str:
     return f"{entry}/{problem}"
 
 

@@ -103,11 +103,11 @@ class _Dispatcher:
 
     def submit_tasks(self) -> bool:
         """Submit as many tasks as allowed; return whether results are still to come."""
-        slots = self._cluster.capacity()
-        self._warn_without_workers(slots)
+        capacity = self._cluster.capacity()
+        self._warn_without_workers(capacity)
         # Each job begins with one small block, which measures its speed. Further blocks of a job
         # wait for that, unless a job of equal cost has been measured.
-        while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * slots:
+        while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
             if not self._measured:
                 job = self._new.popleft()
                 if job.cost_key in self._seconds_per_round:
@@ -117,7 +117,7 @@ class _Dispatcher:
                 part = job.next_block(_BLOCK_SECONDS)
             else:
                 job = self._measured[0]
-                part = job.next_block(self._block_seconds(slots))
+                part = job.next_block(self._block_seconds(capacity))
                 if not job.remaining:
                     self._measured.popleft()
             self._rounds_left -= job.rounds * len(part)
@@ -151,10 +151,10 @@ class _Dispatcher:
         for shared, _ in self._shared.values():
             self._cluster.release(shared)
 
-    def _block_seconds(self, slots: int) -> float:
+    def _block_seconds(self, capacity: int) -> float:
         """Return the duration of the next block."""
         left = self._rounds_left * self._seconds / max(self._rounds, 1)
-        return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, left / (_TASKS_PER_SLOT * slots)))
+        return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, left / (_TASKS_PER_SLOT * capacity)))
 
     def _broadcast(self, job: SimulationJob) -> tuple[Any, str]:
         """Return the cluster's reference to a job's pickled plan, and its digest."""
@@ -169,9 +169,9 @@ class _Dispatcher:
         if self._jobs_left[id(plan)] == 0:
             self._cluster.release(self._shared.pop(id(plan))[0])
 
-    def _warn_without_workers(self, slots: int) -> None:
+    def _warn_without_workers(self, capacity: int) -> None:
         """Warn once if the cluster has had no worker for a while."""
-        if slots > 0:
+        if capacity > 0:
             self._last_capacity = monotonic()
         elif monotonic() - self._last_capacity > _TIMEOUT:
             warnings.warn(f"{self._cluster.name} has no worker; waiting for one", stacklevel=3)
@@ -207,13 +207,13 @@ def run_task(
 def warm_up_workers(cluster: Cluster) -> int:
     """Have all workers import Keyhole, as the first tasks would; return the cluster's capacity."""
     until = monotonic() + _TIMEOUT
-    while not (slots := cluster.capacity()):
+    while not (capacity := cluster.capacity()):
         if monotonic() > until:
             raise ClusterLostError(f"{cluster.name} has no worker; try again when it has one")
         sleep(_POLL_SECONDS)
-    for _ in results(cluster, [cluster.submit(package_versions) for _ in range(slots)]):
+    for _ in results(cluster, [cluster.submit(package_versions) for _ in range(capacity)]):
         pass
-    return slots
+    return capacity
 
 
 def measure_speed_on_cluster(

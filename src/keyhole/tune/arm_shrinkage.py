@@ -1,4 +1,4 @@
-r"""Hierarchical posterior that compares arms (commands), more alike the more similar they are.
+r"""Hierarchical posterior of arms (commands), which pulls estimates of similar arms together.
 
 The best-looking of similar arms has mostly been lucky; shrinkage corrects for that. Shares of arms
 follow :math:`\mathrm{Beta}(s m, s (1 - m))`, means a normal distribution with the variance of s
