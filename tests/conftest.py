@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from tests import lengths
+from tests.dask_processes import end_dask_server
 from tests.processes import end_server
 
 HERE = Path(__file__).parent
@@ -28,6 +29,7 @@ def pytest_configure(config):
 
 def pytest_unconfigure():
     end_server()
+    end_dask_server()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.dask_processes import DaskProcess
+
 TIMEOUT = 300.0  # seconds that a machine full of other work may take for anything
 
 
@@ -46,24 +48,17 @@ class DaskCluster:
 
     def kill_a_worker(self):
         """Kill one, and have another come in its place."""
-        victim = self.workers.pop()
-        victim.kill()
-        victim.wait()
+        self.workers.pop().kill()
         self.add_worker()
 
     def _start(self, *words):
-        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
-        with (self.folder / "log").open("a") as log:
-            process = subprocess.Popen(
-                command, cwd=self.folder, env=self.env, stdout=log, stderr=log
-            )
+        process = DaskProcess(*words, "--no-dashboard", cwd=self.folder, env=self.env)
         self.processes.append(process)
         return process
 
     def close(self):
         for process in self.processes:
             process.kill()
-            process.wait()
 
 
 def _read_address(file):
