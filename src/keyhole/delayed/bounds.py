@@ -229,6 +229,7 @@ def _failures(policy: PhasePolicy) -> float:
 
 def _last_phase(gap: float) -> int:
     """Return the phase by which an arm of this gap is given up if no estimate fails; at least 2."""
+    # The first m with 2^-m < gap / 2, strictly: at equality the arm may stay.
     return math.floor(1.0 - math.log2(gap)) + 1
 
 

@@ -85,6 +85,7 @@ class Constant(Delay):
         """Check the parameter."""
         self._check("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
+        # A uniform integer from a range of one.
         self._settle(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
 
 
@@ -140,6 +141,8 @@ class Geometric(Delay):
         self._check("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
         # With a scale of 0 every draw is 0.
+        # The integer part of an exponential variate is geometric, with P(delay >= 1) = exp(-1 /
+        # scale), which must be mean / (1 + mean).
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
         self._settle(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
 

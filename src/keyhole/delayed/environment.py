@@ -138,6 +138,8 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         regret = float_array()
         earned = float_array()
         seen = int_array()
+        # Linked lists in fixed arrays, since kernels cannot allocate. Rounds count from 1, so that
+        # a pull is never 0, which ends a list.
         newest = int_array("horizon")
         """Last pull whose reward arrives in this round, as round times 2**24 plus arm; or 0."""
         earlier = int_array("horizon")
@@ -150,6 +152,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return all that arrives."""
         reward, delay = record_pull(e, s, rng, arm, draw)
+        # Stored before this round's list is read: a delay of 0 arrives in the round of its pull.
         if delay <= e.horizon - t:
             due = t - 1 + int(delay)
             s.reward[t - 1] = reward
@@ -179,6 +182,7 @@ def record_pull(
     """Return the reward and delay of the arm's next pull, and update pulls, regret and rewards."""
     seek(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
+    # At the pull, whether or not the reward arrives in time.
     s.regret[0] += e.best - e.means[arm]
     reward, delay = draw(e, rng, arm)
     s.earned[0] += reward

@@ -195,6 +195,7 @@ class Learner(CoreLearner):
     def _write_sum(self, arrived: Any) -> None:
         most = self.rounds * (1.0 + _ROUNDING) - self._ledger["sum"].item()
         total = arrived
+        # A float within the range, the most frequent case, needs no further check.
         if type(arrived) is not float or not 0.0 <= arrived <= most or self._scaled:
             span = self.scale.span
             if isinstance(arrived, bool | np.bool_) and not self._scaled:
@@ -217,6 +218,7 @@ class Learner(CoreLearner):
 
     def _warn_above_bound(self, rewards: float, *, stack_level: int = 5) -> None:
         longest = cast(Any, self.policy).longest_delay()
+        # At most one reward of each pull arrives, with delays from 0 to the longest.
         if rewards > longest + 1:
             warnings.warn(
                 f"more has arrived in one round than delays of at most {longest} rounds allow, as "

@@ -80,12 +80,14 @@ class PhasePolicy(Policy, abstract=True):
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
         """Credit what arrived to the arm, except in a bridge; go on after its last pull."""
+        # In a bridge rewards of earlier pulls come in, which belong to no arm of the next phase.
         if s.bridging[0] == 0:
             s.totals[arm] += total
         s.left[0] -= 1.0
         if s.left[0] > 0.0:
             return
         following = next_active(s.active, arm + 1)
+        # A bridge has one arm only: when its pulls are over, so is the bridge.
         if s.bridging[0] == 1:
             begin_phase(p, s, length)
         elif following < p.arms:
@@ -157,6 +159,7 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
     s.phase[0] += 1
     s.before[0] = s.length[0]
     pulls = length(p, s.phase[0], 0.5 ** s.phase[0])
+    # A phase has at least one pull of each arm, whatever the lengths of the subclass are.
     s.length[0] = max(s.before[0] + 1.0, np.ceil(pulls))
     s.arm[0] = next_active(s.active, 0)
     s.left[0] = s.length[0] - s.before[0]
@@ -179,6 +182,7 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
             s.active[arm] = 0
             s.eliminated[arm] = t
         arms_left += s.active[arm]
+    # `left` is a float because of this: the pulls of the last arm never run out.
     if arms_left == 1:
         s.arm[0] = best
         s.left[0] = math.inf
@@ -206,5 +210,7 @@ def log_term(horizon: int, tolerance: float) -> float:
 
 def root_length(tolerance: float, log: float, bias: float) -> float:
     r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded."""
+    # A quadratic equation in 1 / sqrt(n). Solved for sqrt(n), its two terms are added, and nothing
+    # cancels for a small bias.
     root = math.sqrt(2.0 * log) + math.sqrt(2.0 * log + 2.0 * bias * tolerance)
     return (root / tolerance) ** 2

@@ -30,6 +30,7 @@ def draw_exponential(rng: Stream, numbers: FloatArray) -> float:
 
 def draw_pareto(rng: Stream, numbers: FloatArray) -> float:
     """Draw a Pareto variate; the parameters are its smallest value, and -1 over its shape."""
+    # 1 - u lies in (0, 1], so that no draw is infinite: u itself may be 0.
     return float(numbers[0] * (1.0 - uniform(rng)) ** numbers[1])
 
 
@@ -59,6 +60,8 @@ class Constant(Number):
         """Check the parameter."""
         self._check("length", check_number, _LONG)
         x = self.length
+        # Here and below: the first number is the place of the sampler in `_KERNELS`, which the
+        # kernel of `dispatch_kernel` reads before it passes the others on.
         self._settle(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
 
 
@@ -148,6 +151,7 @@ class Scaled(Distribution):
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
         self.draw = _scaled(self.of.draw, self._by)
+        # The length comes first: the kernel finds behind the factors where the other numbers begin.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:

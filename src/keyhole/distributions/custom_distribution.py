@@ -32,6 +32,7 @@ class CustomSampler(Distribution):
 
     def trial_draws(self) -> FloatArray:
         """Return 1,000 draws, one per row."""
+        # Always the same draws: chance may not decide whether a distribution is accepted.
         rng = stream(0, 0, ENVIRONMENT)
         found = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
         return np.array(found, np.float64)
@@ -59,6 +60,7 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
     found = float(drawn.mean())
     # The second term allows for a value with a probability of 1 / draws, which may not occur.
     error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
+    # Not `>`: a mean that is NaN is refused, too.
     if not abs(found - stated) <= _ERRORS * error:
         raise ValueError(
             f"{name} must be that of what draw draws, got {stated:g}; of {len(drawn):,} draws it "
@@ -125,6 +127,7 @@ class CustomDistribution(CustomSampler, Number):
 
     def check(self, name: str, allowed: Range = ANY, *, whole: bool = False) -> None:
         """Refuse a sampler whose trial draws have values that are not allowed."""
+        # The extremes suffice, since allowed values are an interval.
         for value in (self._trials.min(), self._trials.max()):
             check_number(f"{name}: what draw draws", float(value), allowed)
         if whole and not self.whole:

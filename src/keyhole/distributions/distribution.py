@@ -71,6 +71,7 @@ class Number(Distribution):
             raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
     def _check(self, name: str, convert: Callable[..., float], allowed: Range) -> None:
+        # Most distributions are frozen dataclasses, which refuse an ordinary assignment.
         object.__setattr__(self, name, convert(name, getattr(self, name), allowed))
 
     def _settle(self, **values: object) -> None:

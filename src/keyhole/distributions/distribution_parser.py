@@ -75,6 +75,7 @@ def reward_distributions(
             try:
                 found = make(found_means[-1])
             except ValueError as error:
+                # The distribution names its own parameter `mean`; the user wrote `means[i]`.
                 raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None
         distributions.append(found)
     return np.array(found_means), distributions

@@ -22,6 +22,8 @@ from keyhole.validate import (
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
     """Draw one of the numbers uniformly."""
+    # Never beyond the last: the largest uniform number is 1 - 2**-53, and its product with the
+    # length is rounded to less than the length.
     return float(numbers[int(uniform(rng) * len(numbers))])
 
 
@@ -51,6 +53,7 @@ class Replay(Number):
     def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
         values = check_vector("samples", samples)
         self.samples = self.numbers = values
+        # Summed exactly, so that the same samples in another order have the same mean, and tie.
         self.mean, self.variance = math.fsum(values) / len(values), float(values.var())
         self.least, self.bound = float(values.min()), float(values.max())
         self.whole = bool((values == np.floor(values)).all())

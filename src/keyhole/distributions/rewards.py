@@ -45,6 +45,7 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
                 return float(x)
         else:
             x = uniform(rng)
+            # Accepted with the density over its largest value on [0, 1], which is at `nearest`.
             above = (x - centre) * (x - centre) - (nearest - centre) * (nearest - centre)
             if uniform(rng) < math.exp(-0.5 * above / (scale * scale)):
                 return x
@@ -99,6 +100,7 @@ class Beta(Number):
         self._check("a", check_number, Range(gt=0))
         self._check("b", check_number, Range(gt=0))
         mean, weight = self.a / (self.a + self.b), self.a + self.b
+        # In this order, since a product of two large shapes would overflow.
         variance = mean * (self.b / weight) / (weight + 1.0)
         self._settle(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
 
@@ -131,6 +133,8 @@ class TruncatedNormal(Number):
 
         self._check("mean", check_number, INSIDE)
         self._check("scale", check_number, SCALE)
+        # The mean rises with the centre: the centre is the root between the two ends, whose means
+        # are by symmetry `least` and 1 - `least`.
         low, high = -_OUTSIDE * self.scale, 1.0 + _OUTSIDE * self.scale
         least = truncated_mean(low, self.scale)
         check_number("mean", self.mean, Range(ge=least, le=1.0 - least))
@@ -166,6 +170,8 @@ def truncated_mean(centre: float, scale: float) -> float:
         return 1.0 - truncated_mean(1.0 - centre, scale)
     low, high = -centre / scale, (1.0 - centre) / scale
     peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
+    # The density at `low` less that at `high`, which are nearly equal where the scale is large: a
+    # difference of two exponentials would lose digits.
     drop = -peak * math.expm1(-0.5 * (high - low) * (high + low))
     return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
 
@@ -177,6 +183,7 @@ def _quadrature() -> tuple[FloatArray, FloatArray]:
 
 def _truncated_variance(centre: float, scale: float, mean: float) -> float:
     """Return the variance after truncation, by quadrature, to a relative error of about 1e-12."""
+    # Only where there is mass: spread over [0, 1], the nodes could miss a narrow peak.
     low, high = max(0.0, centre - _REACH * scale), min(1.0, centre + _REACH * scale)
     nodes, weights = _quadrature()
     x = low + (high - low) * (nodes + 1.0) / 2.0
@@ -189,6 +196,8 @@ def _prefer_uniform(centre: float, scale: float) -> bool:
     """Return whether uniform proposals are accepted more often than normal ones."""
     from scipy.special import ndtr
 
+    # A normal proposal is accepted with probability `mass`, a uniform one with the mean of the
+    # density over its peak.
     mass = float(ndtr((1.0 - centre) / scale) - ndtr(-centre / scale))
     nearest = min(max(centre, 0.0), 1.0)
     peak = math.exp(-0.5 * ((nearest - centre) / scale) ** 2) / (scale * math.sqrt(2.0 * math.pi))

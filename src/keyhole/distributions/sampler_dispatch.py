@@ -69,6 +69,8 @@ class CombinedSampler:
 
     def truth(self) -> dict[str, Any]:
         """Return the values of the fields of `SampledEnvironment`."""
+        # Distributions differ in their number of parameters, and compiled code has no ragged
+        # arrays: one flat array, with the start and the end of each distribution.
         sizes = np.array([len(row) for row in self.rows])
         ends = np.cumsum(sizes)
         numbers = np.concatenate(self.rows)
@@ -94,6 +96,8 @@ def combine_distributions(
     CombinedSampler
         The kernel, with numbers for each distribution.
     """
+    # A dict, since it keeps the order: a set would give a kernel another place in each process, and
+    # with it other numbers and another fingerprint.
     kernels = tuple(
         dict.fromkeys((*always, *(distribution.draw for distribution in distributions)))
     )
@@ -165,6 +169,7 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
     Environment class
         The same class for the same arguments.
     """
+    # In two functions, since type checkers do not see through the cache.
     made: type[AnyEnvironment] = _environment_of(cast(Any, base), name, draw)
     return made
 

@@ -19,6 +19,7 @@ def draw_value(rng: Stream, numbers: FloatArray) -> float:
     """Draw a value by inversion; `numbers` are the values, then their cumulative probabilities."""
     count = len(numbers) // 2
     u = uniform(rng)
+    # Bisection, since a table has up to 2**20 values.
     low, high = 0, count - 1
     while low < high:
         middle = (low + high) // 2
@@ -93,6 +94,7 @@ class TabulatedDistribution(Number):
             values = np.arange(low, high + 1.0)
             below = np.asarray(self.distribution.cdf(values))
         self.error = float(max(1.0 - below[-1], 0.0))
+        # The last value gets the tail that is cut off: every uniform number then has a value.
         below[-1] = 1.0
         chances = np.diff(below, prepend=0.0)
         self.draw, self.numbers = draw_value, np.concatenate([values, below])
@@ -113,6 +115,7 @@ class TabulatedDistribution(Number):
         left, right = ends[:-1], ends[1:]
         self.draw, self.numbers = draw_from_interval, ends
         self.mean = float(((left + right) / 2.0).mean())
+        # The mean square of a variate that is uniform between a and b is (a^2 + a b + b^2) / 3.
         off = left - self.mean, right - self.mean
         self.variance = float((off[0] ** 2 + off[0] * off[1] + off[1] ** 2).mean() / 3.0)
         self.least, self.bound = float(ends[0]), float(ends[-1])
@@ -138,5 +141,6 @@ class TabulatedDistribution(Number):
 
 def is_scipy(value: Any) -> bool:
     """Return whether a value is a frozen distribution of SciPy."""
+    # By name, since an import of SciPy would slow down every start.
     known = type(value).__module__.startswith("scipy.stats")
     return known and (hasattr(value, "dist") or hasattr(value, "xk"))

@@ -19,4 +19,5 @@ def is_admissible(limits: FloatArray, continuous: int, limit: float) -> bool:
     """Return whether a limit is one of `limits`, or at most the largest if `continuous` is 1."""
     if continuous == 1:
         return bool(0.0 < limit <= limits[len(limits) - 1])
+    # Exactly, since policies hand out entries of this array.
     return bool(limits[limit_index(limits, limit)] == limit)

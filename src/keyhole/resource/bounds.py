@@ -51,6 +51,7 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     alpha = check_number("alpha", alpha, Range(gt=0))
     best, log = np.ones(len(t)), np.log(t)
     for ratio in _RATIOS:
+        # So many powers of the ratio lie between 1 / t and 1: one bound for each slice.
         slices = 1.0 + log / np.log(1.0 / ratio)
         best = np.minimum(best, slices * np.exp(-alpha * ratio * log))
     return best
@@ -123,6 +124,7 @@ def rcucb_play_bound(gaps: FloatArray, width: FloatArray, horizon: int, alpha: f
     >>> rcucb_play_bound(np.array([[0.5]]), np.array([1.0]), 10, 20.0).round()
     array([[374.]])
     """
+    # The pair and the best pair, each with an estimate of its gain and one of its penalty.
     failures = 4.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
     plays = sufficient_rounds(gaps, width, horizon, alpha) + 1.0 + failures
     plays[:, -1] += 1.0  # the first play of each arm
@@ -223,6 +225,7 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
     delta = check_gaps(gaps, rounds.shape[-1] if rounds.ndim == 2 else 0)
     if rounds.shape != delta.shape:
         raise ValueError(f"informative must have shape {delta.shape}, got {rounds.shape}")
+    # Rounds with at least this limit, less those with at least the next.
     plays = rounds - np.column_stack([rounds[:, 1:], np.zeros(len(rounds))])
     check_vector("the plays of each pair", plays.ravel(), Range(ge=0))
     return np.asarray(delta * plays)

@@ -27,6 +27,8 @@ STEPS: Final = 4096
 
 def value_at(pieces: FloatArray, x: float) -> float:
     """Return a function's value at `x`, at least 0, given its flattened pieces (a kernel)."""
+    # The last piece that starts below x: a piece excludes its start, so that a step function has
+    # its lower value at the step.
     low, high = 0, len(pieces) // PIECE - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -36,6 +38,7 @@ def value_at(pieces: FloatArray, x: float) -> float:
             high = middle - 1
     at = low * PIECE
     value = float(pieces[at + 1] + pieces[at + 2] * (x - pieces[at]))
+    # Most functions have no power, which costs more than the rest.
     if pieces[at + 3] != 0.0:
         value += pieces[at + 3] * x ** pieces[at + 4]
     return value
@@ -182,6 +185,7 @@ def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function
         return given
     if not callable(given):
         raise TypeError(f"{name} must be a function, such as Power(slope=0.1), got {given!r}")
+    # The limits are among the points, so that the values there are exact.
     points = np.union1d(np.linspace(0.0, limits[-1], STEPS + 1), limits)
     values = np.array(
         [check_number(f"{name}({x:g})", given(float(x)), _AT_LEAST_0) for x in points]

@@ -106,6 +106,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         s.on_best_arm[0] += arm == e.best_arm_is
         s.on_best_pair[0] += lost == 0.0
         s.allowed[0] += limit
+        # A run that is stopped tells neither its reward nor what it would have consumed.
         if consumption > limit:
             s.censored[0] += 1.0
             s.spent[0] += limit
@@ -141,6 +142,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     )
 
     best_gain = number()
+    # One table for all arms, since arms have different numbers of knots.
     table_length = integer()
     table_starts = int_array("arms")
     """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""
@@ -159,6 +161,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
                 low = middle
             else:
                 high = middle - 1
+        # At a knot the gain may jump: the value at it and the line behind it are stored apart.
         if e.knots[low] == limit:
             return float(e.best_gain - e.at[low])
         return float(e.best_gain - e.after[low] - e.slope[low] * (limit - e.knots[low]))

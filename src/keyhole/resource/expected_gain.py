@@ -57,11 +57,14 @@ class SmoothGainCurve(GainCurve):
             middles = (knots[:-1] + knots[1:]) / 2
             whole = self._cells(knots[:-1], knots[1:])
             halves = self._cells(knots[:-1], middles) + self._cells(middles, knots[1:])
+            # The difference between a cell and its halves estimates the error of the cell. Cells
+            # with a jump of the density never agree: halving stops after a while.
             rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)
             if not rough.any() or halving == _MOST_HALVINGS:
                 break
             knots = np.union1d(knots, middles[rough])
         self.knots = knots
+        # Of the two rules the finer one is kept.
         self._sums = np.vstack([np.zeros((1, 2)), np.cumsum(halves, axis=0)])
 
     def _cells(self, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -84,6 +87,7 @@ class ReplayGainCurve(GainCurve):
 
     def __init__(self, distribution: Replay, cost: Function, edges: FloatArray) -> None:
         order = np.argsort(distribution.consumptions, kind="stable")
+        # Sorted, with prefix sums: an expectation up to any limit is one look-up.
         self._used = distribution.consumptions[order]
         net = distribution.rewards[order] - cost(self._used)
         self._net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)
@@ -145,9 +149,11 @@ def gain_table(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTa
     """
     knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):
+        # Limits from both sides, since penalty and distribution may jump at a knot.
         after = _gain_after(curve, penalty, knots)
         before = _gain_before(curve, penalty, knots[1:])
         middles = (knots[:-1] + knots[1:]) / 2
+        # The error of a straight line, which for a smooth gain is largest near the middle.
         bend = gain_at(curve, penalty, middles) - (after[:-1] + before) / 2
         rough = np.abs(bend) > TABLE_PRECISION
         if not rough.any() or halving == _MOST_HALVINGS:

@@ -90,6 +90,7 @@ class GridPolicy(Policy, abstract=True):
                 "limits up to the largest, got False"
             )
         largest = float(facts["limits"][-1])
+        # Arrays of a state have fixed lengths: the finest possible grid is allocated at the start.
         shortest = self.least_width(facts) * self._least_root(facts["horizon"]) / self.lipschitz
         grid_size = max(self.refine, math.ceil(largest / shortest * self.refine)) + 1
         if grid_size * facts["arms"] > _MOST_POINTS:

@@ -52,6 +52,7 @@ class HazardRatePolicy(Policy, abstract=True):
         before = 0.0
         for place in range(p.limit_count):
             s.penalties[place] = value_at(p.penalty, p.limits[place])
+            # Before any run, runs are taken to end in the middle of their interval.
             s.hoped[place] = value_at(p.cost, 0.5 * (before + p.limits[place]))
             s.least_cost[place] = value_at(p.cost, before)
             s.most_cost[place] = value_at(p.cost, p.limits[place])
@@ -65,6 +66,7 @@ class HazardRatePolicy(Policy, abstract=True):
         s.plays[arm, played] += 1
         last = played
         if exceeded == 0:
+            # Intervals include their upper end, as limits do.
             last = limit_index(p.limits, consumption)
             s.ended[arm, last] += 1.0
             s.earned[arm, last] += reward
@@ -101,6 +103,7 @@ class HazardRatePolicy(Policy, abstract=True):
         best, found, at = 0.0, -1, 0
         for arm in range(p.arms):
             value, place = best_limit_of(s, strength, p.limits, arm)
+            # An arm that was never run has the pooled means, and might seem the best by them.
             if s.reached[arm, 0] > 0.0 and (found < 0 or value > best):
                 best, found, at = value, arm, place
         if found < 0:
@@ -164,12 +167,14 @@ def pooled_means(s: Any, place: int) -> tuple[float, float, float, float]:
     An arm's weight is at most 1, however often it was run. Costs are pooled as well: with the cost
     at the middle of the interval, an arm that was never run would look slow or fast by the grid.
     """
+    # One run before any data, which ends with probability 1/2.
     ended, reached = 0.5, 1.0
     earned, squares, spent, done = 1.0, 1.0, s.hoped[place], 1.0
     for arm in range(s.reached.shape[0]):
         weight = 1.0 / (s.reached[arm, place] + PRIOR_RUNS)
         ended += s.ended[arm, place] * weight
         reached += s.reached[arm, place] * weight
+        # Rewards and costs are known of runs that ended: their weights count those.
         weight = 1.0 / (s.ended[arm, place] + PRIOR_RUNS)
         earned += s.earned[arm, place] * weight
         squares += s.squares[arm, place] * weight
@@ -194,6 +199,7 @@ def reward_variance(s: Any, arm: int, place: int, mean: float) -> float:
     """Return the variance of the rewards of runs that end in an interval, given their mean."""
     weight = PRIOR_RUNS + s.ended[arm, place]
     variance = (PRIOR_RUNS * s.square[place] + s.squares[arm, place]) / weight - mean * mean
+    # After equal rewards the variance would be 0, and the posterior a single point.
     return float(max(variance, LEAST_VARIANCE_SHARE * mean * (1.0 - mean)))
 
 

@@ -49,6 +49,7 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, floa
     while True:
         z = normal(rng)
         used = numbers[1] + numbers[2] * z
+        # Consumption first: where it is refused, no reward is drawn.
         if used <= 0.0:
             continue
         earned = numbers[0] + numbers[3] * z + numbers[4] * normal(rng)
@@ -130,6 +131,7 @@ class TruncatedNormal(SmoothDistribution):
         self._slope = rc / cc
         self._rest = float(np.sqrt(rr - rc * rc / cc))
         self.numbers = np.array([self._r, self._c, self._sd, self._slope * self._sd, self._rest])
+        # `density` divides by the mass, which is 1 while it is computed.
         self._mass = 1.0
         self._mass = self._remaining_mass()
 
@@ -167,6 +169,7 @@ class TruncatedNormal(SmoothDistribution):
 
     def landmarks(self) -> FloatArray:
         """Return consumptions near which the density moves fastest."""
+        # Every quarter of a standard deviation.
         steps = np.linspace(-_REACH, _REACH, 73)
         marks = [np.zeros(1), self._c + self._sd * steps]
         if self._slope != 0.0:

@@ -59,6 +59,7 @@ def record_round(s: Any, t: int, arm: int, limit: float, used: float, gain: floa
 def update_statistics(s: Any, arm: int, k: int, used: float, gain: float) -> None:
     """Count a round whose limit was at least point k."""
     s.told[arm, k] += 1.0
+    # A run that was stopped has an infinite consumption, and is over every point.
     if used > s.points[arm, k]:
         s.over[arm, k] += 1.0
     else:
@@ -87,6 +88,7 @@ def update_grid(
     The round was informative about points `first` to `stop` - 1. Index and split condition of the
     others have not changed since the arm's last round, unless that round split an interval.
     """
+    # After a split positions have moved, and nothing cached is valid.
     if s.settled[arm] == 0.0:
         first, stop = 0, s.sizes[arm]
         write_biases(p, s, arm)
@@ -124,6 +126,8 @@ def recompute_bounds(
     """
     wide = False
     for k in range(first, stop):
+        # A point without rounds divides by 0; its result is discarded here, so that the loop needs
+        # no branch.
         known = s.told[arm, k] > 0.0
         radius = confidence_length(p, s, arm, k, width, spread)
         index = estimate(s, arm, k) + radius + s.reach[arm, k]
@@ -146,6 +150,7 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
     """
     size = s.sizes[arm]
     grown = size
+    # All are judged before one is split: new points are split in a later round at the earliest.
     for k in range(size):
         s.cut[k] = is_wide(p, s, arm, k, width, spread)
         grown += s.cut[k] * (p.refine - 1)
@@ -197,6 +202,7 @@ def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
     """Count all earlier rounds of the arm for its new points, given in decreasing order."""
     t = s.first[arm]
     while t > 0:
+        # From the smallest new point up: a run says nothing on points above its limit.
         for i in range(fresh - 1, -1, -1):
             k = s.fresh[i]
             if s.points[arm, k] > s.limits[t - 1]:
@@ -212,6 +218,7 @@ def finest_pair(p: Any, s: Any) -> tuple[int, float]:
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
             played = s.played[arm, k]
+            # Points that were never played, only split off, have no claim to be the best.
             if played == 0 or played < level:
                 continue
             value = estimate(s, arm, k)

@@ -127,6 +127,7 @@ class Problem(AnyProblem):
 
     def _best(self) -> tuple[float, tuple[int, float]]:
         if self.continuous:
+            # In reverse, so that of arms with the same distribution the lowest is kept.
             first = {
                 id(distribution): arm
                 for arm, distribution in reversed(list(enumerate(self.distributions)))

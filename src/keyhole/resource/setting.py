@@ -86,6 +86,7 @@ def facts_of(
         "penalty": as_function("penalty", penalty, checked),
     }
     check_scale(functions["cost"], functions["penalty"], float(checked[-1]), scale.span)
+    # Checked above in the units of the user, whose messages it gives; kernels get [0, 1].
     if scale != UNIT:
         functions["cost"] = rescale_function(functions["cost"], scale.span)
         functions["penalty"] = rescale_function(functions["penalty"], scale.span, scale.low)

@@ -58,6 +58,7 @@ def draw_posteriors(p: Any, s: AllocationState, rng: Stream) -> None:
 
 def lower_bound(losses: float, seen: float, log: float) -> float:
     """Return the lower confidence bound of a mean loss, at least 0; `log` is ln t."""
+    # At least 0, since the knapsack takes no negative values.
     return float(max(losses / seen - math.sqrt(1.5 * log / seen), 0.0))
 
 
@@ -88,12 +89,14 @@ def allocate_top(p: Policy, s: AllocationState, rng: Stream, number: int) -> Non
 
 def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:
     """Fund the best knapsack by the arms' values, solved every `solve_every` rounds."""
+    # Where all amounts fit there is nothing to choose, and no knapsack to solve.
     if sum_up(s.amounts, p.arms) <= p.resource + SLACK:
         for arm in range(p.arms):
             s.funded[arm] = 1
     elif s.since_solved[0] == 0:
         fill(p, s, t, rng)
         knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
+    # 0 lets the next round solve; a refuted estimate sets it, too.
     s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
 
 
@@ -109,6 +112,7 @@ def count_losses(
 ) -> None:
     """Count the losses of the arms that were given nothing, those with a 0 in `given`."""
     for arm in range(p.arms):
+        # Only these rounds are a fair sample of an arm's losses: an allocation may censor them.
         if given[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]

@@ -101,6 +101,7 @@ class BisectionPolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Divide the resource over the first trials."""
+        # An arm is never given more than this, so that no trial can find a higher threshold.
         most = min(1.0, p.resource)
         learning = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
@@ -122,6 +123,7 @@ class BisectionPolicy(Policy, abstract=True):
 
     def update(p, s: State, losses: FloatArray) -> None:
         """Move the bounds or count the losses; in both phases count refuted estimates."""
+        # Means are learnt in the second phase only, which begins with uniform priors.
         if s.unsettled[0] == 0:
             count_losses(p, s, s.funded, losses)
         else:
@@ -182,6 +184,7 @@ def bisection_steps(gamma: float) -> float:
 
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
+    # Arms on trial come first: those with an estimate use what remains.
     left, others = p.resource + SLACK, 0
     for arm in range(p.arms):
         s.funded[arm] = 0
@@ -230,6 +233,7 @@ def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
     most = min(1.0, p.resource)
+    # The set in use has the refuted amount: the next round must solve the knapsack anew.
     s.since_solved[0] = 0
     if most - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _NEVER

@@ -46,6 +46,7 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     if left_alone == 0:
         return 0.0
     last, others = means[left_alone - 1], means[left_alone:]
+    # Equal means would divide 0 by a divergence of 0.
     worse = others[others > last]
     divergence = rel_entr(last, worse) + rel_entr(1.0 - last, 1.0 - worse)
     return float(((worse - last) / divergence).sum()) * log
@@ -225,6 +226,7 @@ def _sorted(problem: Problem) -> tuple[FloatArray, int]:
 
 def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
     """Return, for every feasible set of funded arms, the unfunded arms and the regret."""
+    # A row for each set: the bits of its number are the arms.
     sets = np.arange(2**problem.arms)[:, None] >> np.arange(problem.arms) & 1
     sets = sets[sets @ problem.thresholds <= problem.resource + SLACK]
     left_alone = sets == 0

@@ -127,6 +127,8 @@ class JointLosses(Losses, abstract=True):
         e, s: _Lived, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
         """Draw all losses of the round, return the observed ones, and add the expected regret."""
+        # One position a round, since the losses of all arms are drawn together: also those that the
+        # allocation hides, on which others may depend.
         seek(rng, 0, t - 1)
         draw(e, rng, s.day)
         expected = 0.0
@@ -171,6 +173,8 @@ class ReplayEnvironment(Losses):
                 losses[arm] = loss
                 s.loss[0] += loss
                 s.regret[0] += loss
+            # The comparison is with one allocation for all days, so that a day's regret may be
+            # negative.
             if e.best[arm] == 0:
                 s.regret[0] -= loss
 

@@ -78,6 +78,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
     ) -> None:
         super().__init__(draw, numbers)
         self.mean_losses = check_vector("mean_losses", mean_losses, _UNIT)
+        # After the means, whose number is that of the arms and so of the losses of a day.
         days = self.trial_draws()
         for day in days:
             zeros_and_ones("what draw draws", day, len(self.mean_losses))

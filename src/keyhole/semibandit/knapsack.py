@@ -50,12 +50,14 @@ def knapsack(
     count, total = list_candidates(s.order, values, weights, items, space)
     for item in range(items):
         chosen[item] = 0
+    # All candidates fit together: there is nothing to search.
     if total <= space:
         for k in range(count):
             chosen[s.order[k]] = 1
         return
     price, paying = rank_items(s, values, weights, count, space)
     name = grow_sets(s, values, weights, count, space, price, paying)
+    # Too many sets for the lists: a slower search, in the same memory, finds the same value.
     if name == FULL:
         depth_first(s, values, weights, count, space, price, paying, chosen)
         return
@@ -85,6 +87,7 @@ def rank_items(
     Return the price, and the number of items, first in the order, whose value is above it.
     """
     sort_by_gain(s, values, weights, count, 0.0)
+    # The break item is the first that no longer fits; its value is the price to try.
     k, left = 0, space
     while weights[s.order[k]] <= left:
         left -= weights[s.order[k]]
@@ -96,10 +99,12 @@ def rank_items(
     unpriced = fractional_gain(s.order, values, weights, count, space, 0.0)
     sort_by_gain(s, values, weights, count, price)
     priced = fractional_gain(s.order, values, weights, count, space, price)
+    # Both are upper bounds on the value of a set, and the lower one prunes more.
     if unpriced <= priced + price * count_fitting(space, lightest, count):
         price = 0.0
         sort_by_gain(s, values, weights, count, price)
     paying = 0
+    # Sums over the first items and minima over the last, with which `upper_bound` needs no loop.
     weight, gain = 0.0, 0.0
     for k in range(count):
         item = s.order[k]
@@ -121,6 +126,7 @@ def sort_by_gain(
     """Sort the items by their gain per weight."""
     for k in range(count):
         item = s.order[k]
+        # An item without weight comes first, instead of a division by 0.
         s.keys[item] = (values[item] - price) / max(weights[item], TIE)
     sort_down(s.order, s.keys, count)
 
@@ -139,6 +145,7 @@ def sort_down(order: IntArray, keys: FloatArray, count: int) -> None:
                 order[j] = order[j - step]
                 j -= step
             order[j] = item
+        # Steps shrink by 2.2, which compares less than halving; the last must be 1.
         step = 1 if step == 2 else step * 5 // 11
 
 

@@ -50,16 +50,19 @@ def upper_bound(
     """Return a bound on the value that items from `first` on can add; those before `stop` fit."""
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
     most = 0.0
+    # Items from `paying` on have no gain, and add nothing to the bound.
     if stop >= paying:
         if paying > first:
             most = s.gain_sums[paying - 1] - before
     else:
         item = s.order[stop]
+        # All items before `stop`, and the fraction of the next one that still fits.
         used = 0.0
         if stop > first:
             used = s.weight_sums[stop - 1] - (0.0 if first == 0 else s.weight_sums[first - 1])
             most = s.gain_sums[stop - 1] - before
         most += (values[item] - price) * (left - used) / weights[item]
+    # Gains are values less the price: it is added back once for each item that can fit.
     if price > 0.0 and first < count:
         most += price * count_fitting(left, s.lightest[first], count - first)
     return most
@@ -74,14 +77,18 @@ def grow_sets(
     write_set(s, 0, 0, 0.0, 0.0)
     s.set_names[0, 0, 0] = EMPTY
     for k in range(count):
+        # An item adds at most an entry for each set: remove the unreachable ones before it could
+        # overflow.
         if logged + sets > len(s.order) * LOG:
             logged = compact(s, old, sets, logged)
+        # A merge at most doubles the list.
         if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
             return FULL
         sets, logged, best = add_item(
             s, values, weights, count, space, price, paying, k, old, sets, logged, best
         )
         old = 1 - old
+    # By weight, and without dominated sets also by value: the last is the best.
     return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
 
 
@@ -108,8 +115,10 @@ def add_item(
             weight, value = weight + weights[item], value + values[item]
         if weight > space or value <= top + TIE:
             continue
+        # Sets come by weight, so that the space left, and with it `stop`, only shrinks.
         while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > space - weight:
             stop -= 1
+        # The set with all following items that fit is feasible: its value is a lower bound.
         greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
         best = max(best, value + greedy)
         more = upper_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
@@ -170,6 +179,8 @@ def depth_first(
 
     Among sets of equal value the first that is found is chosen.
     """
+    # The lists' memory serves as a stack: entry k has the sums of the items taken before the k-th,
+    # and as its name whether the k-th is taken.
     best, k = 0.0, 0
     write_set(s, 0, 0, 0.0, 0.0)
     while k >= 0:

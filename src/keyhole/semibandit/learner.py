@@ -98,6 +98,7 @@ class Learner(CoreLearner):
 
     def _warn_of_violation(self, before: int, when: str = "") -> None:
         """Warn of the first loss that contradicts an estimate; `before` is the earlier number."""
+        # Once: the first loss proves what later ones repeat.
         if before == 0 < self._count_violations():
             warnings.warn(
                 f"{self.policy} was told of a loss{when} at an arm that had been given its "

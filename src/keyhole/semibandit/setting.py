@@ -31,6 +31,7 @@ def _affordable(p: "Policy", allocation: FloatArray) -> bool:
     for arm in range(p.arms):
         if not 0.0 <= allocation[arm] <= 1.0:
             return False
+        # Added in the order of `clip_to_budget`: another one might round above the resource.
         total += allocation[arm]
     return total <= p.resource
 
@@ -131,6 +132,7 @@ def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
     """Scale down an allocation whose sum exceeds the resource by rounding errors."""
     total = sum_up(allocation, arms)
     while total > resource:
+        # A little less than the ratio: rounding could leave the sum above the resource for ever.
         share = resource / total * (1.0 - 2.0**-52)
         for arm in range(arms):
             allocation[arm] *= share

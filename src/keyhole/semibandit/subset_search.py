@@ -61,6 +61,8 @@ def best_slope(
         least, most = min(least, spreads[item]), max(most, spreads[item])
     if width == 0.0 or size == 0 or least == 0.0:
         return 0.0
+    # The root of w x has the slope sqrt(w / x) / 2: between those at the largest and the smallest
+    # sum of spreads.
     low = 0.5 * math.sqrt(width / (size * most))
     high = 0.5 * math.sqrt(width / (size * least))
     for _ in range(_HALVINGS):
@@ -83,6 +85,7 @@ def take_smallest(
     """Rank the items by value less slope times spread; write the first `size` into `s.trial`."""
     for item in range(items):
         s.ranked[item] = item
+        # Negated, since `sort_down` sorts the largest first.
         s.keys[item] = slope * spreads[item] - values[item]
     sort_down(s.ranked, s.keys, items)
     for k in range(items):
@@ -103,12 +106,15 @@ def search(
     for k in range(items):
         total -= s.keys[s.ranked[k]]
         s.sums[k] = total
+    # The height of the tangent at 0, the part of the bound that no item contributes.
     line = width / (4.0 * slope) if slope > 0.0 else 0.0
     least = objective(s.best, values, spreads, items, width)
     depth, rank = 0, 0  # the number of chosen items, and the rank of the next candidate
     while True:
         bound = s.bounds[depth - 1] if depth > 0 else -line
         last = rank + size - depth - 1
+        # The cheapest completion takes the next ranks in order. Sets as good as the best are
+        # visited as well, since ties are decided by their items.
         if last < items and bound + s.sums[last] - prefix_sum(s, rank) <= least + TIE:
             if not is_duplicate(s, values, spreads, depth, rank):
                 s.chosen[depth] = rank
@@ -154,6 +160,7 @@ def compare(
         s.trial[item] = 0
     for k in range(size):
         s.trial[s.ranked[s.chosen[k]]] = 1
+    # Summed by item and not by rank, so that equal sets have equal bits.
     value = objective(s.trial, values, spreads, items, width)
     if value > least + TIE or (value >= least - TIE and not is_first(s, items)):
         return least

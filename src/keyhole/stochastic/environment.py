@@ -60,6 +60,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
         seek(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.regret[0] += e.gaps[arm]
+        # Exact: gaps within rounding errors were set to 0 when the problem was made.
         s.optimal[0] += e.gaps[arm] == 0.0
         reward = float(draw(e, rng, arm))
         s.reward[0] += reward

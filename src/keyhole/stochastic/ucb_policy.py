@@ -70,6 +70,7 @@ class UCB(IndexPolicy, abstract=True):
             **self.parameters(), horizon=check_number("horizon", horizon, Range(ge=1))
         )
         deviation = cast(Any, type(self)).deviation
+        # Doubling, then bisection: the deviation decreases in the number of pulls.
         low, high = 0, 1
         while deviation(p, float(high), error) > delta(p.horizon):
             low, high = high, 2 * high
@@ -92,6 +93,8 @@ def log_term(horizon: float) -> float:
 
 def least_error(p: Any, pulls: float, deviation: Kernel) -> float:
     """Return the least error whose deviation is at most delta."""
+    # For few pulls the width exceeds 1: double first. The upper end is returned, since its
+    # deviation is at most delta for certain.
     low, high = 0.0, 1.0
     while deviation(p, pulls, high) > delta(p.horizon):
         low, high = high, 2.0 * high

@@ -100,6 +100,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         # for every policy, too.
         if e.order == DRAWN:
             seek(rng, e.arms, t)
+            # The last cumulated chance may be rounded to less than 1, and be below the draw.
             level = min(1 + count_reached(e.cumulated, uniform(rng)), e.levels)
         elif e.order == STAGED:
             # Counters: a division of t by the length of a stage would cost as much as a sample.
@@ -148,6 +149,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         metrics.settled_levels[0] = closed
         metrics.reached_share[0] = s.reached[0] / t
         metrics.cumulative_reward[0] = s.reached[0]
+        # Of a censored sample nothing but the censoring is seen.
         metrics.observations[0] = t - s.reached[0] if e.censored == 1 else t
         metrics.wrong_settled[0] = wrong_settled
         estimates, misses, halves, known, anywhere = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -182,6 +184,8 @@ def count_reached(cumulated: FloatArray, u: float) -> int:
 def shuffle(rng: Stream, block: IntArray) -> None:
     """Fill a block with a random permutation of 1, 2, ... (Fisher and Yates)."""
     for i in range(len(block)):
+        # Inside out: each new number swaps with a random earlier place, so that the block needs no
+        # first content.
         j = int(uniform(rng) * (i + 1))
         block[i] = block[j]
         block[j] = i + 1

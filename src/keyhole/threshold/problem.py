@@ -138,6 +138,7 @@ class Problem(AnyProblem):
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
         # 1 minus the chance of level 0 is exact where that is 0; the sum need not be exactly 1.
         survival[:, 0] = 1.0 - chances[:, 0]
+        # Rounding may make a sum rise by its last digit, which would be refused.
         falling = np.minimum.accumulate(survival, axis=1)
         return cls(falling, feedback=feedback, order=order)
 

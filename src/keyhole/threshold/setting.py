@@ -77,6 +77,8 @@ def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> Non
 def add_expected(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
     """Add a pending pull with its expected result: estimates stay as they are, 1/2 without any."""
     for j in range(threshold):
+        # Also at levels without samples, since arms without samples come first: all pending
+        # decisions would go to the same one.
         share = reached[arm, j] / tried[arm, j] if tried[arm, j] > 0.0 else 0.5
         reached[arm, j] += share
         tried[arm, j] += 1.0

@@ -64,6 +64,7 @@ class ModifiedKaplanMeier:
             raise ValueError(
                 f"values must have one entry for each threshold, {len(cuts)}; got {len(seen)}"
             )
+        # The policies' own kernel counts, in Python here: estimator and policies cannot differ.
         tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
         for threshold, value in zip(cuts, seen, strict=True):
             add_observation(tally, 0, int(threshold), int(value))
@@ -157,6 +158,7 @@ class KaplanMeier:
 
     def at(self, time: float) -> float:
         """Return the estimated chance to last longer than a time, in the unit of the durations."""
+        # The last event up to the time; before the first one all survive.
         place = int(
             np.searchsorted(self.times, check_number("time", time, Range(ge=0)), side="right")
         )
@@ -166,6 +168,7 @@ class KaplanMeier:
     def variance(self) -> FloatArray:
         """Greenwood's estimate of the variance of `survival`, shape (k,); 0 where that is 0."""
         left = self.at_risk * (self.at_risk - self.deaths)
+        # Where all at risk die the term is infinite, but the survival, and so the variance, is 0.
         terms = np.divide(self.deaths, left, out=np.zeros_like(left), where=left > 0)
         return np.asarray(self.survival**2 * np.cumsum(terms))
 

@@ -53,6 +53,7 @@ class ThresholdSequence:
         ValueError
             If the sequence is for another number of levels.
         """
+        # The environment has all fields, also those that its kind of sequence does not read.
         chances = np.full(levels, 1.0 / levels)
         if self.kind == DRAWN and self.values:
             if len(self.values) != levels:

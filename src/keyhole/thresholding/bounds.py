@@ -57,6 +57,7 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     def excess(level: float) -> float:
         return float(_exploration_shares(level, delta, alpha).sum()) - share
 
+    # The excess rises with the level: double it until it is positive, then find the root.
     if excess(0.0) >= 0.0:
         return 0.0
     high = 1.0

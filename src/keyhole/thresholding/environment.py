@@ -33,6 +33,7 @@ def write_scores(side: FloatArray, s: _EnvironmentState, labels: FloatArray, met
     """Write the wrong labels, their number, and whether there is any (a kernel)."""
     wrong = 0.0
     for arm in range(len(side)):
+        # A side of -1 takes either label for right.
         error = 1.0 if side[arm] >= 0.0 and labels[arm] != side[arm] else 0.0
         wrong += error
         metrics.pulls[arm] = s.pulls[arm]

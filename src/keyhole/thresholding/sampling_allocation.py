@@ -53,6 +53,8 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     order = order[delta[order] > 0]
     weight = delta[order] ** -2.0
     entry = -2.0 / c * np.log(delta[order])
+    # Entry k is the level Phi at which the first k + 1 arms together use up the budget; the
+    # solution is the last that is at least its arm's own entry level.
     levels = (budget + np.cumsum(entry * weight)) / np.cumsum(weight)
     # The arm with the largest gap always gets pulls; rounding could leave the list empty.
     inside = max(np.flatnonzero(levels >= entry), default=0)
@@ -96,6 +98,7 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     if not delta.any():
         raise ValueError("gaps must have an entry above 0, got none")
     rate = c * delta[delta > 0] ** 2
+    # Logarithms, since gains of late pulls underflow.
     first = np.log(-np.expm1(-rate))  # ln of the gain of each arm's first pull
     # Fewer gains than the budget exceed this level: rounding up adds at most one pull for each arm.
     # The heap then adds the few pulls that are missing, instead of all of them.

@@ -60,6 +60,8 @@ class DelayedUCB1(Policy):
             bound = math.inf
             if s.arrived[arm] > 0.0:
                 bound = s.totals[arm] / s.arrived[arm] + math.sqrt(log / s.arrived[arm])
+            # All arms without rewards have an infinite bound: without this they would not take
+            # turns until the first rewards arrive.
             fewer = bound == math.inf and s.pulls[arm] < s.pulls[best]
             if bound > highest or (bound == highest and fewer):
                 best, highest = arm, bound

@@ -54,5 +54,6 @@ class NaivePhases(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = log_term(p.horizon, tolerance)
+        # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; see `root_length`.
         root = math.sqrt(log) + math.sqrt(log + 4.0 * tolerance * phase * p.bound)
         return 0.5 * (root / tolerance) ** 2

@@ -67,4 +67,5 @@ class ODAAFB(PhasePolicy):
         log = log_term(p.horizon, tolerance)
         without = root_length(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
         with_bridge = root_length(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
+        # m times the smaller of d and n / m, with the n of `ODAAF`, which is a whole number.
         return max(min(float(phase * p.bound), float(np.ceil(without))), with_bridge)

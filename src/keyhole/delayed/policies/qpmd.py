@@ -92,9 +92,11 @@ class QPMD(WrapperPolicy, Policy):
 
     def select(p, s: State, rng: Stream, base_select: Kernel, base_update: Kernel) -> int:
         """Feed the base from the queues until it chooses an arm without a queued reward."""
+        # The base has steps of its own, one for each reward that it gets, and decides once in each.
         if s.steps[0] == 0:
             s.steps[0] = 1
             s.chosen[0] = base_select(p, s, 1, rng)
+        # It ends, since every pass takes a reward from a queue.
         while s.oldest[s.chosen[0]] > 0:
             reward = dequeue_reward(s, s.chosen[0])
             base_update(p, s, s.steps[0], rng, s.chosen[0], reward)
@@ -143,6 +145,7 @@ def dequeue_reward(s: QPMD.State, arm: int) -> float:
     """Remove the first reward of an arm's queue, and return it."""
     place = s.oldest[arm]
     s.oldest[arm] = s.following[place - 1]
+    # The place becomes the first of the free list.
     s.following[place - 1] = s.free[0]
     s.free[0] = place
     s.held[0] -= 1

@@ -67,6 +67,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     def _least_root(self, horizon: int) -> float:
         """Return the smallest root in a confidence length of any period but the first."""
+        # Every period has its own T, and the horizon may cut the last one short.
         length, least = 2, math.inf
         while length < 2 * max(horizon, 2):
             log = log_ratio(length, self.delta)
@@ -102,6 +103,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.found_arm[0], s.found_limit[0] = finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
+        # Other arrays of the history are reached through these only, and need no reset.
         for i in range(p.arms):
             s.plays[i] = 0
             s.first[i] = 0

@@ -108,6 +108,8 @@ class FixedLimit(WrapperPolicy, Policy):
         """Find the limit in the list, and initialise the base."""
         s.fixed[0] = p.limit
         if p.continuous == 0:
+            # A little less, so that a limit that was rounded up is not taken for the next larger
+            # one.
             s.fixed[0] = p.limits[limit_index(p.limits, p.limit * _NEAR)]
         s.fixed_penalty[0] = value_at(p.penalty, s.fixed[0])
         base_init(p, s, 0, rng)

@@ -126,8 +126,10 @@ class HazardThompson(HazardRatePolicy):
             for place in range(p.limit_count):
                 ended, hazard = s.ended[arm, place], s.hazard[place]
                 survived = s.reached[arm, place] - ended
+                # Both shapes times `focus`: the same mean with about a `focus`-th of the variance.
                 s.up[arm, place] = focus * (strength * hazard + ended)
                 s.down[arm, place] = focus * (strength * (1.0 - hazard) + survived)
+        # One call for all pairs: many variates at once are faster than one at a time.
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
         best, best_arm, best_place = -math.inf, 0, 0
@@ -150,6 +152,7 @@ def draw_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> floa
     ended, earned = s.ended[arm, place], s.earned[arm, place]
     good = PRIOR_RUNS * s.reward[place] + earned
     bad = PRIOR_RUNS * (1.0 - s.reward[place]) + (ended - earned)
+    # No reward below 1 is known: no variate is drawn.
     if bad <= 0.0:
         return 1.0
     mean = good / (good + bad)
@@ -163,5 +166,7 @@ def draw_cost(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
     width = s.most_cost[place] - least
     if not least < mean < least + width:
         return mean
+    # The mean of n costs that are uniform over the interval has the variance w^2 / 12 n, about that
+    # of a beta variate around the middle whose shapes add up to 3 n.
     share, runs = (mean - least) / width, focus * (3.0 * s.ended[arm, place] + 2.0)
     return float(least + width * beta(rng, runs * share, runs * (1.0 - share)))

@@ -133,6 +133,7 @@ class HazardUCB(HazardRatePolicy):
                 others += ends * ends * (of_reward + of_cost)
                 value = gain - s.penalties[place] * alive
                 variance = second - value * (2.0 * first - value * weight) + others
+                # Rounding may make a variance of 0 negative.
                 value += math.sqrt(factor * max(variance, 0.0))
                 if value > best:
                     best, best_arm, best_place = value, arm, place

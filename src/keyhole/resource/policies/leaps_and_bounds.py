@@ -89,12 +89,14 @@ class LeapsAndBounds(Policy):
         cap = 4.0 * theta / (3.0 * p.delta)
         if s.kept[0] == 1:
             return s.best_arm[0], p.limits[limit_index(p.limits, cap)]
+        # A run needs no more than what the arm may still consume in this phase.
         left = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
         return s.arm[0], p.limits[limit_index(p.limits, min(left, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add the consumption to that of the present arm; advance to the next arm, or phase."""
         s.plays[arm, limit_index(p.limits, limit)] += 1
+        # With pending runs, feedback may be of an arm whose turn is over.
         if s.kept[0] == 1 or arm != s.arm[0]:
             return
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]

@@ -113,6 +113,7 @@ class RCUCB(Policy):
             penalty = s.penalties[place]
             s.told[arm, place] = told
             s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told
+            # A root when the count changes, not in every round for every pair: see `argmax_ucb`.
             s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:

@@ -117,6 +117,8 @@ class ReductionThompson(Policy):
             value = gain
             if exceeded == 1 or consumption > p.limits[place]:
                 value = -s.penalties[place]
+            # A coin with the gain as its probability: a beta posterior counts successes and
+            # failures.
             if uniform(rng) < scale_gain(value, largest_penalty):
                 s.successes[arm, place] += 1.0
             else:

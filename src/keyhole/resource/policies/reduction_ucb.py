@@ -98,6 +98,7 @@ class ReductionUCB(Policy):
         if exceeded == 1:
             gain = -s.penalties[place]
         s.plays[arm, place] += 1
+        # By the largest penalty for every pair, so that all have the same scale.
         s.totals[arm, place] += scale_gain(gain, s.penalties[p.limit_count - 1])
         s.estimate[arm, place] = s.totals[arm, place] / s.plays[arm, place]
         s.spread[arm, place] = math.sqrt(0.5 * p.alpha / s.plays[arm, place])

@@ -88,6 +88,7 @@ class SuccessiveHalving(Policy):
                 found = arm
         if s.left[0] == 1 and s.told[found, 0] > 0.0:
             return found, p.limits[best_place(s.told, s.worth, found)]
+        # The position, from 0, of the limit with the number s M / S rounded up.
         return found, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // stages(p.arms)]
 
     def update(
@@ -98,6 +99,7 @@ class SuccessiveHalving(Policy):
         s.plays[arm, played] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
         for place in range(played + 1):
+            # What the run would have earned with this smaller limit.
             within = exceeded == 0 and consumption <= p.limits[place]
             s.told[arm, place] += 1.0
             s.worth[arm, place] += gain if within else -value_at(p.penalty, p.limits[place])
@@ -158,6 +160,7 @@ def drop_worst(told: FloatArray, worth: FloatArray, dropped: IntArray) -> None:
         if dropped[arm] == 0:
             place = best_place(told, worth, arm)
             value = worth[arm, place] / told[arm, place]
+            # At equality the higher arm goes, so that ties favour the lowest.
             if value <= lowest:
                 worst, lowest = arm, value
     dropped[worst] = 1

@@ -147,6 +147,7 @@ def learn(
 ) -> None:
     """Learn about every point up to the limit played in round t; refine the arm's grid."""
     gain = net_reward(p.cost, reward, consumption, exceeded)
+    # Its consumption is only known to be above the limit, and so above every point that counts.
     used = math.inf if exceeded == 1 else consumption
     s.plays[arm] += 1
     record_round(s, t, arm, limit, used, gain)
@@ -154,6 +155,7 @@ def learn(
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
         update_statistics(s, arm, stop, used, gain)
         stop += 1
+    # Only its own point counts as played, not the smaller ones that the run informs on.
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     spread = common_spread(p, rounds)

@@ -52,5 +52,6 @@ class CSBDTUCB(BisectionPolicy):
         """Compute the lower confidence bounds."""
         log = math.log(t)
         for arm in range(p.arms):
+            # The count starts at 1, so that the first bound divides by no 0.
             seen = 1.0 + s.losses[arm] + s.clears[arm]
             s.values[arm] = lower_bound(s.losses[arm], seen, log)

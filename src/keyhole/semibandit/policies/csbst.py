@@ -136,6 +136,7 @@ class CSBST(Policy):
     def select(p, s: State, rng: Stream, allocation: FloatArray) -> None:
         """Try the candidate, or fund the arms with the largest draws."""
         if s.index[0] == s.high[0]:
+            # The candidate Q / M has the number K - M + 1.
             allocate_top(p, s, rng, p.arms - s.index[0] + 1)
         write_allocation(p, s, allocation)
 
@@ -148,6 +149,7 @@ class CSBST(Policy):
         s.searched[0] += 1
         if shows_loss(p, s, losses):
             s.low[0] = s.index[0]
+            # The middle of the remaining candidates, rounded up; below it is the same middle.
             s.index[0] = s.low[0] + (s.high[0] - s.low[0] + 1) // 2
         else:
             s.clear_rounds[0] += 1
@@ -209,6 +211,7 @@ def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
 
 def shows_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:
     """Return whether one of the arms on trial has a loss."""
+    # Losses of arms that get nothing say nothing about the candidate.
     shown = 0.0
     for arm in range(p.arms):
         shown += s.funded[arm] * losses[arm]

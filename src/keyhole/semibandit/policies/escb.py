@@ -93,4 +93,5 @@ class ESCB(CommonThresholdPolicy):
 def exploration(t: int, weight: float) -> float:
     """Return f(t), at least 0."""
     log = math.log(t)
+    # ln ln t is negative for t = 2, and there is none for t = 1.
     return max(0.0, log + weight * math.log(log)) if log > 0.0 else 0.0

@@ -54,4 +54,5 @@ class SDCB(KnownThresholdPolicy):
         log = math.log(t)
         for arm in range(p.arms):
             seen = s.losses[arm] + s.clears[arm]
+            # An arm that was never observed has no value: it is not funded, and so observed.
             s.values[arm] = lower_bound(s.losses[arm], seen, log) if seen > 0.0 else 0.0

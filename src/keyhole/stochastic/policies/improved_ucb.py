@@ -76,6 +76,7 @@ class ImprovedUCB(Policy):
             p.horizon, s.phase[0]
         ):
             return
+        # After the last phase every pull ends here: the remaining arms take turns.
         following = next_active(s.active, arm + 1)
         if following == p.arms:
             if s.phase[0] <= last_phase(p.horizon):

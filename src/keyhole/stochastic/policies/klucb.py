@@ -126,6 +126,7 @@ class KLUCB(Policy):
         s.mean[arm] = mean
         s.entropy[arm] = 0.0
         if 0.0 < mean < 1.0:
+            # log1p, since 1 - mean loses the last digits of a small mean.
             s.entropy[arm] = -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
         s.last[0] = arm
 
@@ -140,8 +141,11 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     found = -1
     for arm in range(len(s.mean)):
         mean, pulls = s.mean[arm], s.pulls[arm]
+        # A mean of 1 has the bound 1, which the bound of no smaller mean reaches.
         if mean >= 1.0:
             return arm
+        # The limit less pulls times the divergence at q. With entropy, ln q and ln(1 - q) at hand,
+        # no arm needs a logarithm.
         left = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
         gap = (q - mean) / q  # derivative of the divergence with respect to x, negated
         if gap > _CLEAR:

@@ -83,6 +83,8 @@ class ThompsonSampling(Policy):
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         if 0.0 < reward < 1.0:
+            # A coin, as in Algorithm 2: the posterior of a coin's probability is a beta
+            # distribution.
             s.successes[arm] += uniform(rng) < reward
         else:
             s.successes[arm] += reward

@@ -84,6 +84,7 @@ class CappedKLUCB(Policy):
         for arm in range(p.arms):
             if arm != best and can_reach(s, arm, threshold, x, level):
                 own = least_bound(s, arm, threshold, level)
+                # x is ln(1 - q): the smaller, the larger the bound.
                 if own < x or (own == x and arm < best):
                     best, x = arm, own
         return best
@@ -114,6 +115,7 @@ def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) ->
 
     q itself has too few digits near 1, as in `keyhole.stochastic.KLUCB`.
     """
+    # The bound of levels without samples, q = 1.
     x, q, log_q = -math.inf, 1.0, 0.0
     # From the threshold down: the bound there is mostly the least, so that few others are computed.
     for j in range(threshold - 1, -1, -1):
@@ -144,8 +146,10 @@ def is_excluded(
     if tried == 0.0:
         return False
     mean = s.reached[arm, j] / tried
+    # A bound is never below its mean.
     if q <= mean:
         return False
+    # At q = 1 the divergence from a smaller mean is infinite.
     if x == -math.inf:
         return True
     divergence = -s.entropy[arm, j] - mean * log_q - (1.0 - mean) * x

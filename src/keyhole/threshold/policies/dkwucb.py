@@ -51,6 +51,7 @@ class DKWUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
+        # 1 / N serves both terms: a division takes longer than two products.
         share = 1.0 / tried
         return reached * share + math.sqrt(0.5 * log_term(p.horizon) * share)
 

@@ -70,10 +70,12 @@ class KMUCB(Policy):
 
     def select(p, s: State, threshold: int) -> int:
         """Return the next arm; none if this block already had the threshold."""
+        # A threshold that came more often than blocks were completed came twice in this block.
         if s.seen[threshold - 1] > s.round[0] // p.levels:
             return -1
         if threshold <= s.level[0]:
             return int(s.kept[threshold - 1])
+        # In an epoch a threshold comes K times: the n-th time it is the n-th arm's turn.
         return int(s.seen[threshold - 1])
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
@@ -116,6 +118,7 @@ def settle(p: KMUCB, s: KMUCB.State) -> None:
     """Settle the current level if all other estimates are far enough below the best."""
     level, k = s.level[0] + 1, s.epoch[0]
     best = find_best_arm(s, level)
+    # After k epochs each arm has (m - j + 1) k pulls at thresholds of at least j.
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
     least = estimate(s, level, best) - width
     for arm in range(p.arms):

@@ -54,6 +54,7 @@ class OPTIM(KaplanMeierUCB):
     ) -> int:
         """Return the arm with the largest index; none if the threshold rises."""
         if 0 < s.last[0] < threshold:
+            # No arm: whoever asked is told which requirement was broken.
             return -1
         return find_largest_index(p, s, t, threshold, index)
 

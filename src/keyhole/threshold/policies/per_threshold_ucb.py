@@ -59,6 +59,7 @@ class PerThresholdUCB(IndexPolicy):
         p, s: State, threshold: int, index: Kernel
     ) -> int:
         """Return the arm with the largest index at this threshold."""
+        # Rounds with this threshold take the place of t, as if it were a bandit of its own.
         return find_largest_index(p, s, s.rounds[threshold - 1], threshold, index)
 
     def update(  # type: ignore[override]

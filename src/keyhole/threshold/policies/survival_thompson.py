@@ -87,6 +87,7 @@ class SurvivalThompson(Policy):
         for arm in range(p.arms):
             for j in range(threshold):
                 survived = s.survived[arm, j]
+                # Position j has level j + 1: the prior weight w (m + 1 - level) is w (m - j) here.
                 up[arm * threshold + j] = p.weight * (p.levels - j) + survived
                 down[arm * threshold + j] = p.weight + (s.at_risk[arm, j] - survived)
         betas(rng, up, down, p.arms * threshold, drawn)
@@ -103,6 +104,7 @@ class SurvivalThompson(Policy):
         """Count the sample at the levels that it reached, and at the one where it ended."""
         # Without censoring a pull is as informative as one at the highest threshold.
         shown = threshold if p.censored == 1 else p.levels
+        # At risk of ending below level j + 1 are the samples that reached level j.
         for j in range(p.levels):
             s.at_risk[arm, j] += j < shown and value >= j
             s.survived[arm, j] += j < shown and value > j
@@ -114,6 +116,8 @@ class SurvivalThompson(Policy):
         for arm in range(p.arms):
             value = 1.0
             for j in range(p.levels):
+                # Where none was at risk the factor is 0, and so is the estimate at all higher
+                # levels.
                 value *= s.survived[arm, j] / max(s.at_risk[arm, j], 1.0)
                 survival[arm, j] = value
                 support[arm, j] = s.at_risk[arm, j]

@@ -50,6 +50,7 @@ class Uniform(Policy):
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the pull at the levels up to its threshold."""
         add_observation(s, arm, threshold, value)
+        # After the arm that was pulled: in a replayed log it need not be the one in turn.
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
 
     def impute(p, s: State, arm: int) -> None:  # type: ignore[override]

@@ -104,6 +104,7 @@ class OptKG(Policy):
         s.above[:] = above
         s.log_weight[:] = log_weight
         s.weight[:] = math.exp(log_weight)
+        # Negated, since the tree of keys finds the smallest.
         argmin_fill(s.index, p.arms, -log_score(p.a, p.b, above, log_weight, s.weight[0]))
 
     def select(p, s: State) -> int:
@@ -126,6 +127,7 @@ class OptKG(Policy):
         s.totals[arm] += reward
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
+        # The closed forms step by whole counts: a reward in between needs the functions themselves.
         if int(s.pulls[arm]) % _RENEW_EVERY == 0 or 0.0 < reward < 1.0:
             above = beta_cdf(1.0 - p.threshold, b, a)
             log_weight = log_beta_weight(p.threshold, a, b)
