@@ -99,7 +99,7 @@ def test_functions_are_tuned_as_commands_are_and_loading_them_is_not_counted(tmp
             "limits": [0.3, 0.5],
         }
     )
-    tune = Tuner(spec, tmp_path / "out").run(runs=6)
+    tune = Tuner(spec, tmp_path / "out").run(runs=3)
     ended = {(run.arm, run.outcome) for run in tune.runs}
     assert ended == {("half", "ok"), ("whole", "ok"), ("never", "out of time")}
     assert tune.best().arm == "whole"
