@@ -12,8 +12,8 @@ from keyhole.draws.argmin_tree import (
     _place,
     _smallest,
     argmin,
-    argmin_begin,
     argmin_fill,
+    argmin_keys_start,
     argmin_rebuild,
     argmin_set,
     argmin_size,
@@ -56,7 +56,7 @@ def test_a_store_is_rebuilt_from_its_keys(candidates):
     argmin_fill(keys, candidates, 2.0)
     for position in range(0, candidates, 3):
         argmin_set(keys, candidates, position, float(-position % 7))
-    begin = argmin_begin(len(keys), candidates)
+    begin = argmin_keys_start(len(keys), candidates)
     other[begin : begin + candidates] = keys[begin : begin + candidates]
     argmin_rebuild(other, candidates)
     assert np.array_equal(keys, other)

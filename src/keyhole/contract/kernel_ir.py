@@ -28,7 +28,7 @@ def argument_names(function: FunctionType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def takes_rest(function: FunctionType) -> bool:
+def takes_varargs(function: FunctionType) -> bool:
     """Return whether a function takes `*args` or `**kwargs`."""
     # CO_VARARGS and CO_VARKEYWORDS.
     return bool(function.__code__.co_flags & 0x0C)

@@ -88,8 +88,8 @@ class RecordLayout:
             return self.writer()
         return compile_shared("def write(buffer, start, dims, number):\n    return\n", "write")
 
-    def make_coder(self) -> Kernel:
-        """Return the compiled function (values) -> the values as one number from 0.
+    def number_encoder(self) -> Kernel:
+        """Return the compiled function (values) -> their code, a number from 0.
 
         It is the value itself for a group of one integer from 0, else 0.
         """

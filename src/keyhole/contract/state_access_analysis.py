@@ -14,7 +14,7 @@ from keyhole.contract.kernel_ir import (
     Bindings,
     argument_names,
     read_lines,
-    takes_rest,
+    takes_varargs,
     variables_of,
 )
 from keyhole.contract.state_memory import declared_state
@@ -308,7 +308,7 @@ class _Function:
             return NOTHING
         # Arguments that cannot be matched to names (`*args`) are not followed.
         names = argument_names(function)
-        if len(given) > len(names) or not named.keys() <= set(names) or takes_rest(function):
+        if len(given) > len(names) or not named.keys() <= set(names) or takes_varargs(function):
             return self.tracer.give_up([*given, *named.values()])
         arguments = dict(zip(names, given, strict=False)) | dict(named)
         passed = (*zip(names, value.args, strict=False), *value.kws)

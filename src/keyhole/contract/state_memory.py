@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.draws.argmin_tree import argmin_begin, argmin_rebuild, argmin_size
+from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
 from keyhole.kernels.fingerprint import source_of
 from keyhole.kernels.interpreter.python_equivalents import mark_views, set_python_equivalent
 from keyhole.kernels.kernel_declaration import (
@@ -31,7 +31,7 @@ Dim = int | str
 
 # The Python functions: called from Python, kernels would be compiled once more in every process.
 _argmin_size: Final = source_of(argmin_size)
-_argmin_begin: Final = source_of(argmin_begin)
+_argmin_begin: Final = source_of(argmin_keys_start)
 
 
 @dataclass(frozen=True)

@@ -86,12 +86,12 @@ def argmin_size(candidates: int) -> int:
 
 
 @kernel
-def argmin_begin(size: int, candidates: int) -> int:
+def argmin_keys_start(size: int, candidates: int) -> int:
     """Return the cell in which the keys begin, in a store of length `size`.
 
     Examples
     --------
-    >>> argmin_begin(16, 10), argmin_begin(1280, 1000)
+    >>> argmin_keys_start(16, 10), argmin_keys_start(1280, 1000)
     (0, 272)
     """
     return size - (candidates + _CHILDREN - 1) // _CHILDREN * _CHILDREN
@@ -110,7 +110,7 @@ def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
     """
     # Level by level from the leaves up: of each level, the cells with a candidate below them.
     keys[:] = math.inf
-    cell, count = argmin_begin(len(keys), candidates), candidates
+    cell, count = argmin_keys_start(len(keys), candidates), candidates
     while cell > 0:
         keys[cell : cell + count] = key
         cell, count = cell // _CHILDREN - 1, (count + _CHILDREN - 1) // _CHILDREN
@@ -129,7 +129,7 @@ def argmin_set(keys: NDArray[np.float64], candidates: int, position: int, key: f
     >>> argmin(store, 3)
     2
     """
-    begin = argmin_begin(len(keys), candidates)
+    begin = argmin_keys_start(len(keys), candidates)
     cell = begin + position
     keys[cell] = key
     # Up the path to the root: each node's minimum is written into its parent cell.
@@ -151,7 +151,7 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     0
     """
     smallest: float = _smallest(keys, 0)
-    begin = argmin_begin(len(keys), candidates)
+    begin = argmin_keys_start(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
         other: float = _smallest(keys, _CHILDREN)
         # Of two nodes, the first wins a tie, so that the lowest position does.

@@ -44,7 +44,7 @@ from keyhole.drivers.pending_memory import (
     WIDTH,
     WORKERS,
     copy_state,
-    resolve_oldest,
+    take_first_arrival,
 )
 from keyhole.drivers.pending_step import compile_imputation, has_imputation
 from keyhole.kernels.compile_cache import compile_cached
@@ -168,7 +168,7 @@ def _compile_replication(
             # Time moves only here: a worker is free at the moment at which its feedback arrives.
             # The feedback changes the settled state, so the copy is stale from now on (-1).
             if pending == at[WORKERS]:
-                row = at[ROWS] + resolve_oldest(cells, order, pending, at) * at[WIDTH]
+                row = at[ROWS] + take_first_arrival(cells, order, pending, at) * at[WIDTH]
                 now = cells[row + RETURNS]
                 tell(p, s, rng, cells, row, at, shapes[0])
                 pending, imputed = pending - 1, -1
@@ -309,7 +309,7 @@ def _compile_measure(policy: Component, environment: Component) -> Kernel:
         for i in range(pending):
             listed[i] = order[i]
         for left in range(pending, 0, -1):
-            row = at[ROWS] + resolve_oldest(cells, listed, left, at) * at[WIDTH]
+            row = at[ROWS] + take_first_arrival(cells, listed, left, at) * at[WIDTH]
             end = cells[row + RETURNS]
             tell(p, s, rng, cells, row, at, shapes[0])
         report = recommend(p, s, t, rng, cells, at[REPORT], shapes[0])

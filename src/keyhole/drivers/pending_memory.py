@@ -65,8 +65,8 @@ def copy_state(cells: FloatArray, at: Any) -> None:
 
 
 @kernel
-def resolve_oldest(cells: FloatArray, order: IntArray, pending: int, at: Any) -> int:
-    """Return the row whose feedback arrives first, and move it to the end of the list.
+def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, at: Any) -> int:
+    """Return the row whose feedback arrives first, taken out of the pending rows.
 
     Of equal times, the decision that was taken first comes first.
     """

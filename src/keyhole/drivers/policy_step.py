@@ -191,7 +191,7 @@ def _compile_ask(parts: LearnerKernels, records: KernelRecords) -> Kernel:
     unpack, select, allowed = parts.unpack, parts.select, parts.allowed
     read_context, set_context = parts.read_context, records.context.number_writer()
     read_decision, write_decision = parts.read_decision, parts.write_decision
-    code = records.decision.make_coder()
+    code = records.decision.number_encoder()
 
     def ask(words, header, what, number):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)

@@ -178,7 +178,7 @@ def _pickle(name: str, value: object) -> bytes:
 
 
 class _Child:
-    """A child process, as a run of a runner in a thread of its own, and a socket to it."""
+    """A child process, which a `Runner` runs in a thread of its own, and a socket to it."""
 
     def __init__(self, memory: int | None) -> None:
         self._runner = Runner()

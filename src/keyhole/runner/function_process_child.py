@@ -98,7 +98,7 @@ def call_once(request: dict[str, Any]) -> NoReturn:
         function = _bind(import_function(request["target"]), request["fields"])
 
     # The limit begins when the function does: importing it is not counted.
-    line, error = evaluate(load, plain)
+    line, error = evaluate(load, to_json_types)
     if function is None:
         line = json.dumps(json.loads(line) | {"seconds": 0.0})
     else:
@@ -172,13 +172,13 @@ def serve() -> None:
         return functions[0](pickle.loads(frame))
 
     with channel.makefile("rb") as requests, channel.makefile("w") as answers:
-        line, _ = evaluate(prepare, plain)
+        line, _ = evaluate(prepare, to_json_types)
         while True:
             answers.write(f"{line}\n")
             answers.flush()
             if not (frame := _read_frame(requests)):
                 return
-            line, _ = evaluate(partial(call, frame), plain)
+            line, _ = evaluate(partial(call, frame), to_json_types)
 
 
 def _read_frame(requests: IO[bytes]) -> bytes:
@@ -186,7 +186,7 @@ def _read_frame(requests: IO[bytes]) -> bytes:
     return requests.read(int.from_bytes(requests.read(LENGTH), "big"))
 
 
-def plain(value: object) -> object:
+def to_json_types(value: object) -> object:
     """Return a result as JSON types, tuples as lists; refuse all other types."""
     if value is None or isinstance(value, bool):
         return value
@@ -194,9 +194,9 @@ def plain(value: object) -> object:
         if isinstance(value, kind):
             return kind(value)
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [to_json_types(one) for one in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): to_json_types(one) for name, one in value.items()}
     kind_name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     raise TypeError(
         "the result must be made of None, bool, int, float, str, list, tuple, and dict with str "

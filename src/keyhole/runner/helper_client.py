@@ -22,11 +22,11 @@ _LONGEST_TIMEOUT: Final = 1e6  # seconds: longer socket timeouts overflow on som
 
 
 class RefusedError(OSError):
-    """A mechanism does not work on this system; the message says why."""
+    """A mechanism that kills processes does not work on this system; the message says why."""
 
 
 class Helper:
-    """A child process that runs commands, one at a time, with one of the mechanisms."""
+    """The helper: a child process that runs commands, one at a time, and kills their processes."""
 
     def __init__(self, mechanism: str) -> None:
         self._owner = os.getpid()

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from keyhole.contract.policy import Policy
 from keyhole.study.definition import Definition
-from keyhole.study.event_checks import EventError, read_successor
+from keyhole.study.event_checks import EventError, read_changed_definition
 from keyhole.study.policy_errors import PolicyChangedError
 from keyhole.study.snapshot import read_snapshot
 from keyhole.study.state import State
@@ -96,7 +96,9 @@ class CachedState:
         first = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
             state = State(
-                read_successor(first, definition, self.policies, since), since, learns=learns
+                read_changed_definition(first, definition, self.policies, since),
+                since,
+                learns=learns,
             )
             try:
                 state.apply_all(self.store.read(self.study))

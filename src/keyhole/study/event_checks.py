@@ -274,7 +274,7 @@ class EventChecker:
         self._state.arms.check_can_retire("arm", event.body.decode())
 
     def _check_policy_changed(self, event: Row) -> None:
-        """Do nothing: `read_successor` checks the definition, which needs the policies."""
+        """Do nothing: `read_changed_definition` checks the definition, which needs the policies."""
 
     _CHECKS: Final[dict[int, Callable[[Any, Row], None]]] = {
         ASKED: _check_asked,
@@ -290,7 +290,7 @@ class EventChecker:
     }
 
 
-def read_successor(
+def read_changed_definition(
     first: Definition, data: bytes, policies: Iterable[type[Policy]], event: int
 ) -> Definition:
     """Return the definition written by an event, in which only the policy may differ."""

@@ -9,7 +9,7 @@ from itertools import islice
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
 from keyhole.study.definition import Definition
-from keyhole.study.event_checks import EventError, read_successor
+from keyhole.study.event_checks import EventError, read_changed_definition
 from keyhole.study.events import ASKED, POLICY_CHANGED, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.study.policy_errors import LearningError
 from keyhole.study.setting_code_errors import SettingCodeError
@@ -188,7 +188,7 @@ def rebuild_states(
             raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
         if row.kind == POLICY_CHANGED:
             state, new_rows = (
-                State(read_successor(definition, row.body, policies, row.seq), row.seq),
+                State(read_changed_definition(definition, row.body, policies, row.seq), row.seq),
                 applied,
             )
         else:

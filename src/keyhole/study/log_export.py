@@ -1,4 +1,4 @@
-"""The log of a study by names: as a table, as an export, and replayed with another policy."""
+"""A study's log in readable form: as a table, as an export, and replayed with another policy."""
 
 import json
 import struct

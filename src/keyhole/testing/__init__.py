@@ -1,7 +1,6 @@
 """Conformance tests for policies, problems and settings: Keyhole's, and your own."""
 
 from keyhole.testing.check_context import CheckContext
-from keyhole.testing.parametrized import parametrize_with_checks
 from keyhole.testing.policy_checks import CHECKS, check_policy
 from keyhole.testing.problem_checks import (
     PROBLEM_CHECKS,
@@ -9,6 +8,7 @@ from keyhole.testing.problem_checks import (
     check_problem,
     check_setting,
 )
+from keyhole.testing.pytest_decorator import parametrize_with_checks
 from keyhole.testing.setting_case import SettingCase
 
 __all__ = [

@@ -518,4 +518,4 @@ def test_whether_there_is_room_is_not_asked_of_a_file_whose_errors_are_no_text(t
         def execute(self, statement):
             raise UnicodeDecodeError("utf-8", b"\xce", 0, 1, "invalid continuation byte")
 
-    assert sqlite_connection.has_room(Damaged())
+    assert sqlite_connection.has_disk_space(Damaged())

@@ -12,9 +12,9 @@ from keyhole.kernels.interpreter.math_functions import power_by_squaring, power_
 from keyhole.kernels.interpreter.wrapping_integers import (
     LARGEST,
     MASK,
-    KernelFault,
     UInt64,
-    of_one_type,
+    UndefinedOperationError,
+    to_common_type,
     to_int64,
     wrap,
 )
@@ -67,7 +67,7 @@ def shift_right(a: Any, b: Any) -> Any:
 
 def _check_shift(count: Any) -> None:
     if not 0 <= count < _BITS:
-        raise KernelFault(f"shifts by {count} bits, where 0 to 63 are possible")
+        raise UndefinedOperationError(f"shifts by {count} bits, where 0 to 63 are possible")
 
 
 def divide(a: Any, b: Any) -> float:
@@ -93,7 +93,7 @@ def floor_divide(a: Any, b: Any) -> Any:
         # The only quotient beyond int64 is that of the least one and -1, which Numba makes 0.
         return 0 if type(result) is int and result > LARGEST else result
     if isinstance(a, int) and isinstance(b, int):
-        raise KernelFault("divides an integer by 0")
+        raise UndefinedOperationError("divides an integer by 0")
     return divide(a, b)
 
 
@@ -102,7 +102,7 @@ def modulo(a: Any, b: Any) -> Any:
     if b:
         return a % b
     if isinstance(a, int) and isinstance(b, int):
-        raise KernelFault("divides an integer by 0")
+        raise UndefinedOperationError("divides an integer by 0")
     return math.nan
 
 
@@ -116,7 +116,7 @@ def power(a: Any, b: Any) -> Any:
     base = int(a) if whole else wrap(int(a))
     if b < 0:
         if base == 0:
-            raise KernelFault("raises 0 to a negative power")
+            raise UndefinedOperationError("raises 0 to a negative power")
         return 0 if base not in (1, -1) else base if b % 2 else 1
     result = pow(base, int(b), MASK + 1)
     return UInt64(result) if whole else wrap(result)
@@ -127,7 +127,7 @@ def maximum(first: Any, *others: Any) -> Any:
     if not others:
         return max(first)
     for value in others:
-        first, value = of_one_type(first, value)
+        first, value = to_common_type(first, value)
         first = value if value > first else first
     return first
 
@@ -137,7 +137,7 @@ def minimum(first: Any, *others: Any) -> Any:
     if not others:
         return min(first)
     for value in others:
-        first, value = of_one_type(first, value)
+        first, value = to_common_type(first, value)
         first = value if value < first else first
     return first
 

@@ -12,7 +12,7 @@ from types import FrameType, TracebackType
 from typing import Final
 
 from keyhole.kernels.interpreter.memory_views import is_array
-from keyhole.kernels.interpreter.wrapping_integers import KernelFault
+from keyhole.kernels.interpreter.wrapping_integers import UndefinedOperationError
 
 _HERE: Final = str(Path(__file__).parent)
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
@@ -29,7 +29,7 @@ class OutOfBoundsError(IndexError):
     """An interpreted kernel reads or writes beyond an array; the text says where."""
 
 
-def explain(error: Exception, owner: str) -> Exception | None:
+def explain_error(error: Exception, owner: str) -> Exception | None:
     """Return the error to show to the user for one that Python raised in a kernel.
 
     Its traceback ends in the kernel's line, so that a debugger stops there. None means `error`
@@ -39,7 +39,7 @@ def explain(error: Exception, owner: str) -> Exception | None:
     steps = _steps(error.__traceback__)
     if not steps:
         return None
-    meant = _is_raised_on_purpose(steps[-1]) and not isinstance(error, KernelFault)
+    meant = _is_raised_on_purpose(steps[-1]) and not isinstance(error, UndefinedOperationError)
     kind, text = (None, "") if meant else _describe(error)
     if kind is None:
         error.add_note(f"in a kernel of {owner}{_describe_place(steps)}")
@@ -56,7 +56,7 @@ def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
     text = str(error)
     if isinstance(error, IndexError):
         return OutOfBoundsError, "reads or writes beyond an array"
-    if isinstance(error, KernelFault):
+    if isinstance(error, UndefinedOperationError):
         return ValueError, text
     if text.startswith("cannot convert float"):  # NaN or infinity
         return ValueError, f"makes an index or another integer of {text.split()[3].lower()}"

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from keyhole.kernels.interpreter.wrapping_integers import (
     CASTS,
-    KernelFault,
     UInt64,
-    of_one_type,
+    UndefinedOperationError,
+    to_common_type,
     to_int64,
     to_uint64,
     wrap,
@@ -85,7 +85,7 @@ def power_by_squaring(x: float, n: int) -> float:
         rest >>= 1
         x *= x
     if n < 0 and result == 0.0:  # compiled code raises an error here
-        raise KernelFault("raises 0 to a negative power")
+        raise UndefinedOperationError("raises 0 to a negative power")
     return 1.0 / result if n < 0 else result
 
 
@@ -127,7 +127,7 @@ def _larger(x: Any, y: Any) -> Any:
     """Return the larger, or NaN if either is NaN."""
     if x != x or y != y:
         return math.nan
-    x, y = of_one_type(x, y)
+    x, y = to_common_type(x, y)
     return x if x >= y else y
 
 
@@ -135,7 +135,7 @@ def _smaller(x: Any, y: Any) -> Any:
     """Return the smaller, or NaN if either is NaN."""
     if x != x or y != y:
         return math.nan
-    x, y = of_one_type(x, y)
+    x, y = to_common_type(x, y)
     return x if x <= y else y
 
 

@@ -12,8 +12,8 @@ _SIGN: Final = 1 << 63
 LARGEST: Final = _SIGN - 1
 
 
-class KernelFault(ArithmeticError):
-    """An operation that compiled code performs silently, with a meaningless result."""
+class UndefinedOperationError(ArithmeticError):
+    """An operation whose result is meaningless in compiled code, which performs it silently."""
 
 
 def wrap(value: int) -> int:
@@ -138,23 +138,23 @@ class UInt64(int):
 def to_uint64(value: Any) -> UInt64:
     """Convert a number to uint64, as `numba.uint64` does in compiled code."""
     if type(value) is float and not -1.0 < value < 2.0**64 and isfinite(value):
-        raise KernelFault(f"makes an integer from 0 to 2**64 - 1 of {value!r}")
+        raise UndefinedOperationError(f"makes an integer from 0 to 2**64 - 1 of {value!r}")
     return value if type(value) is UInt64 else UInt64(int(value) & MASK)
 
 
 def to_int64(value: Any) -> int:
     """Convert a number to int64, as `numba.int64` does in compiled code."""
     if type(value) is float and not -(2.0**63) <= value < 2.0**63 and isfinite(value):
-        raise KernelFault(f"makes an integer of more than 64 bits of {value!r}")
+        raise UndefinedOperationError(f"makes an integer of more than 64 bits of {value!r}")
     return wrap(int(value))
 
 
-def of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+def to_common_type(a: Any, b: Any) -> tuple[Any, Any]:
     """Convert two numbers to the type in which compiled code compares them to choose one.
 
     Examples
     --------
-    >>> of_one_type(2**53 + 1, 0.5), of_one_type(True, 3), of_one_type(UInt64(1), 2)
+    >>> to_common_type(2**53 + 1, 0.5), to_common_type(True, 3), to_common_type(UInt64(1), 2)
     ((9007199254740992.0, 0.5), (1, 3), (1.0, 2.0))
     """
     one, other = type(a), type(b)

@@ -1,4 +1,4 @@
-"""Main loop of the helper: fork an init for each run, forward its answer, and reap it."""
+"""Main loop of the helper: fork a process (the init) for each run, and forward its answer."""
 
 import math
 import os

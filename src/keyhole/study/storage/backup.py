@@ -1,4 +1,4 @@
-"""Consistent copies of a live database, in one file."""
+"""Backup of a database while others write to it: a consistent copy in one file."""
 
 import os
 import re

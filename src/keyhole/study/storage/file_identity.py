@@ -1,4 +1,4 @@
-"""The identity of a database file, and of the log files beside it that its users share."""
+"""The identity (device, inode) of a database file, and of the log files beside it."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def log_identities(path: str) -> list[tuple[int, int] | None]:
     return found
 
 
-def explain_other_names(path: Path) -> str:
+def explain_hard_links(path: Path) -> str:
     """Return why a file with hard links is refused; "" if it has none."""
     names = os.stat(path).st_nlink
     if names <= 1:
@@ -45,7 +45,7 @@ def check_location(path: Path) -> None:
     ValueError
         With what to do.
     """
-    if why := explain_other_names(path):
+    if why := explain_hard_links(path):
         raise ValueError(why)
     if _is_mounted(path):
         raise ValueError(

@@ -85,7 +85,7 @@ class LogRecord(NamedTuple):
         os.pwrite(queue, _LOG_FORMAT.pack(*self), _FORMAT.size)
 
 
-def explain_mixture(path: Path, recorded: FileRecord, found: FileRecord) -> str:
+def explain_mismatch(path: Path, recorded: FileRecord, found: FileRecord) -> str:
     """Return why a file that is not as recorded cannot be used; "" if it can.
 
     A replacement of the file to which the log belongs is refused unread. Any other file is read and

@@ -1,4 +1,4 @@
-"""Schema migrations that SQL alone cannot express."""
+"""The part of a schema migration that SQL cannot express: computing the digests of events."""
 
 from collections.abc import Callable
 from typing import Any, Final

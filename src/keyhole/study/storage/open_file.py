@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.study.storage.errors import FinalStoreError
-from keyhole.study.storage.file_identity import explain_other_names, file_identity, log_identities
-from keyhole.study.storage.main_file_record import FileRecord, LogRecord, explain_mixture
-from keyhole.study.storage.sqlite_connection import abandon_file
+from keyhole.study.storage.file_identity import explain_hard_links, file_identity, log_identities
+from keyhole.study.storage.main_file_record import FileRecord, LogRecord, explain_mismatch
+from keyhole.study.storage.sqlite_connection import refuse_file
 
 WHY_REPLACED = (
     "the file was replaced while it was open: nothing more is written to it; end all programs that "
@@ -40,7 +40,7 @@ class OpenFile:
         if self.identity != (found.st_dev, found.st_ino):
             raise FinalStoreError(f"{self._path}: {WHY_REPLACED}")
         if found.st_nlink > 1:
-            raise OSError(explain_other_names(self._path))
+            raise OSError(explain_hard_links(self._path))
         if not has_logs:
             return True
         logs, written = log_identities(self._name), (found.st_mtime_ns, found.st_size)
@@ -52,7 +52,7 @@ class OpenFile:
                 "program, and open the study again"
             )
             is_as_before = self._written == written and logs[0] is None
-            abandon_file(self._path, why, is_as_before=is_as_before)
+            refuse_file(self._path, why, is_as_before=is_as_before)
             raise FinalStoreError(f"{self._path}: {why}")
         self._written = written
         return written == self.known
@@ -149,4 +149,4 @@ class OpenFile:
         recorded = FileRecord.read(self._path)
         if recorded is None or self.fits():
             return ""
-        return explain_mixture(self._path, recorded, self.record())
+        return explain_mismatch(self._path, recorded, self.record())

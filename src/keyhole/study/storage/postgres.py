@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.rows import Found, Record, Row
+from keyhole.study.storage.rows import QueryResult, Record, Row
 from keyhole.study.storage.sqlite import Sqlite
 from keyhole.study.storage.store import Store
 
@@ -131,16 +131,16 @@ class Postgres(Store):
         self._add(made[0], rows, len(rows))
         return True
 
-    def _lock(self, study: int, after: int) -> Found:
+    def _lock(self, study: int, after: int) -> QueryResult:
         # The server queues waiters of an advisory lock. It does not for row locks: whoever has just
         # released one gets it again before the waiting sessions have woken up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
         return self._select_events(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
 
-    def _events_after(self, study: int, after: int) -> Found:
+    def _events_after(self, study: int, after: int) -> QueryResult:
         return self._select_events("", study, after)
 
-    def _select_events(self, begin: str, study: int, after: int) -> Found:
+    def _select_events(self, begin: str, study: int, after: int) -> QueryResult:
         """Return version, identity and rows of a study, in one round trip."""
         identity = f"EXECUTE keyhole_identity({study:d})"
         since = f"EXECUTE keyhole_since({study:d}, {after:d})"
@@ -150,7 +150,7 @@ class Postgres(Store):
             results += [cursor.fetchall()] if cursor.description else []
         *_, about, rows = results
         version, digest = about[0] if about else (0, None)
-        return Found(version, digest, rows)
+        return QueryResult(version, digest, rows)
 
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         db = self._connected()

@@ -1,4 +1,4 @@
-"""Rows of a study's log (its events), and the result of a query for them."""
+"""Rows of a study's log, each an event, and the result of a query for them."""
 
 from typing import Any, Final, NamedTuple
 
@@ -37,8 +37,8 @@ Record = tuple[Any, ...]
 """The values of a row, then its digest."""
 
 
-class Found(NamedTuple):
-    """The schema version, the digest of the study's definition (its identity), and rows."""
+class QueryResult(NamedTuple):
+    """Rows, the version of the schema, and the digest of the study's definition (its identity)."""
 
     version: int
     identity: bytes | None  # None where there is no such study

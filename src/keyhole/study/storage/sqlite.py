@@ -9,8 +9,8 @@ from typing import Any, Final
 from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_errors
 from keyhole.study.storage.errors import DamagedError
 from keyhole.study.storage.page_check import find_damage
-from keyhole.study.storage.rows import Found, Record, Row
-from keyhole.study.storage.sqlite_connection import Connection, read_number
+from keyhole.study.storage.rows import QueryResult, Record, Row
+from keyhole.study.storage.sqlite_connection import Connection, read_pragma
 from keyhole.study.storage.sqlite_file import SqliteFile
 from keyhole.validate import short_repr
 
@@ -80,22 +80,22 @@ class Sqlite(SqliteFile):
         self._add(made.lastrowid, rows, len(rows))
         return True
 
-    def _lock(self, study: int, after: int) -> Found:
+    def _lock(self, study: int, after: int) -> QueryResult:
         # `_begin_write` has just checked the version: do not read it again.
         return self._select_events(self._begin_write(), study, after, len(schema.STEPS))
 
-    def _events_after(self, study: int, after: int) -> Found:
+    def _events_after(self, study: int, after: int) -> QueryResult:
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
-                return self._select_events(db, study, after, read_number(db, "user_version"))
+                return self._select_events(db, study, after, read_pragma(db, "user_version"))
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(self, db: Connection, study: int, after: int, version: int) -> Found:
+    def _select_events(self, db: Connection, study: int, after: int, version: int) -> QueryResult:
         identity = db.execute(self._sql[schema.DEFINITION_DIGEST], (study,)).fetchone()
         rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
-        return Found(version, identity and identity[0], rows)
+        return QueryResult(version, identity and identity[0], rows)
 
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
         db = self._connected()
@@ -144,4 +144,4 @@ class Sqlite(SqliteFile):
         return sqlite_errors.is_damage(error)
 
     def _explain(self, error: Exception) -> str:
-        return sqlite_errors.explain(error)
+        return sqlite_errors.explain_error(error)

@@ -79,7 +79,7 @@ def connect(path: Path, how: str) -> Connection:
     )
 
 
-def set_up(db: Connection, *, flush: bool, checkpoints: bool) -> None:
+def configure_connection(db: Connection, *, flush: bool, checkpoints: bool) -> None:
     """Choose whether commits are flushed, and whether SQLite makes checkpoints by itself."""
     db.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
     db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
@@ -101,7 +101,7 @@ def flush_log(db: sqlite3.Connection) -> None:
         (before,) = db.execute("PRAGMA synchronous").fetchone()
         db.execute("PRAGMA synchronous = FULL")
         try:
-            db.execute(f"PRAGMA user_version = {read_number(db, 'user_version')}")
+            db.execute(f"PRAGMA user_version = {read_pragma(db, 'user_version')}")
         finally:
             db.execute(f"PRAGMA synchronous = {before}")
 
@@ -120,10 +120,10 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
 
 def _size(db: sqlite3.Connection) -> int:
     """Return the size of a database in bytes, with all of its log."""
-    return read_number(db, "page_count") * read_number(db, "page_size")
+    return read_pragma(db, "page_count") * read_pragma(db, "page_size")
 
 
-def has_room(db: Connection) -> bool:
+def has_disk_space(db: Connection) -> bool:
     """Return whether a connection that closes can write all of the log into the file."""
     with suppress(*_UNREADABLE, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
@@ -192,27 +192,27 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
     ValueError
         If the database is another application's, or newer than this package.
     """
-    if read_number(db, "application_id") != APPLICATION:
+    if read_pragma(db, "application_id") != APPLICATION:
         raise ValueError(
             f"storage must be a database of Keyhole, got {path}, which is another application's"
         )
-    version = read_number(db, "user_version")
+    version = read_pragma(db, "user_version")
     schema.check_version(str(path), version)
     return version
 
 
-def read_number(db: sqlite3.Connection, name: str) -> int:
-    """Return a number from the header of the file."""
+def read_pragma(db: sqlite3.Connection, name: str) -> int:
+    """Return the number that a PRAGMA gives, such as one in the header of the file."""
     number: int = db.execute(f"PRAGMA {name}").fetchone()[0]
     return number
 
 
-def disable(db: Connection) -> None:
+def refuse_statements(db: Connection) -> None:
     """Refuse all statements of a connection that must not be closed."""
     db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
 
 
-def abandon_file(path: Path, why: str, *, is_as_before: bool) -> None:
+def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
     """Refuse a file in this process from now on, since its log was removed or replaced."""
     # Closing the last connection would write the log into what may be another database by now,
     # and a new connection would share memory with the old ones, since SQLite keeps one `-shm`
@@ -226,7 +226,7 @@ def abandon_file(path: Path, why: str, *, is_as_before: bool) -> None:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 db.execute("PRAGMA wal_checkpoint")
-        abandon(db)
+        leak_connection(db)
     _abandoned_files[file] = why
 
 
@@ -242,10 +242,10 @@ def close_without_checkpoint(db: Connection) -> None:
             reader.execute("SELECT 1 FROM sqlite_master").fetchone()  # SQLite opens files lazily
             db.close()
     except (*_UNREADABLE, OSError):
-        abandon(db)
+        leak_connection(db)
 
 
-def abandon(db: Connection) -> None:
+def leak_connection(db: Connection) -> None:
     """Leak a connection: closing it would write to a file or remove a log of others."""
     if db.is_abandoned:
         return
@@ -261,7 +261,7 @@ def abandon(db: Connection) -> None:
 def _after_fork() -> None:
     """In a child, leak the connections that are still open: they are the parent's."""
     for db in list(_connections):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `abandon`
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `leak_connection`
         with suppress(OSError):
             _inherited_files.add(db.file or file_identity(db.path))
     _connections.clear()

@@ -1,4 +1,4 @@
-"""Advice for errors of SQLite."""
+"""Messages for errors of SQLite: what went wrong, and what to do."""
 
 import sqlite3
 from typing import Final
@@ -29,7 +29,7 @@ def is_damage(error: Exception) -> bool:
     )
 
 
-def explain(error: Exception) -> str:
+def explain_error(error: Exception) -> str:
     """Return what went wrong and what to do about it."""
     if isinstance(error, PermissionError):
         return f"{error.strerror}: {error.filename!r}; {_LET_WRITE}"

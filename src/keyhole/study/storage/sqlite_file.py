@@ -1,4 +1,4 @@
-"""The part of a file store that handles the file: connections, transactions and forks."""
+"""Base class of the SQLite back end: connections to the file, transactions and forks."""
 
 import os
 import sqlite3
@@ -18,19 +18,19 @@ from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
     READ_FILE_ALONE,
     Connection,
-    abandon,
-    abandon_file,
     can_read_immutable,
     check_file,
     checkpoint,
     close_without_checkpoint,
-    disable,
+    configure_connection,
     file_stamp,
     find_version,
     flush_log,
-    has_room,
-    read_number,
-    set_up,
+    has_disk_space,
+    leak_connection,
+    read_pragma,
+    refuse_file,
+    refuse_statements,
 )
 
 
@@ -106,13 +106,13 @@ class SqliteFile(QueuedFile):
             return
         if self._immutable_stamp is None and has_queues():
             try:
-                may_write = self._file.fits() and has_room(db)
+                may_write = self._file.fits() and has_disk_space(db)
                 if self._file.is_replaced():
-                    abandon(db)
+                    leak_connection(db)
                 elif not may_write:
                     close_without_checkpoint(db)
             except OSError:
-                abandon(db)
+                leak_connection(db)
         self._db = None
         with suppress(sqlite3.Error):
             db.close()
@@ -135,7 +135,7 @@ class SqliteFile(QueuedFile):
         # Only if the fork came within a call is the connection still open. The call may go on in
         # the child: it gets an error at its next statement, and the parent keeps its lock.
         if db is not None and mine:
-            disable(db)
+            refuse_statements(db)
         self._close_queue()
 
     def _begin_write(self) -> Connection:
@@ -145,7 +145,7 @@ class SqliteFile(QueuedFile):
         self._lock_queue()
         FORK_LOCK.acquire(self)
         db = self._begin_immediate()
-        self._check_version(read_number(db, "user_version"))
+        self._check_version(read_pragma(db, "user_version"))
         return db
 
     def _begin_immediate(self, how: str = "") -> Connection:
@@ -211,7 +211,7 @@ class SqliteFile(QueuedFile):
     def _check_mixture(self, file: OpenFile) -> None:
         """Refuse a file whose log belongs to another; the caller holds the writers' lock."""
         if why := file.explain_mixture_now():
-            abandon_file(self.path, why, is_as_before=False)
+            refuse_file(self.path, why, is_as_before=False)
             self._refuse(f"{self.path}: {why}")
 
     def _rewrite(self, file: OpenFile, queue: int) -> None:
@@ -282,7 +282,7 @@ class SqliteFile(QueuedFile):
         self._db, self._immutable_stamp = db, None
         try:
             # Where there is a queue, checkpoints are ours: see `_is_file_unchanged`.
-            set_up(self._db, flush=self._flush, checkpoints=not has_queues())  # see `_is_kept`
+            configure_connection(self._db, flush=self._flush, checkpoints=not has_queues())
         except BaseException:
             self._disconnect()
             raise

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, NoReturn, TypeVar
 from keyhole.study.storage import schema
 from keyhole.study.storage.digest_chain import add_row_digests, digest_of_definition, explain_damage
 from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
-from keyhole.study.storage.rows import LONGEST, Found, Record, Row
+from keyhole.study.storage.rows import LONGEST, QueryResult, Record, Row
 from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
@@ -128,7 +128,7 @@ class Store(ABC):
         if last and (not found.rows or found.rows[0][-1] != digest):
             self._refuse_replaced(study, last)
 
-    def _check_study(self, study: int, found: Found) -> None:
+    def _check_study(self, study: int, found: QueryResult) -> None:
         """Refuse a study that is not the one found first, and a database of another version."""
         if found.version != len(schema.STEPS):
             self.rollback()
@@ -160,7 +160,7 @@ class Store(ABC):
         if study in self._replaced:
             raise FinalStoreError(self._replaced[study])
 
-    def _verify_new_rows(self, study: int, after: int, what: Found) -> list[Row]:
+    def _verify_new_rows(self, study: int, after: int, what: QueryResult) -> list[Row]:
         """Verify the rows after number `after`; those found must begin with row `after` itself."""
         self._check_study(study, what)
         found = what.rows
@@ -337,11 +337,11 @@ class Store(ABC):
         """Add a study and its rows in one transaction; return whether the name was new."""
 
     @abstractmethod
-    def _lock(self, study: int, after: int) -> Found:
+    def _lock(self, study: int, after: int) -> QueryResult:
         """Begin a transaction with the lock of a study; return its rows from `after` on."""
 
     @abstractmethod
-    def _events_after(self, study: int, after: int) -> Found:
+    def _events_after(self, study: int, after: int) -> QueryResult:
         """Return the rows of a study from `after` on, without the lock."""
 
     @abstractmethod

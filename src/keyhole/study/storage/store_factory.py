@@ -1,4 +1,4 @@
-"""The choice of a storage back end from an address."""
+"""The choice of the database for an address: a file of SQLite, or a PostgreSQL server."""
 
 import os
 import re

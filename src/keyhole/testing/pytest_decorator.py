@@ -1,4 +1,4 @@
-"""Checks as parameters of a pytest test, so that each can be run alone by its name."""
+"""A pytest decorator that makes a test of each check, so that it can be run alone, by its name."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
