@@ -46,6 +46,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
         raise IsADirectoryError(f"{path} must be a file, got a folder")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} must be in an existing folder; {path.parent} is none")
+    # The folder is not flushed: after a power loss the former file may be back, but whole.
     file, draft = _new_draft(path)
     try:
         with file:

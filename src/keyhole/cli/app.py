@@ -78,6 +78,7 @@ def catalog(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List problems, policies, parameters, sources."""
+    # Each command imports what it needs, so that help and refusals of bad arguments come at once.
     from keyhole.cli.setting_catalog import print_catalog
 
     print_catalog(setting, as_json)
@@ -271,6 +272,7 @@ def _code() -> int | None:
         code = _discard_output()
     except MemoryError as error:
         code = _refused(str(error) or "there is not enough memory")
+    # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
         code = _refused(str(error), TRY_LATER if getattr(error, "later", False) else BAD_INPUT)
     except Exception as error:

@@ -131,5 +131,6 @@ def _sentence(thing: Any) -> str:
 def _section(thing: Any, name: str) -> str:
     """Return the first paragraph of a docstring's section on one line."""
     doc = inspect.getdoc(thing) or ""
+    # A section of a docstring in NumPy's style: its title, a line of dashes, its text.
     found = re.search(rf"^{name}\n-+\n(.*?)(\n\n|\Z)", doc, re.DOTALL | re.MULTILINE)
     return " ".join(found.group(1).split()) if found else "none"

@@ -34,6 +34,7 @@ class _Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front of a file's name."""
+        # What is no command is taken for a file, so that errors name the file.
         if args and args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
         return super().parse_args(ctx, args)

@@ -10,6 +10,7 @@ def load_user_policies(names: list[str] | None) -> list[Any]:
     """Return the classes given as ``file.py:Class``; import the packages that add settings."""
     from keyhole.experiment import setting_registry
 
+    # Policies of installed packages are found by name only after their import.
     setting_registry.import_plugins()
     for name in names or []:
         if ":" not in name:

@@ -126,6 +126,7 @@ class Ray:
 
     def _ask(self, *request: Any) -> None:
         """Send a request to the driver, unless it has ended: `_listen` reports that."""
+        # Several threads may ask: their requests must not mix in the pipe.
         with self._request_lock, suppress(OSError, ValueError):
             pickle.dump(request, self._request_pipe)
             self._request_pipe.flush()

@@ -101,6 +101,8 @@ class Driver:
                 if address != "auto":
                     _check_server(address)
                 ray.init(address)
+            # A Ray client (ray://) reaches the head through its own server; otherwise Ray knows the
+            # address.
             at = address if address and "://" in address else _head_address()
             self._head_place = _host_and_port(at)
             self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(run_serialized)

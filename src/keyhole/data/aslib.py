@@ -119,6 +119,8 @@ class Scenario:
                 )
             earned = np.where(earned > 0, self.quality, 0.0)
         until = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
+        # An instance without a known quality of one solver is left out for all: solvers are
+        # compared on the same instances.
         known = ~np.isnan(earned).any(axis=1)
         columns = [values[known].T for values in (earned, self.seconds, until)]
         made = [

@@ -104,4 +104,5 @@ def _quoted(name: str) -> str:
 
 
 def _number(value: float) -> str:
+    # The reader ignores the quality of a run that did not complete, but the column needs a number.
     return "0" if math.isnan(value) else repr(value)

@@ -207,6 +207,7 @@ def _key(day: str, place: str) -> tuple[date, str]:
 def _events(path: Path, found: dict[tuple[date, str], int]) -> Events:
     first, last = min(day for day, _ in found), max(day for day, _ in found)
     places = tuple(dict.fromkeys(place for _, place in found))
+    # All days between the first and the last, also those without a row.
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     counts = np.array([[found.get((day, place), 0) for place in places] for day in days])
     return Events(path.stem, places, first, counts, source=str(path))

@@ -185,6 +185,7 @@ def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day"
         if not arm:
             raise ValueError("arm must not be empty, got ''")
         delay = _delay(shown, converted, dated=dated) / length
+        # Rounded down: a conversion less than a round after its impression has delay 0.
         found.setdefault(arm, []).append(float(np.floor(delay)))
 
     read_rows(path, _COLUMNS, add)

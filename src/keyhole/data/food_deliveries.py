@@ -100,6 +100,7 @@ def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...]
     shown = [f"{cut:g}" for cut in cuts]
     inner = [f"{low} to {high}" for low, high in pairwise(shown)]
     names = (f"below {shown[0]}", *inner, f"from {shown[-1]}")
+    # From the right: an order on a boundary belongs to the upper band.
     place = np.searchsorted(cuts, values, side="right")
     for arm, name in enumerate(names):
         if not (place == arm).any():

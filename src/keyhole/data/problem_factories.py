@@ -73,6 +73,7 @@ def _read_log(field: str, value: Any, folder: Path) -> Conversions:
 
 def _parse_file_entry(further: str, field: str, value: Any) -> Mapping[str, Any]:
     """Return an entry as a table; the name of a file alone is one with `file`."""
+    # The short form, a file alone, has the defaults of the long one.
     table = value if isinstance(value, Mapping) else {"file": value}
     for name in table:
         check_choice(f"{field}: each entry", name, ("file", further))

@@ -146,6 +146,7 @@ def forecast(
     kinds = _kinds(jobs)
     # Workers of a cluster compile for themselves, before their clocks start.
     for units in kinds if cluster is None else ():
+        # One run compiles the code that all runs of its kind share.
         make_simulators(units[0].make_plan(), units[0].label)
     compiled = len({path for path, _ in cached_files()} - before)
     compiling = clock() - began
@@ -246,4 +247,5 @@ def _estimate(
     sizes = sorted(found)
     speeds = [sum(found[size]) / len(found[size]) for size in sizes]
     rounds = np.array([unit.rounds for unit in units], float)
+    # Beyond the sampled sizes `interp` repeats the speed of the nearest one.
     return float(rounds @ np.interp([unit.size for unit in units], sizes, speeds))

@@ -80,6 +80,8 @@ def write_page(
 def _inline(svg: str, name: str) -> str:
     """Return an SVG that can be inlined beside others: in the page's colours, with unique ids."""
     svg = _METADATA.sub("", svg[svg.index("<svg") :])
+    # Matplotlib gives the same ids to parts of every figure; on one page, references would be
+    # ambiguous.
     key = re.sub(r"[^\w-]", "_", name)
     for old, new in {
         "#000000": "currentColor",

@@ -61,6 +61,7 @@ def figure_of(
 def blank_figure(width: float = 8.2, height: float = 4.6) -> Figure:
     """Return an empty figure of this size in inches, without a window."""
     figure = Figure(figsize=(width, height), layout="constrained")
+    # A canvas of its own: pyplot would keep every figure in memory until it is closed.
     FigureCanvasAgg(figure)
     return figure
 

@@ -30,6 +30,7 @@ _SHOWN_ENTRIES: Final = 12
 def choose_checkpoints(curves: Curves) -> list[int]:
     """Return the positions of at most five checkpoints, evenly spread, the last among them."""
     count = len(curves.checkpoints)
+    # Without the first of these positions, so that the last checkpoint is always shown.
     spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
     return sorted({round(p) for p in spread})
 
@@ -62,6 +63,8 @@ def _logarithm(number: Estimate, arms: int) -> str:
     )
     if not math.isfinite(high):
         return f"ln {value:.3f}"
+    # An interval that reaches 0 has no lower end on this scale: the upper half says how precise it
+    # is.
     reach = (high - value) if math.isinf(low) else (high - low) / 2
     found, least, most = (format_estimate(one, reach) for one in (value, low, high))
     return f"ln {found} [{least}, {most}]"

@@ -132,6 +132,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
             f"{folder} is not a run folder that this version can read: {short_repr(found)}"
         )
     result: dict[str, Any] = content
+    # The checksum covers all entries but itself.
     checksum_found = result.pop("checksum", None)
     if checksum_found != (content_checksum(result) if found[1] > 1 else None):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
@@ -259,6 +260,7 @@ def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> C
         label: array_of(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
         for label in names.unique().to_pylist()
     }
+    # No simulation writes such a value: the file was altered.
     if not all(np.isfinite(array).all() for array in values.values()):
         raise ValueError("a metric is not a finite number")
     return Curves(checkpoints.tolist(), [_metric(m, known) for m in metrics], values, arms=arms)

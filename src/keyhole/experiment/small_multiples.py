@@ -58,6 +58,7 @@ def plot_by_round(
     """Return the figure of a metric over the rounds, with a panel for each point."""
     shown = [panel for panel in summaries.panels if metric in panel.known]
     arms = {id(panel): arms_divisor(panel, metric, y) or 1 for panel in shown}
+    # One floor for all panels, in the unit that is drawn, so that they can share an axis.
     floor = min((log_floor(p, metric) / arms[id(p)] for p in shown), default=math.inf)
 
     def drawing(panel: Summary) -> Callable[[Axes], None]:
@@ -70,6 +71,7 @@ def plot_by_round(
     ]
     beside = [*shown[0].names]
     whole = len(shown) == math.prod(len(summaries.sweep[name]) for name in beside)
+    # The last entry varies fastest: with a column for each of its values, the panels form a table.
     columns = len(summaries.sweep[beside[-1]]) if whole and len(beside) > 1 else _COLUMNS
     return _figure(summaries.labels, panels, columns)
 
@@ -245,6 +247,7 @@ def _share_axis(panels: Sequence[Axes]) -> None:
     heights = [high - low for low, high in ends]
     if max(heights) <= _SHARED_RATIO * min(heights):
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        # Panels of similar height may still lie far from each other.
         if high - low <= _SHARED_RATIO * min(heights):
             for axes in panels:
                 axes.set_ylim(low, high)

@@ -189,6 +189,8 @@ class Spec(BaseModel):
             given = {name: plain_value(name, v) for name, v in table.items() if v is not None}
             if "sweep" in given:
                 sweep_points.check_sweep(given["sweep"])
+                # The first values stand in for entries that vary as a whole, which the model may
+                # require.
                 given |= sweep_points.whole_entries(given["sweep"])
             spec = cls(**given, folder=folder)
         except TypeError as error:
@@ -202,6 +204,8 @@ class Spec(BaseModel):
 
     def table(self) -> dict[str, Any]:
         """Return the spec as a dict, from which `from_table` makes an equal one."""
+        # Entries with default values are left out: a spec has one digest, whether or not it writes
+        # them.
         idle = {name for name in ("title", "notes", "details") if not getattr(self, name)}
         if self.figure == Axes():
             idle.add("figure")

@@ -43,6 +43,7 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     ).problem_factories
     named = [name for name in factories if name in given]
     if len(named) != 1:
+        # An unknown entry may be the misspelt name of a factory.
         slips = (f"none{near}" for name in given if (near := suggestion(name, factories)))
         got = " and ".join(named) or next(slips, "none")
         raise ValueError(f"problem must have exactly one of {', '.join(factories)}; got {got}")
@@ -138,6 +139,8 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
 
     The module is cached until the text of the file changes, so that one class has one identity.
     """
+    # Not by `import`: its bytecode cache distinguishes sources by second and length alone, and
+    # might run the file as it was before an edit.
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     with import_siblings(path.parent):

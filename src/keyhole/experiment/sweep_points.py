@@ -128,6 +128,7 @@ def _check_numbers(field: str, values: Sequence[Any]) -> None:
     kinds = {type(value) for value in values}
     if not kinds <= {int, float}:
         return
+    # If one value is a float, the column has floats, which represent integers only up to 2**53.
     power, beside = (53, " beside a number with a point") if float in kinds else (63, "")
     for i, value in enumerate(values):
         if isinstance(value, int) and abs(value) >= 2**power:
@@ -206,6 +207,7 @@ def _apply(table: Table, values: Table, folder: Path) -> Table:
     """Return a spec table with the values of a point; general names are set before special ones."""
     result = cast(Table, _copy(table))
     written: dict[Steps, str] = {}
+    # Policies come after the problem: which parameters a policy has depends on its setting.
     for name in sorted(values, key=_order):
         steps, value = parse_path(name), values[name]
         if _is_table(steps) and not isinstance(value, dict):

@@ -32,6 +32,7 @@ def read_claims(
         kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
         of = table.get("of")
         where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"
+        # Ids count claims after this expansion: each problem's claim has an id of its own.
         for one in _tables_by_problem(where, table):
             given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parse(where, KINDS[kind], one, given)))

@@ -61,7 +61,7 @@ class Coverage(BaseModel):
     items: Annotated[list[Item], Field(min_length=1)]
 
     @property
-    def format_citation(self) -> str:
+    def citation(self) -> str:
         """The citation: authors, year, venue and number."""
         names = [name.partition(", ")[0] for name in self.authors]
         who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -57,6 +57,7 @@ def read_tables(folder: Traversable, file: str) -> dict[str, Any]:
         shared = _read_toml(folder, include)
         problems |= shared.get("problems", {})
         policies += shared.get("policies", [])
+    # The entry's own tables come last, so that they replace included ones of the same name.
     problems |= table.pop("problems", {})
     policies += table.pop("policies", [])
     use = table.pop("use", {})

@@ -126,6 +126,7 @@ def verdicts_by_origin(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verd
 
 def one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return one verdict for each statement: that of the entry with the most replications."""
+    # Most replications come first; of entries with equally many, the first one.
     rank = {one.id: (-one.replications, i) for i, one in enumerate(verdicts)}
     return [
         one

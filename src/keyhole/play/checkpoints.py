@@ -72,5 +72,6 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
     ):
         points = horizon * np.arange(1, count + 1) / count
     else:
+        # One point more, of which the first is dropped: the spacing is then that of `count` steps.
         points = np.geomspace(first, horizon, count + 1)[1:]
     return tuple(sorted({max(first, int(p)) for p in points.round()}))

@@ -119,6 +119,8 @@ class Plan:
                 if text := plan.workers[label].caution(policy):
                     warnings.warn(text, stacklevel=3)
             for budget, _ in plan.runs(policy):
+                # Whether to warn may depend on the horizon, also for a policy that does not know
+                # it.
                 facts = plan.facts(policy, budget) | {"horizon": budget}
                 if text := policy.caution(facts, problem):
                     warnings.warn(text, stacklevel=3)
@@ -159,6 +161,8 @@ class Plan:
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
+        # A policy that knows its budget decides differently for each; others pass all of them in
+        # one run.
         if policy.setting.budgeted and "horizon" in policy.needs:
             return [(budget, (budget,)) for budget in self.checkpoints]
         return [(self.horizon, self.checkpoints)]

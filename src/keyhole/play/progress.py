@@ -88,6 +88,7 @@ class StatusLine:
         if not self.in_place:
             print(text, file=sys.stderr, flush=True)  # noqa: T201
             return
+        # Spaces cover the end of a longer line that stood here before.
         covering, self.width = text.ljust(self.width), 0 if stays else len(text)
         print(f"\r{covering}", end="\n" if stays else "", flush=True)  # noqa: T201
 

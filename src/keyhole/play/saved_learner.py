@@ -154,6 +154,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         "checksum": content_checksum(content),
         "content": content,
     }
+    # JSON has no infinity and no NaN: `_to_json` has written them as texts.
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
 
 

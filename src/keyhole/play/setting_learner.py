@@ -86,6 +86,7 @@ class SettingLearner(Learner):
                     f"{self.policy} needs {name}={value} after this feedback, but a learner cannot "
                     f"change {name}={self.facts[name]}; use a study"
                 )
+        # A sequence of feedback may be shorter than its array: what is left stays 0.
         values = {name: np.zeros_like(view) for name, view in self._feedback.items()}
         for name, view in values.items():
             if view.shape:

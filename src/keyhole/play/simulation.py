@@ -126,6 +126,7 @@ def simulate(
         for value in (problem, *plan.policies.values()):
             check_in_file(type(value))
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
+    # Allocated before anything is simulated, so that too many replications are refused at once.
     with check_memory(f"replications = {replications}"):
         found = {label: np.empty(shape) for label in plan.policies}
     jobs = [

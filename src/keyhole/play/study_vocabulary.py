@@ -99,6 +99,7 @@ class StudyVocabulary:
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         numbers = self._numbers
+        # Arms are only ever appended: the index is extended, not built anew at each call.
         if len(numbers) < len(self.arms):
             new = range(len(numbers), len(self.arms))
             numbers.update({self.arms[number]: number for number in new})

@@ -72,6 +72,7 @@ class Estimate:
             return 0.0
         below = self.value < low
         count, n = self.count or 0, self.replications
+        # The tails that Clopper and Pearson's interval inverts, so that test and interval agree.
         tail = bdtr(count, n, low) if below else bdtrc(count - 1, n, high)
         return min(1.0, 2.0 * float(tail))
 
@@ -168,6 +169,7 @@ def mean_estimate(values: FloatArray) -> Estimate:
     n, lowest, highest = len(values), float(values.min()), float(values.max())
     if n == 1:
         return Estimate(lowest, math.inf, n)
+    # Otherwise the standard error would be made of rounding errors, and any difference significant.
     if highest - lowest <= _ROUNDING * max(abs(lowest), abs(highest)):
         return Estimate(float(values[0]), 0.0, n)
     return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n), n)
@@ -201,6 +203,7 @@ def format_estimate(value: float, reach: float = 0.0) -> str:
         return "n/a"
     size = abs(value)
     if _ROUNDING * size < reach < _PLAIN and size < _PLAIN:
+        # The decimal place of the second significant digit of the reach.
         places = 1 - math.floor(math.log10(reach))
         number = round(value, places) + 0.0  # -0.0 becomes 0.0
         return f"{number:,.{max(0, places)}f}" if places <= _FINEST else f"{value:.3g}"

@@ -52,6 +52,7 @@ def render(template: str, **shown: Any) -> str:
 def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # only reports need it
 
+    # With StrictUndefined a misspelt name in a template is an error, not an empty text.
     found = Environment(
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,

@@ -127,6 +127,7 @@ def plot_curves(
     y = y or "linear"
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+    # No mean has a logarithm: the axis is linear, whatever was asked for.
     if not any((curves.mean(label, metric) > 0).any() for label in curves.labels):
         arms, y = None, "linear"
     logarithm = arms is not None or y == "log"

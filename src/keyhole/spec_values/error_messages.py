@@ -47,6 +47,7 @@ def error_message(
     for part in first["loc"]:
         if isinstance(part, int):
             path += f"[{part}]"
+        # Pydantic puts the branch of a union into the path, which no user has written.
         elif part not in branches and not _BRANCH.fullmatch(part):
             path += f".{part}" if path else part
     if first["type"] == "missing":

@@ -82,6 +82,8 @@ def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> Read:
             raise ValueError(f"{field}.{tag} must be given: one of {', '.join(known)}")
         kind = known[check_choice(f"{field}.{tag}", value[tag], known)]
         given = {name: part for name, part in value.items() if name != tag}
+        # Checked here, since the error of a call would name Python's arguments, not the field of
+        # the file.
         wanted = inspect.signature(kind).parameters
         for name in given:
             check_choice(f"{field}: each parameter of {kind.__name__}", name, wanted)

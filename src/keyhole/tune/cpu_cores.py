@@ -44,6 +44,7 @@ def assign_cores(workers: int, each: int) -> list[tuple[int, ...] | None]:
     if not found:
         return [None] * workers
     return [
+        # Without repetition: if a run wants more cores than there are, it gets each of them once.
         tuple(dict.fromkeys(found[(worker * each + k) % len(found)] for k in range(each)))
         for worker in range(workers)
     ]

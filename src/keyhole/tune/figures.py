@@ -102,6 +102,7 @@ def thin_curve(curve: Survival) -> Survival:
     steps = len(curve.seconds)
     if steps <= _MAX_STEPS:
         return curve
+    # More steps than these cannot be distinguished, and would only make the SVG longer.
     kept = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
     names = ("seconds", "share", "low", "high")
     return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
@@ -125,6 +126,7 @@ class _PlainFormatter(LogFormatter):
     """Formatter of the ticks that Matplotlib labels, without powers of ten."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
+        # The base class decides which ticks get a label; its text for the others is empty.
         return f"{x:,.10g}" if super().__call__(x, pos) else ""
 
 

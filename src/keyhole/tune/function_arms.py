@@ -51,6 +51,7 @@ def function_command(target: str, fields: Mapping[str, Any]) -> list[str]:
 
 def find_answer(output: bytes) -> Answer | None:
     """Return the answer in the output of a call; None if the call has not ended by itself."""
+    # The last mark: the function itself may have printed one before.
     _, mark, rest = output.rpartition(MARK.encode())
     found = parse_answer(rest.partition(b"\n")[0]) if mark else None
     return found if found and (found.failure or isinstance(found.result, int | float)) else None

@@ -48,6 +48,7 @@ def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandResult) -> Out
     score: RunScore | None = spec.success.score_run(run)
     if arm.function:
         seconds, score = _score_call(spec.success, limit, run)
+    # A run may still exit in the moment between its limit and the signal that kills it.
     if score is None or seconds > limit:
         return Outcome("out of time", limit, reason=f"ended after {seconds:.3f} s")
     if score.reward is None:

@@ -143,6 +143,8 @@ class Spec:
             notes=_check_text("notes", table.get("notes", "")),
             folder=folder,
         )
+        # One run's command line is made on trial, so that errors of templates show before the first
+        # run.
         fields = spec.fields(spec.instances[0], 1, limits[0])
         if "instances" not in table:
             del fields["instance"]
@@ -253,6 +255,7 @@ def _parse_range(table: Mapping[str, Any]) -> Any:
     high = check_number("limits.to", table["to"], Range(gt=low))
     count = check_integer("limits.count", table["count"], Range(ge=2, le=1000))
     points = np.geomspace(low, high, count)
+    # Both ends stay exactly as given; those between are rounded, since commands print them.
     rounded = [float(f"{point:.4g}") for point in points[1:-1]]
     return [low, *rounded, high]
 
@@ -260,6 +263,7 @@ def _parse_range(table: Mapping[str, Any]) -> Any:
 def _parse_memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
         unit = check_choice("memory: its unit", found[2], _BYTES)
+        # Fractions are exact: 0.1 GB in floating point may be a byte more or less.
         return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), LEAST_MEMORY)
     if isinstance(value, str):
         raise ValueError(

@@ -75,6 +75,7 @@ class SuccessRule:
         found = list(re.finditer(self.number, text, re.MULTILINE))
         if not found:
             return RunScore(None, "the number was not found")
+        # A group of an alternative that did not match is None.
         number = (found[-1].group(1) or "").strip()
         if not _NUMBER.fullmatch(number):
             return RunScore(None, f"the number was {short_repr(number)}")

@@ -44,6 +44,7 @@ class Survival:
         done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
         until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
         times, events = np.unique(until[done], return_counts=True)
+        # At risk at a time are all runs that had neither succeeded nor been censored before it.
         at_risk = len(until) - np.searchsorted(np.sort(until), times).astype(np.float64)
         share = np.cumprod(1.0 - events / at_risk)
         with np.errstate(divide="ignore", invalid="ignore"):

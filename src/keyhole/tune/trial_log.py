@@ -147,6 +147,7 @@ _TYPES: Final = get_type_hints(TrialRecord)
 def _check_record(record: TrialRecord, arms: Collection[str]) -> TrialRecord:
     for name, kind in _TYPES.items():
         value = getattr(record, name)
+        # A whole number will do for a float, but not a boolean, which Python counts as an integer.
         if not isinstance(value, kind) and not (isinstance(0.0, kind) and type(value) is int):
             raise TypeError(f"{name} is {short_repr(value)}")
     check_choice("outcome", record.outcome, OUTCOMES)

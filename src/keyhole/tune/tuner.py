@@ -112,6 +112,7 @@ class Tuner:
                 "a tuner must not run in the process of a function arm, which imports the script: "
                 "put everything but definitions under `if __name__ == '__main__':`"
             )
+        # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
         with (
             places.open_tune_folder(self.out, self.spec),
             TrialLog(self.out / places.RUNS, self.spec.names) as records,

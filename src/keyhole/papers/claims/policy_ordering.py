@@ -127,6 +127,8 @@ class Reversal(ProblemClaim):
         ]
         wins = [cell.policy for cell in cells if cell.better]
         wins += [cell.other for cell in cells if cell.worse]
+        # One policy that beats each of the others at both checkpoints wins twice as often as it has
+        # rivals.
         same = any(wins.count(policy) == 2 * (count - 1) for policy in self.policies)
         best = result.curves.metric(self.metric).best
         early, late = (

@@ -134,6 +134,7 @@ def _root(x: FloatArray, y: FloatArray, end: str) -> float:
         return -math.inf
     if getattr(_excess(x, y, high), end) > 0.0:
         return math.inf
+    # The excess falls as the exponent rises, so that halving finds where it is 0.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if getattr(_excess(x, y, middle), end) > 0.0:

@@ -102,7 +102,7 @@ def _paper_section(
         0, Section(f"{paper}-stated", "Figures, tables and statements of the paper", stated)
     )
     blocks: list[PageBlock] = [
-        Text(coverage.format_citation),
+        Text(coverage.citation),
         *([origin_table(verdicts)] if verdicts else []),
     ]
     return Section(paper, coverage.title, blocks, inner, _format_counts(verdicts))
