@@ -64,7 +64,8 @@ def test_a_policy_says_what_it_hears_draws_and_costs(policy):
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
 def test_a_policy_is_where_a_reader_looks_for_it(policy):
-    assert f"`{policy.__name__}" in told_to_users()
+    named = f"`{policy.__name__}" in told_to_users()
+    assert named, f"a fragment in changelog.d must name `{policy.__name__}`"
     benchmark = importlib.import_module(f"benchmarks.{policy.setting.name}")
     assert policy.__name__ in benchmark.POLICIES
     references = (ROOT / "tests" / "reference" / f"{policy.setting.name}.py").read_text()
