@@ -192,7 +192,7 @@ def test_the_log_is_cleared_of_what_is_no_longer_needed(monkeypatch):
     rng = np.random.default_rng(2)
     values, weights, capacity = many_correlated(rng, 60)
     expected = solve_knapsack(values, weights, capacity)
-    struck, compact = [], search.compact
+    struck, compact = [], search.compact_log
 
     def counted(s, side, sets, logged):
         left = compact(s, side, sets, logged)
@@ -200,7 +200,7 @@ def test_the_log_is_cleared_of_what_is_no_longer_needed(monkeypatch):
         return left
 
     s = working_memory(60)
-    monkeypatch.setattr(search, "compact", counted)
+    monkeypatch.setattr(search, "compact_log", counted)
     monkeypatch.setattr(search, "LOG", 3)
     monkeypatch.setattr("keyhole.semibandit.knapsack.LOG", 3)
     chosen = np.zeros(60, np.int64)

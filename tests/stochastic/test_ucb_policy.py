@@ -38,9 +38,9 @@ def test_a_width_that_is_searched_for_leads_to_the_same_regret():
 
 
 @given(gap=st.floats(0.01, 1), horizon=st.integers(2, 10**6))
-def test_after_sharp_pulls_the_width_is_half_the_gap(gap, horizon):
+def test_after_sufficient_pulls_the_width_is_half_the_gap(gap, horizon):
     policy = HoeffdingUCB()
-    n = policy.sharp(gap, horizon=horizon)
+    n = policy.sufficient_pulls(gap, horizon=horizon)
     p = SimpleNamespace(horizon=horizon)
     assert HoeffdingUCB.width(p, float(n), None) <= gap / 2 * (1 + 1e-9)
     assert n == 1 or HoeffdingUCB.width(p, float(n - 1), None) >= gap / 2 * (1 - 1e-9)
@@ -49,6 +49,6 @@ def test_after_sharp_pulls_the_width_is_half_the_gap(gap, horizon):
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="gap must be above 0, got 0"):
-        HoeffdingUCB().sharp(0, horizon=10)
+        HoeffdingUCB().sufficient_pulls(0, horizon=10)
     with pytest.raises(ValueError, match=r"variance must lie in \(0, 0\.25\], got 0\.3"):
         BernsteinUCB(variance=0.3)

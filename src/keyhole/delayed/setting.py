@@ -132,13 +132,13 @@ class Policy(Facts, CorePolicy, abstract=True):
     def describe(self, learner: Any) -> list[str]:
         """Return the arrays of the state.
 
-        A policy that counts rewards overrides it with `usable_rewards`: pulls have no rewards yet,
-        so that counts of pulls cannot be shown with means as in other settings.
+        A policy that counts rewards overrides it with `format_used_rewards`: pulls may have no
+        rewards yet, so that they cannot be shown with means as in other settings.
         """
         return [f"{name}: {value}" for name, value in learner.state.items()]
 
 
-def usable_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
+def format_used_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
     """Return a line for each arm: the number of used rewards, and their mean."""
     both = zip(rewards, totals, strict=True)
     words = (f"{count_text(n, 'reward')} used{mean_text(n, total, scale)}" for n, total in both)

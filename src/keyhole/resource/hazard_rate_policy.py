@@ -102,12 +102,12 @@ class HazardRatePolicy(Policy, abstract=True):
         strength = strength_at(p.strength, p.limit_count)
         best, found, at = 0.0, -1, 0
         for arm in range(p.arms):
-            value, place = best_limit_of(s, strength, p.limits, arm)
+            value, place = find_best_limit(s, strength, p.limits, arm)
             # An arm that was never run has the pooled means, and might seem the best by them.
             if s.reached[arm, 0] > 0.0 and (found < 0 or value > best):
                 best, found, at = value, arm, place
         if found < 0:
-            found, at = 0, best_limit_of(s, strength, p.limits, 0)[1]
+            found, at = 0, find_best_limit(s, strength, p.limits, 0)[1]
         best_arm[0], best_limit[0] = found, p.limits[at]
 
 
@@ -123,7 +123,7 @@ def first_untried(s: Any, t: int) -> int:
     return -1
 
 
-def best_limit_of(s: Any, strength: float, limits: FloatArray, arm: int) -> tuple[float, int]:
+def find_best_limit(s: Any, strength: float, limits: FloatArray, arm: int) -> tuple[float, int]:
     """Return the mean gain of an arm at its best limit, and the limit's position."""
     gain, alive = 0.0, 1.0
     best, at = -math.inf, 0

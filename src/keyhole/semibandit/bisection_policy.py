@@ -131,7 +131,7 @@ class BisectionPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             if s.settled[arm] == 0:
                 if s.funded[arm] == 1 or p.any_loss == 1:
-                    learn(p, s, arm, losses[arm])
+                    move_bound(p, s, arm, losses[arm])
             elif s.funded[arm] == 1 and losses[arm] > 0.0:
                 s.refuted[arm] += 1
                 if p.as_printed == 0:
@@ -202,7 +202,7 @@ def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -
             left -= s.amounts[arm]
 
 
-def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
+def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
     """Move a bound of an arm on trial, if this round's loss determines it."""
     # With `any_loss`, line 8 of the pseudo-code to the letter: a loss counts whatever the arm was
     # given, except where the trial equals the lower bound, at which a loss was counted before.

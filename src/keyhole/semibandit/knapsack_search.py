@@ -80,7 +80,7 @@ def grow_sets(
         # An item adds at most an entry for each set: remove the unreachable ones before it could
         # overflow.
         if logged + sets > len(s.order) * LOG:
-            logged = compact(s, old, sets, logged)
+            logged = compact_log(s, old, sets, logged)
         # A merge at most doubles the list.
         if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
             return FULL
@@ -145,7 +145,7 @@ def is_next_with_item(
     return bool(other < s.set_weights[old, without // SETS, without % SETS])
 
 
-def compact(s: Scratch, side: int, sets: int, logged: int) -> int:
+def compact_log(s: Scratch, side: int, sets: int, logged: int) -> int:
     """Remove unreachable entries from the log; return the number of remaining ones."""
     # Mark and compact, in place: entries point to earlier ones only, so one pass renames them.
     for j in range(sets):

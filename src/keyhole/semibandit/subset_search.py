@@ -49,7 +49,7 @@ def best_subset(
     for item in range(items):
         s.best[item] = s.trial[item]
     if 0 < size < items:
-        search(s, values, spreads, items, size, width, slope)
+        search_subsets(s, values, spreads, items, size, width, slope)
 
 
 def best_slope(
@@ -92,7 +92,7 @@ def take_smallest(
         s.trial[s.ranked[k]] = 1 if k < size else 0
 
 
-def search(
+def search_subsets(
     s: Subsets,
     values: FloatArray,
     spreads: FloatArray,
@@ -121,7 +121,7 @@ def search(
                 s.bounds[depth] = bound - s.keys[s.ranked[rank]]
                 depth += 1
             if depth == size:
-                least = compare(s, values, spreads, items, size, width, least)
+                least = keep_better(s, values, spreads, items, size, width, least)
                 depth -= 1
             rank += 1
             continue
@@ -146,7 +146,7 @@ def is_duplicate(
     return bool(values[item] == values[other] and spreads[item] == spreads[other])
 
 
-def compare(
+def keep_better(
     s: Subsets,
     values: FloatArray,
     spreads: FloatArray,

@@ -34,7 +34,7 @@ class UCB(IndexPolicy, abstract=True):
     >>> class Cautious(UCB):
     ...     def deviation(p, pulls, error):
     ...         return 2 * math.exp(-pulls * error * error)
-    >>> Cautious().sharp(0.5, horizon=10)
+    >>> Cautious().sufficient_pulls(0.5, horizon=10)
     96
     >>> Cautious().learner(arms=2, horizon=10).ask()
     0
@@ -62,7 +62,7 @@ class UCB(IndexPolicy, abstract=True):
         s.totals[arm] = total
         argmin_set(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
 
-    def sharp(self, gap: float, *, horizon: int) -> int:
+    def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
         error = check_number("gap", gap, Range(gt=0)) / 2.0
         # The kernel runs in Python here, with a namespace in place of compiled parameters.

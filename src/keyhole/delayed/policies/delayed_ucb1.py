@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy, usable_rewards
+from keyhole.delayed.setting import Policy, format_used_rewards
 from keyhole.policy import FloatArray, IntArray, float_array, int_array
 
 
@@ -80,4 +80,4 @@ class DelayedUCB1(Policy):
 
     def describe(self, learner: Any) -> list[str]:
         """Return the number of arrived rewards and their mean for each arm."""
-        return usable_rewards(learner.state["arrived"], learner.state["totals"], learner.scale)
+        return format_used_rewards(learner.state["arrived"], learner.state["totals"], learner.scale)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy, usable_rewards
+from keyhole.delayed.setting import Policy, format_used_rewards
 from keyhole.policy import (
     FloatArray,
     IntArray,
@@ -114,7 +114,7 @@ class QPMD(WrapperPolicy, Policy):
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return super().describe(learner)
-        return usable_rewards(state["pulls"], state["totals"], learner.scale)
+        return format_used_rewards(state["pulls"], state["totals"], learner.scale)
 
     def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return the number of rewards in the queues."""

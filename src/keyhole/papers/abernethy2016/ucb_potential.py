@@ -75,7 +75,9 @@ def regret_bound(policy: UCB, gaps: ArrayLike, *, horizon: int) -> float:
     >>> round(regret_bound(HoeffdingUCB(), [0.1, 0.3], horizon=1000), 1)
     798.6
     """
-    needed = [policy.sharp(gap, horizon=horizon) for gap in check_vector("gaps", gaps, _GAP)]
+    needed = [
+        policy.sufficient_pulls(gap, horizon=horizon) for gap in check_vector("gaps", gaps, _GAP)
+    ]
     return float(potential(policy, needed, horizon=horizon))
 
 

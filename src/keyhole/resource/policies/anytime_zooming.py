@@ -4,7 +4,7 @@ import math
 
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.resource.limit_grid import finest_pair, log_ratio, start_grids
-from keyhole.resource.policies.zooming import ZoomingRCUCB, learn
+from keyhole.resource.policies.zooming import ZoomingRCUCB, learn_from_run
 
 
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
@@ -97,7 +97,9 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         planned: Kernel,
     ) -> None:
         """Learn as `ZoomingRCUCB` does; at the end of a period keep only its best pair."""
-        learn(p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, width, planned(p, s))
+        learn_from_run(
+            p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, width, planned(p, s)
+        )
         if t - s.begun[0] < s.period[0]:
             return
         s.found_arm[0], s.found_limit[0] = finest_pair(p, s)

@@ -7,8 +7,8 @@ from keyhole.policy import Stream, beta, betas, parameter, scratch_array
 from keyhole.resource.hazard_rate_policy import (
     PRIOR_RUNS,
     HazardRatePolicy,
-    best_limit_of,
     cost_mean,
+    find_best_limit,
     first_untried,
     grid_coarseness,
     reward_variance,
@@ -118,7 +118,7 @@ class HazardThompson(HazardRatePolicy):
         strength = strength_at(p.strength, p.limit_count)
         untried = first_untried(s, t)
         if untried >= 0:
-            return untried, p.limits[best_limit_of(s, strength, p.limits, untried)[1]]
+            return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
         write_pooled_means(s)
         first_focus = max(1.0, p.focus / (1.0 + 0.5 * grid_coarseness(p.limit_count)))
         focus = variance_divisor(first_focus, p.arms, t)

@@ -7,8 +7,8 @@ from keyhole.resource.hazard_rate_policy import (
     HALFWAY_RUNS,
     PRIOR_RUNS,
     HazardRatePolicy,
-    best_limit_of,
     cost_mean,
+    find_best_limit,
     first_untried,
     grid_coarseness,
     hazard_mean,
@@ -104,7 +104,7 @@ class HazardUCB(HazardRatePolicy):
         strength = strength_at(p.strength, p.limit_count)
         untried = first_untried(s, t)
         if untried >= 0:
-            return untried, p.limits[best_limit_of(s, strength, p.limits, untried)[1]]
+            return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
         write_pooled_means(s)
         runs = t / (HALFWAY_RUNS * p.arms)
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))

@@ -89,7 +89,7 @@ class SuccessiveHalving(Policy):
         if s.left[0] == 1 and s.told[found, 0] > 0.0:
             return found, p.limits[best_place(s.told, s.worth, found)]
         # The position, from 0, of the limit with the number s M / S rounded up.
-        return found, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // stages(p.arms)]
+        return found, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
@@ -104,7 +104,7 @@ class SuccessiveHalving(Policy):
             s.told[arm, place] += 1.0
             s.worth[arm, place] += gain if within else -value_at(p.penalty, p.limits[place])
         s.runs[arm] += 1.0
-        needed = max(1.0, math.floor(p.share * p.horizon / (stages(p.arms) * s.left[0])))
+        needed = max(1.0, math.floor(p.share * p.horizon / (count_stages(p.arms) * s.left[0])))
         for other in range(p.arms):
             if s.dropped[other] == 0 and s.runs[other] < needed:
                 return
@@ -113,7 +113,7 @@ class SuccessiveHalving(Policy):
         for _ in range(s.left[0] // 2):
             drop_worst(s.told, s.worth, s.dropped)
         s.left[0] -= s.left[0] // 2
-        s.stage[0] = min(s.stage[0] + 1, stages(p.arms) - 1)
+        s.stage[0] = min(s.stage[0] + 1, count_stages(p.arms) - 1)
         s.runs[:] = 0.0
 
     def impute(p, s: State, arm: int) -> None:
@@ -134,7 +134,7 @@ class SuccessiveHalving(Policy):
                     best_arm[0], best_limit[0] = arm, p.limits[place]
 
 
-def stages(arms: int) -> int:
+def count_stages(arms: int) -> int:
     """Return the base-2 logarithm of the number of arms, rounded up; at least 1."""
     count, reach = 1, 2
     while reach < arms:

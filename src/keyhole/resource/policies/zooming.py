@@ -130,10 +130,10 @@ class ZoomingRCUCB(GridPolicy):
         planned: Kernel,
     ) -> None:
         """Learn about every point up to the limit played; refine the arm's grid."""
-        learn(p, s, t, arm, limit, reward, consumption, exceeded, width, planned(p, s))
+        learn_from_run(p, s, t, arm, limit, reward, consumption, exceeded, width, planned(p, s))
 
 
-def learn(
+def learn_from_run(
     p: Any,
     s: Any,
     t: int,

@@ -147,7 +147,7 @@ class CSBST(Policy):
             count_violations(p, s, s.funded, losses)
             return
         s.searched[0] += 1
-        if shows_loss(p, s, losses):
+        if has_loss(p, s, losses):
             s.low[0] = s.index[0]
             # The middle of the remaining candidates, rounded up; below it is the same middle.
             s.index[0] = s.low[0] + (s.high[0] - s.low[0] + 1) // 2
@@ -209,7 +209,7 @@ def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
         s.funded[s.order[k]] = 1 if k < p.arms - s.index[0] + 1 else 0
 
 
-def shows_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:
+def has_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:
     """Return whether one of the arms on trial has a loss."""
     # Losses of arms that get nothing say nothing about the candidate.
     shown = 0.0

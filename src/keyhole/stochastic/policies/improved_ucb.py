@@ -80,7 +80,7 @@ class ImprovedUCB(Policy):
         following = next_active(s.active, arm + 1)
         if following == p.arms:
             if s.phase[0] <= last_phase(p.horizon):
-                give_up(p, s)
+                eliminate_arms(p, s)
                 s.phase[0] += 1
             following = next_active(s.active, 0)
         s.arm[0] = following
@@ -106,7 +106,7 @@ def phase_pulls(horizon: int, phase: int) -> float:
     return float(math.ceil(2.0 * phase_log(horizon, phase) / 0.25**phase))
 
 
-def give_up(p: ImprovedUCB, s: ImprovedUCB.State) -> None:
+def eliminate_arms(p: ImprovedUCB, s: ImprovedUCB.State) -> None:
     """Give up the arms whose upper bound is below the best lower bound."""
     width = math.sqrt(phase_log(p.horizon, s.phase[0]) / (2.0 * phase_pulls(p.horizon, s.phase[0])))
     highest = -1.0

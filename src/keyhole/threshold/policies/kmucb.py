@@ -89,7 +89,7 @@ class KMUCB(Policy):
             for j in range(p.levels):
                 s.seen[j] = 0
             if s.level[0] < p.levels:
-                settle(p, s)
+                settle_level(p, s)
 
     def recommend(  # type: ignore[override]
         p, s: State, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
@@ -114,7 +114,7 @@ class KMUCB(Policy):
         )
 
 
-def settle(p: KMUCB, s: KMUCB.State) -> None:
+def settle_level(p: KMUCB, s: KMUCB.State) -> None:
     """Settle the current level if all other estimates are far enough below the best."""
     level, k = s.level[0] + 1, s.epoch[0]
     best = find_best_arm(s, level)
