@@ -47,6 +47,20 @@ def only_svg(monkeypatch):
     draw_only_svg(monkeypatch)
 
 
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Leave figures empty: they take most of the time of a report of which others look at these."""
+    from keyhole.experiment import html_page
+
+    def write(figure, path, **words):
+        files = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png")]
+        for file in files:
+            file.write_text("<svg/>")
+        return files
+
+    monkeypatch.setattr(html_page, "write_figure", write)
+
+
 def draw_only_svg(patch):
     from keyhole.experiment import plots
 

@@ -15,7 +15,7 @@ from keyhole.play.saved_learner import content_checksum
 from tests.cli.conftest import TEXT
 from tests.processes import python
 
-pytestmark = pytest.mark.usefixtures("only_svg")
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 CHANGES = {
     "a mean above 1": ("0.45", "1.45", "means[1] must lie in [0, 1], got 1.45"),

@@ -21,7 +21,7 @@ from tests.busy import wait_until_busy
 from tests.cli.conftest import TEXT
 from tests.processes import Forked, python
 
-pytestmark = pytest.mark.usefixtures("only_svg")
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):

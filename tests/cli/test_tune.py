@@ -7,7 +7,7 @@ import pytest
 from keyhole.cli.app import _warned
 from keyhole.cli.tune import _duration
 
-pytestmark = pytest.mark.usefixtures("only_svg")
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 SPEC = """
 limits = [0.05, 0.5]

@@ -15,7 +15,7 @@ from tests.clusters.conftest import dask_cluster, ray_head, until
 from tests.processes import Forked
 
 # Each of its waits may be as long as all of another test.
-pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("only_svg")]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("no_figures")]
 
 # By far more than a first block, by which the others are measured.
 SPEC = """
