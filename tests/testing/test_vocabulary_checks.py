@@ -89,12 +89,26 @@ class TakesNaN(StudyVocabulary):
         return {"reward": float(reward)}
 
 
+class ReadsNamesOnly(StudyVocabulary):
+    def parse_feedback(self, context, decision, best):
+        if not isinstance(best, str):
+            raise TypeError(f"best must be a name, got {best!r}")
+        return {"reward": float(self.arms.index(best) == decision["arm"])}
+
+    def format_feedback(self, context, decision, feedback):
+        return {"best": self.arms[decision["arm"] - (not feedback["reward"])]}
+
+    def default_feedback(self, context, decision):
+        return self.format_feedback(context, decision, {"reward": 1.0})
+
+
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
         (Forgets, "parse_decision reads"),
         (Halves, r"parse_feedback reads \{'reward': 0.1\} as \{'reward': 0.1\}, not as"),
         (SaysMore, "parse_feedback returns more, which is no field of feedback"),
+        (ReadsNamesOnly, "default_feedback has {'best': 0} .* refuses: best must be a name, got 0"),
         (TakesAnything, "parse_feedback takes .*'no such word': 1.0.*, which must be refused"),
         (TakesNaN, "parse_feedback takes {'reward': nan}, which must be refused"),
     ],

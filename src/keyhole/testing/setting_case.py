@@ -49,8 +49,8 @@ class SettingCase:
         """The lengths of array dimensions."""
         return {name: value for name, value in self.checked_facts.items() if isinstance(value, int)}
 
-    def vocabulary_for(self, arms: Sequence[str]) -> StudyVocabulary:
-        """Return the vocabulary of a study with these arms."""
+    def vocabulary_for(self, arms: Sequence[Any]) -> StudyVocabulary:
+        """Return the vocabulary with these arms: names in a study, a range in a learner."""
         assert self.vocabulary is not None
         return self.vocabulary(self.setting, self.checked_facts, arms)
 

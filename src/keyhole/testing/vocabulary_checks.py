@@ -79,6 +79,22 @@ def feedback_round_trips(case: SettingCase) -> None:
         assert read == heard, f"{case}: parse_feedback reads {said} as {read}, not as {heard}"
 
 
+def numbered_arms_are_read(case: SettingCase) -> None:
+    """Check that contexts and feedback are parsed in learners too, where arms are numbers."""
+    if case.vocabulary is None:
+        return
+    words = case.vocabulary_for(range(int(case.checked_facts["arms"])))
+    for context, decision in case.decisions:
+        given = words.format_context(context)
+        read = words.parse_context(**given)
+        assert read == context, f"{case}: parse_context reads {given} as {read}, not as {context}"
+        if words.has_feedback:
+            heard = _parse_default(case, words, (context, decision))
+            said = words.format_feedback(context, decision, heard)
+            read = words.parse_feedback(context, decision, **said)
+            assert read == heard, f"{case}: parse_feedback reads {said} as {read}, not as {heard}"
+
+
 def bad_words_are_refused(case: SettingCase) -> None:
     """Check that unknown words, NaN and unknown arms are refused."""
     if (words := _words(case)) is None:
@@ -117,6 +133,7 @@ VOCABULARY_CHECKS: Final[tuple[Callable[[Any], None], ...]] = (
     words_are_not_reserved,
     arm_fields_hold_all_arms,
     feedback_round_trips,
+    numbered_arms_are_read,
     bad_words_are_refused,
     rounds_survive_a_snapshot,
 )

@@ -11,6 +11,8 @@ from keyhole.papers.verma2019.threshold_equivalence import (
 )
 from keyhole.semibandit import Problem, candidate_thresholds
 
+pytestmark = pytest.mark.interpreted
+
 unit = st.floats(0.02, 1)
 
 
