@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import Metric, simulate
-from keyhole.contract.compiled_class import environment_component
+from keyhole.contract.compiled_class import compiled_environment
 from keyhole.contract.environment import check_metrics, metrics_for
 from keyhole.contract.state_memory import int_array
 from tests.toys import Halving, RunEnvironment, Toy
@@ -82,12 +82,12 @@ def test_an_undeclared_metric_is_refused_with_the_nearest_name():
             metrics.gian[0] = 0.0
 
     with pytest.raises(ValueError, match=r"Slip.score .*did you mean 'gain'"):
-        environment_component(Slip)
+        compiled_environment(Slip)
 
 
 def test_descriptions_of_metrics_are_not_compiled():
     renamed = tuple(Metric(metric.name, "other words") for metric in RunEnvironment.metrics)
     other = type("Other", (RunEnvironment,), {"metrics": renamed})
-    assert environment_component(other).digest == environment_component(RunEnvironment).digest
+    assert compiled_environment(other).digest == compiled_environment(RunEnvironment).digest
     more = type("More", (RunEnvironment,), {"metrics": (*RunEnvironment.metrics, Metric("more"))})
-    assert environment_component(more).digest != environment_component(RunEnvironment).digest
+    assert compiled_environment(more).digest != compiled_environment(RunEnvironment).digest

@@ -10,7 +10,7 @@ import pytest
 
 from keyhole.contract import kernel_ir, pending_modes
 from keyhole.contract.policy import PENDING, Policy
-from keyhole.contract.state_access_analysis import find_access
+from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_memory import argmin_keys, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
@@ -293,7 +293,7 @@ def test_a_select_that_only_reads_does_not_wait(policy):
 
 @pytest.mark.parametrize("policy", classes(Writing)[:-2])
 def test_written_arrays_are_named(policy):
-    writes = find_access(policy, "select").writes
+    writes = analyse_state_access(policy, "select").writes
     assert writes & {"chances", "table"}
     assert "order" not in writes
 
@@ -354,7 +354,7 @@ def test_helpers_that_are_passed_on_are_followed():
         def select(p, s, look):
             return find_best(p, s, look)
 
-    assert find_access(Passing, "select").writes == set()
+    assert analyse_state_access(Passing, "select").writes == set()
     assert Passing.pending == ("impute", "ignore")
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from keyhole.contract.record_layout import RecordLayout
 from keyhole.contract.state_memory import Field, Layout, allocate
 from keyhole.draws.argmin_tree import argmin, argmin_size
-from keyhole.kernels.fingerprint import source_of
+from keyhole.kernels.fingerprint import python_function
 from keyhole.kernels.kernel_declaration import kernel
 
 pytestmark = pytest.mark.interpreted
@@ -29,7 +29,7 @@ def test_arrays_lie_one_after_the_other(k, m):
     views = layout.views(buffer, sizes)
     assert views["table"].shape == (k, m)
     assert len(views["store"]) == k
-    above = source_of(argmin_size)(k) - k  # of the store, Python sees the keys alone
+    above = python_function(argmin_size)(k) - k  # of the store, Python sees the keys alone
     assert sum(view.size for view in views.values()) == len(buffer) - above
     for i, view in enumerate(views.values()):
         view[...] = i + 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.state_memory import allocate
 from keyhole.drivers.pending_step import (
     CHECK,
@@ -25,14 +25,14 @@ class PendingPolicy:
     """A policy of the classical bandit and its two memories."""
 
     def __init__(self, policy, arms=4, seed=5):
-        component, known = policy_component(type(policy)), policy.numbers() | {"arms": arms}
-        layouts = (component.inputs, component.state, *component.records.layouts)
-        self.cells, self.plan, parts = allocate(layouts, component.dims, component.sizes(known))
+        compiled, known = compiled_policy(type(policy)), policy.numbers() | {"arms": arms}
+        layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
+        self.cells, self.plan, parts = allocate(layouts, compiled.dims, compiled.sizes(known))
         for name, view in parts[0].items():
             view[...] = known[name]
         self.report = parts[-1]
         self.copy = self.cells.copy()
-        self.step = compiled_pending_step(component, policy.setting)
+        self.step = compiled_pending_step(compiled, policy.setting)
         self.words = np.array([seed, 0, 0, 0], np.uint64)
         self.run(np.zeros(1), 0, 0, INIT)
 

@@ -17,7 +17,7 @@ import pytest
 
 import keyhole.study
 from keyhole.contract import compiled_class
-from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.kernels import compiler_lock
 from keyhole.results.html import Table
 from keyhole.study import Study, backup, definition, list_studies, log_export, writer
@@ -538,7 +538,7 @@ def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
 
         monkeypatch.setattr(compiled_class, "fingerprint", slowly)
         slow.check(
-            lambda: policy_component(LSA).digest,
+            lambda: compiled_policy(LSA).digest,
             lambda: decide_elsewhere(tmp_path / "s.db", 1),
         )
 

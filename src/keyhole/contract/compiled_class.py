@@ -13,10 +13,10 @@ from typing import Any, Final, cast
 from keyhole.cached_property import cached_property
 from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.kernel_checks import (
+    check_argument_names,
     check_field_access,
-    check_names,
-    check_return,
-    local_names,
+    kernel_argument_names,
+    make_return_check,
 )
 from keyhole.contract.kernel_signatures import (
     ENVIRONMENT,
@@ -24,7 +24,7 @@ from keyhole.contract.kernel_signatures import (
     POLICY,
     KernelRecords,
     KernelSignature,
-    integers,
+    single_integers,
 )
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
@@ -36,7 +36,7 @@ from keyhole.contract.state_memory import (
     declared_state,
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
-from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy, is_own, source_of
+from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy, is_own, python_function
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.kernels.kernel_declaration import kernel as compiled
@@ -65,8 +65,8 @@ def bind_kernel(
     (such as ``"p, s, t, rng"``). `given` has compiled functions that it may name too. `wanted` are
     the single values that it must return; by default its result is passed on unchecked.
     """
-    check_names(owner, kernel, [*expressions, *given])
-    names = local_names(kernel)
+    check_argument_names(owner, kernel, [*expressions, *given])
+    names = kernel_argument_names(kernel)
     # Source text is the one way to call with arguments chosen by name that the compiler can inline:
     # it knows neither `**` nor partial functions. All names in it are checked identifiers.
     values = ", ".join(expressions.get(name, name) for name in names)
@@ -74,14 +74,14 @@ def bind_kernel(
     result = f"kernel({values})"
     # The interpreter finds the round of an error in functions of this name (`interpreter.errors`).
     if wanted is not None:
-        scope["returned"], result = check_return(owner, kernel, wanted), f"returned({result})"
+        scope["returned"], result = make_return_check(owner, kernel, wanted), f"returned({result})"
     exec(f"def adapter({call}):\n    return {result}\n", scope)
     return compiled(scope["adapter"])
 
 
 def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
     """Return a helper that raises an error for NaN, with which all comparisons are false."""
-    arguments = ", ".join(local_names(helper))
+    arguments = ", ".join(kernel_argument_names(helper))
     scope: dict[str, Any] = {
         "helper": helper,
         "text": f"{owner}.{name} must return a number, got nan",
@@ -103,7 +103,7 @@ def tuple_reader(length: int, start: int = 0) -> Kernel:
     return compile_shared(f"def read(vector):\n    return ({entries},)\n", "read")
 
 
-class Component:
+class CompiledClass:
     """The memory layouts and the compiled kernels of one policy or environment class."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Component:
         self.owner = owner
         self.records = records
         self.signatures = signatures
-        self.dims = integers(inputs)
+        self.dims = single_integers(inputs)
         self.inputs = Layout(inputs, self.dims)
         self.state = Layout(declared_state(owner), self.dims)
         self.metrics = Layout(metrics, self.dims)
@@ -177,7 +177,7 @@ class Component:
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()
-        codes = [source_of(source).__code__ for source in sources]
+        codes = [python_function(source).__code__ for source in sources]
         return hash(tuple((c.co_filename, c.co_firstlineno, c.co_linetable) for c in codes))
 
     def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
@@ -215,32 +215,34 @@ def _base_calls(base: type[Policy]) -> dict[str, str]:
     """Return the fixed argument lists of a base's kernels."""
     # A base's kernels are called from kernels, which have single values and no records.
     return {
-        signature.name: signature.spelling(base.setting)
+        signature.name: signature.flat_call(base.setting)
         for signature in POLICY
         if signature.callable_by_wrapper
     }
 
 
-def policy_component(policy: type[Policy]) -> Component:
+def compiled_policy(policy: type[Policy]) -> CompiledClass:
     """Return the layouts and kernels of a policy class."""
     inputs = policy.input_fields()
-    return Component(policy, KernelRecords(policy.setting, integers(inputs)), inputs, POLICY)
+    return CompiledClass(
+        policy, KernelRecords(policy.setting, single_integers(inputs)), inputs, POLICY
+    )
 
 
-def environment_component(environment: type[Environment]) -> Component:
+def compiled_environment(environment: type[Environment]) -> CompiledClass:
     """Return the layouts and kernels of an environment class."""
     inputs = declared_fields(environment)
-    records = KernelRecords(environment.setting, integers(inputs))
+    records = KernelRecords(environment.setting, single_integers(inputs))
     metrics = {
         metric.name: Field("float64", ("arms" if metric.per_arm else 1,))
         for metric in check_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
     check_field_access(environment.__qualname__, score, "metrics", metrics, lambda name: "")
-    return Component(environment, records, inputs, ENVIRONMENT, metrics)
+    return CompiledClass(environment, records, inputs, ENVIRONMENT, metrics)
 
 
-def compile_guard(policy: Component, setting: Setting) -> Kernel:
+def compile_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the compiled guard of a setting, ``(p, context, decision) -> bool``."""
     records = policy.records
     owner, expressions = f"Setting({setting.name!r})", GUARD.expressions(records)
@@ -248,7 +250,7 @@ def compile_guard(policy: Component, setting: Setting) -> Kernel:
     return bind_kernel(owner, setting.allowed, GUARD.call(), expressions, {}, returns)
 
 
-def digest_of(*parts: object) -> str:
+def digest_values(*parts: object) -> str:
     """Return one digest of several values."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 

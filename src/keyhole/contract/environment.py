@@ -152,7 +152,7 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     return tuple(found)
 
 
-def true_values(problem: Problem, horizon: int | None) -> dict[str, Any]:
+def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
     """Return the values of all inputs that a problem's environment declares, for one run.
 
     Parameters

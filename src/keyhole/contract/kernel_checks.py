@@ -6,10 +6,10 @@ from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from keyhole.contract.return_value_check import describe_value, describe_wanted, return_check
+from keyhole.contract.return_value_check import describe_value, describe_wanted, make_value_check
 from keyhole.contract.state_memory import Field
 from keyhole.contract.text_formatting import join_words
-from keyhole.kernels.fingerprint import Kernel, source_of
+from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import intrinsic
 from keyhole.validate import check_choice, suggestion
@@ -24,37 +24,37 @@ BOOL: Final = Field("bool")
 
 def source_location(kernel: Kernel, line: int = 0) -> str:
     """Return file and line of a kernel: its first line, unless another is given."""
-    code = source_of(kernel).__code__
+    code = python_function(kernel).__code__
     return f"{code.co_filename}, line {line or code.co_firstlineno}"
 
 
-def local_names(kernel: Kernel) -> tuple[str, ...]:
+def kernel_argument_names(kernel: Kernel) -> tuple[str, ...]:
     """Return the argument names of a kernel."""
-    code = source_of(kernel).__code__
+    code = python_function(kernel).__code__
     return code.co_varnames[: code.co_argcount]
 
 
-def check_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
+def check_argument_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
     """Refuse a kernel with an argument that it cannot be given."""
-    for name in local_names(kernel):
+    for name in kernel_argument_names(kernel):
         if name not in words:
             raise TypeError(
-                f"{owner}.{source_of(kernel).__name__} names {name!r}; it may name "
+                f"{owner}.{python_function(kernel).__name__} names {name!r}; it may name "
                 f"{', '.join(words)}{suggestion(name, words)} ({source_location(kernel)})"
             )
 
 
-def check_arguments(owner: str, kernel: Kernel, words: Sequence[str]) -> None:
+def check_exact_arguments(owner: str, kernel: Kernel, words: Sequence[str]) -> None:
     """Refuse a function that other kernels call with arguments other than those it takes."""
-    if (names := local_names(kernel)) != tuple(words):
-        name = source_of(kernel).__name__
+    if (names := kernel_argument_names(kernel)) != tuple(words):
+        name = python_function(kernel).__name__
         raise TypeError(
             f"{owner}.{name} must take ({', '.join(words)}), since it is called with these, in "
             f"this order; got ({', '.join(names)}) ({source_location(kernel)})"
         )
 
 
-def find_accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
+def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
     """Yield the attributes of a variable that code uses: name, line, and whether it is written.
 
     Nothing is yielded for a variable that the code assigns itself.
@@ -63,7 +63,7 @@ def find_accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, boo
     --------
     >>> def total(p, s):
     ...     return s.totals[0] / p.scale
-    >>> [name for name, line, written in find_accesses(total.__code__, "s")]
+    >>> [name for name, line, written in find_attribute_uses(total.__code__, "s")]
     ['totals']
     """
     # Bytecode, not source text: a kernel may be written in a notebook cell or by `exec`.
@@ -82,7 +82,7 @@ def find_accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, boo
     # Functions inside the kernel see the variable as a free one.
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and variable in constant.co_freevars:
-            yield from find_accesses(constant, variable)
+            yield from find_attribute_uses(constant, variable)
 
 
 def _operands(step: dis.Instruction) -> tuple[Any, ...]:
@@ -98,10 +98,10 @@ def check_field_access(
     `variable` is ``p``, ``e`` or ``s``; `remedy` takes the name of an unknown field and returns
     what to do about it, or "". Functions to which the kernel passes the variable are not followed.
     """
-    if variable not in local_names(kernel):
+    if variable not in kernel_argument_names(kernel):
         return
-    function = source_of(kernel)
-    used = list(find_accesses(function.__code__, variable))
+    function = python_function(kernel)
+    used = list(find_attribute_uses(function.__code__, variable))
     unknown = dict.fromkeys(name for name, _, _ in used if name not in known)
     for name, line, written in used:
         where = f"{owner}.{function.__name__} ({source_location(kernel, line)})"
@@ -123,13 +123,13 @@ def check_field_access(
         check_choice(f"what {where} reads of {variable}", name, known)
 
 
-def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel:
+def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel:
     """Return a function for compiled code that passes on a kernel's result, checked.
 
     The check is made by the compiler, from the type; without it, the error would point at the line
     of Keyhole that uses the result. It leaves no trace in the machine code.
     """
-    name = f"{owner}.{source_of(kernel).__name__}"
+    name = f"{owner}.{python_function(kernel).__name__}"
 
     @intrinsic
     def returned(typing, value):  # type: ignore[no-untyped-def]
@@ -138,7 +138,7 @@ def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Ker
         if not is_returnable(value, list(wanted.values())):
             raise TypeError(
                 f"{name} must return {describe_wanted(wanted)}, got {describe_type(value)} "
-                f"({source_location(kernel, _line_of_return(source_of(kernel)))})"
+                f"({source_location(kernel, _line_of_return(python_function(kernel)))})"
             )
 
         # The value as it is: the whole check has happened in the types.
@@ -147,14 +147,14 @@ def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Ker
 
         return value(value), build
 
-    fits_value = return_check(wanted)
+    fits_value = make_value_check(wanted)
 
     def hand_on(value: Any) -> Any:
         if fits_value(value):
             return value
         raise TypeError(
             f"{name} must return {describe_wanted(wanted)}, got {describe_value(value)} "
-            f"({source_location(kernel, _line_of_return(source_of(kernel)))})"
+            f"({source_location(kernel, _line_of_return(python_function(kernel)))})"
         )
 
     handed_on: Kernel = set_python_equivalent(returned, hand_on)

@@ -1,6 +1,6 @@
 """The signatures of all kernels: their names, arguments and results, and when they are called.
 
-Compiled components, the checks of classes and the tables in the documentation are made from the
+Compiled classes, the checks of classes and the tables in the documentation are made from the
 two tables `POLICY` and `ENVIRONMENT`.
 """
 
@@ -11,17 +11,17 @@ from typing import Any, Final
 
 from keyhole.contract.kernel_checks import (
     BOOL,
-    check_arguments,
+    check_argument_names,
+    check_exact_arguments,
     check_field_access,
-    check_names,
-    find_accesses,
+    find_attribute_uses,
     source_location,
 )
 from keyhole.contract.record_layout import RecordLayout
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import Field, Layout, declared_state
 from keyhole.contract.text_formatting import join_words
-from keyhole.kernels.fingerprint import Kernel, source_of
+from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.validate import suggestion
 
 Expressions = dict[str, str]
@@ -69,7 +69,7 @@ class KernelSignature:
             return {}
         return records.of(self.outputs).layout.fields
 
-    def spelling(self, setting: Setting) -> str:
+    def flat_call(self, setting: Setting) -> str:
         """Return the argument list with the setting's single values, for a base's kernel."""
         groups = [name for group in self.inputs for name in getattr(setting, group)]
         return ", ".join((*self.own, *groups))
@@ -162,7 +162,7 @@ GUARD: Final = KernelSignature(
 """The kernel of settings."""
 
 
-def integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
+def single_integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
     """Return the names of the single integers among the fields: those that shapes may use."""
     return tuple(n for n, f in fields.items() if f.dtype == "int64" and not f.shape)
 
@@ -252,19 +252,19 @@ def check_kernels(
     remedy: Callable[[str], str],
 ) -> None:
     """Refuse kernels that name arguments, or read fields, that do not exist."""
-    owner, records = cls.__qualname__, KernelRecords(cls.setting, integers(inputs))
-    state = Layout(declared_state(cls), integers(inputs)).fields
+    owner, records = cls.__qualname__, KernelRecords(cls.setting, single_integers(inputs))
+    state = Layout(declared_state(cls), single_integers(inputs)).fields
     kernels = {signature.name: signature.expressions(records) for signature in signatures}
     for name in (*kernels, *cls.helpers):
         kernel = getattr(cls, name, None)
         if kernel is None:
             continue
         if name in (fixed := getattr(cls, "helper_arguments", {})):
-            check_arguments(owner, kernel, fixed[name])
+            check_exact_arguments(owner, kernel, fixed[name])
         if name in kernels:
             # `impute` may learn expected feedback as `update` learns real feedback: by calling it.
             further = ("update",) if name == IMPUTE.name else ()
-            check_names(owner, kernel, [*kernels[name], *given, *further])
+            check_argument_names(owner, kernel, [*kernels[name], *given, *further])
         check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
         check_field_access(owner, kernel, "s", state, _remedy(cls, name))
 
@@ -273,7 +273,9 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
     """Return the arrays that a kernel of a class uses and its state lacks."""
     if (kernel := getattr(cls, name, None)) is None:
         return ()
-    used = dict.fromkeys(array for array, _, _ in find_accesses(source_of(kernel).__code__, "s"))
+    used = dict.fromkeys(
+        array for array, _, _ in find_attribute_uses(python_function(kernel).__code__, "s")
+    )
     return tuple(array for array in used if array not in declared_state(cls))
 
 

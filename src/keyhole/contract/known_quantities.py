@@ -145,7 +145,7 @@ def fact(
     return replace(made, argument=made.own) if argument is OWN else made
 
 
-def facts_in(declarations: type) -> dict[str, Fact]:
+def declared_facts(declarations: type) -> dict[str, Fact]:
     """Return the facts that a class declares, bases first."""
     found: dict[str, Fact] = {}
     for base in reversed(declarations.__mro__):

@@ -205,10 +205,10 @@ def _find_analysis() -> Any:
     try:
         with compiler_lock():
             import_numba()
-            from keyhole.contract.state_access_analysis import find_access
-            from keyhole.contract.state_access_selftest import check_analysis
+            from keyhole.contract.state_access_analysis import analyse_state_access
+            from keyhole.contract.state_access_selftest import check_state_access_analysis
 
-        check_analysis()
+        check_state_access_analysis()
     except Exception as error:  # whatever another release of Numba makes of it
         warnings.warn(
             f"the first pass of Numba {version('numba')} differs from the one that keyhole knows "
@@ -218,7 +218,7 @@ def _find_analysis() -> Any:
             stacklevel=2,
         )
         return None
-    return find_access
+    return analyse_state_access
 
 
 def _find_reasons(cls: Any) -> list[_Reason]:
@@ -227,8 +227,8 @@ def _find_reasons(cls: Any) -> list[_Reason]:
     An array made with `scratch_array` counts only where `select` alone writes it: then another
     kernel reads what `select` has left there, which is not kept.
     """
-    find_access = _find_analysis()
-    if find_access is None:
+    analyse_state_access = _find_analysis()
+    if analyse_state_access is None:
         return [
             _Reason(
                 "what `select` writes could not be analysed: the first pass of Numba "
@@ -239,9 +239,9 @@ def _find_reasons(cls: Any) -> list[_Reason]:
     # reads, a report; one that only a later `select` reads, the next decision. `named` has the
     # arrays that an earlier reason names already.
     state, found, named = declared_state(cls), [], set[str]()
-    selecting = find_access(cls, "select")
+    selecting = analyse_state_access(cls, "select")
     for reader in _READERS if selecting.writes else ():
-        reading = find_access(cls, reader)
+        reading = analyse_state_access(cls, reader)
         both = selecting.writes & reading.reads - named
         arrays = [n for n in state if n in both and (state[n].kept or n not in reading.writes)]
         if not arrays:

@@ -19,7 +19,7 @@ def describe_wanted(wanted: Mapping[str, Field]) -> str:
     return words[0] if len(words) == 1 else f"({'; '.join(words)})"
 
 
-def return_check(wanted: Mapping[str, Field]) -> Callable[[Any], bool]:
+def make_value_check(wanted: Mapping[str, Field]) -> Callable[[Any], bool]:
     """Return the function that checks whether an interpreted kernel may return a value."""
     kinds = [
         int if field.dtype != "float64" else (int, float) for field in wanted.values()

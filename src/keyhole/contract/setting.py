@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.kernel_checks import check_field_access, check_names
-from keyhole.contract.known_quantities import Fact, facts_in
+from keyhole.contract.kernel_checks import check_argument_names, check_field_access
+from keyhole.contract.known_quantities import Fact, declared_facts
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_memory import Field
 from keyhole.kernels.fingerprint import Kernel
@@ -72,10 +72,10 @@ class Setting:
 
     def __post_init__(self) -> None:
         """Collect the facts; refuse a guard that names or reads what it is not given."""
-        object.__setattr__(self, "facts", facts_in(self.declarations))
+        object.__setattr__(self, "facts", declared_facts(self.declarations))
         check_integer("version", self.version, Range(ge=1))
         owner = f"Setting({self.name!r})"
-        check_names(owner, self.allowed, ["p", *self.context, *self.decision])
+        check_argument_names(owner, self.allowed, ["p", *self.context, *self.decision])
         check_field_access(owner, self.allowed, "p", self.known_quantities(()), lambda name: "")
 
     def known_quantities(self, needs: tuple[str, ...]) -> dict[str, Fact]:

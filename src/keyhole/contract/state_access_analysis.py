@@ -28,10 +28,10 @@ from keyhole.contract.view_analysis import (
     STATE,
     Views,
     is_read_only,
-    view_attribute,
-    view_entry,
+    views_of_attribute,
+    views_of_entry,
 )
-from keyhole.kernels.fingerprint import Kernel, is_function, source_of
+from keyhole.kernels.fingerprint import Kernel, is_function, python_function
 from keyhole.kernels.numba_ir import ir
 
 _BASE_KERNELS: Final = ("init", "select", "update")
@@ -56,7 +56,7 @@ class StateAccess:
     unread: set[str] = field(default_factory=set)
 
 
-def find_access(policy: Any, name: str) -> StateAccess:
+def analyse_state_access(policy: Any, name: str) -> StateAccess:
     """Return what a policy class's kernel reads and writes; nothing if there is no such kernel.
 
     Parameters
@@ -84,7 +84,7 @@ class _Tracer:
         """Follow a kernel of a class, which receives the whole state in `s`."""
         if (kernel := getattr(policy, name, None)) is None:
             return
-        function = source_of(kernel)
+        function = python_function(kernel)
         base = getattr(policy, "base_class", None)
         functions: dict[str, Any] = {helper: getattr(policy, helper) for helper in policy.helpers}
         if base is not None:
@@ -236,7 +236,7 @@ class _Function:
         return self.of(value.lhs)
 
     def _getattr(self, value: Any) -> Views:
-        return view_attribute(self.of(value.value), value.attr, self.tracer.lengths)
+        return views_of_attribute(self.of(value.value), value.attr, self.tracer.lengths)
 
     def _getitem(self, value: Any) -> Views:
         return self._entry(self.of(value.value), self._count_axes(value.index))
@@ -258,7 +258,7 @@ class _Function:
     def _entry(self, views: Views, taken: int) -> Views:
         """Return the views that an entry of an array or tuple may be."""
         self.tracer.read(frozenset(v for v in views if not v.tuples and v.array))
-        return view_entry(views, taken, self.tracer.lengths)
+        return views_of_entry(views, taken, self.tracer.lengths)
 
     def _call(self, value: Any) -> Views:
         given = [self.of(argument) for argument in value.args]
@@ -283,7 +283,7 @@ class _Function:
         if not views:
             return NOTHING
         if is_function(called):
-            return self._follow_function(source_of(cast(Kernel, called)), value, given, named)
+            return self._follow_function(python_function(cast(Kernel, called)), value, given, named)
         if called in PAIRING:
             entries = self._entry(views, 1)  # in a pair, one pair after the other
             return frozenset(v._replace(tuples=v.tuples + 2) for v in entries)

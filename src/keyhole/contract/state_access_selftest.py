@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from keyhole.contract.state_access_analysis import StateAccess, find_access
+from keyhole.contract.state_access_analysis import StateAccess, analyse_state_access
 from keyhole.contract.state_memory import float_array, int_array
 
 
-def check_analysis() -> None:
+def check_state_access_analysis() -> None:
     """Analyse kernels whose reads and writes are known.
 
     Raises
@@ -15,7 +15,7 @@ def check_analysis() -> None:
         If the analysis finds others; or whatever Numba raises.
     """
     for name, expected in _EXPECTED.items():
-        found = find_access(_Trial, name)
+        found = analyse_state_access(_Trial, name)
         if found != expected:
             raise RuntimeError(f"the analysis of `{name}` must find {expected}, got {found}")
 

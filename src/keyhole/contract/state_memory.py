@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
-from keyhole.kernels.fingerprint import source_of
+from keyhole.kernels.fingerprint import python_function
 from keyhole.kernels.interpreter.python_equivalents import mark_views, set_python_equivalent
 from keyhole.kernels.kernel_declaration import (
     from_internals,
@@ -30,8 +30,8 @@ IntArray = NDArray[np.int64]
 Dim = int | str
 
 # The Python functions: called from Python, kernels would be compiled once more in every process.
-_argmin_size: Final = source_of(argmin_size)
-_argmin_begin: Final = source_of(argmin_keys_start)
+_argmin_size: Final = python_function(argmin_size)
+_argmin_begin: Final = python_function(argmin_keys_start)
 
 
 @dataclass(frozen=True)

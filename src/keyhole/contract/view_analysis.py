@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from keyhole.draws.argmin_tree import argmin
-from keyhole.kernels.fingerprint import source_of
+from keyhole.kernels.fingerprint import python_function
 
 
 class View(NamedTuple):
@@ -30,7 +30,7 @@ READING: Final = (
     "searchsorted", "std", "sum", "var",
 )  # fmt: skip
 """Functions of NumPy, and methods of arrays, that return numbers and change nothing."""
-READING_KERNELS: Final = (source_of(argmin),)
+READING_KERNELS: Final = (python_function(argmin),)
 """Keyhole's own functions that change nothing, made of vector instructions that have no lines."""
 PAIRING: Final = (enumerate, zip)
 
@@ -38,7 +38,7 @@ _READING_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round
 _SIZES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 
 
-def view_attribute(views: Views, name: str, lengths: Mapping[str, int]) -> Views:
+def views_of_attribute(views: Views, name: str, lengths: Mapping[str, int]) -> Views:
     """Return the views that an attribute of a value may be; `lengths` has the arrays' axes."""
     found: set[View] = set()
     for view in views:
@@ -50,7 +50,7 @@ def view_attribute(views: Views, name: str, lengths: Mapping[str, int]) -> Views
     return frozenset(found)
 
 
-def view_entry(views: Views, taken: int, lengths: Mapping[str, int]) -> Views:
+def views_of_entry(views: Views, taken: int, lengths: Mapping[str, int]) -> Views:
     """Return the views that an entry of an array or tuple may be, if its index takes `taken` axes.
 
     The entry of an array of one axis is a number: no view.

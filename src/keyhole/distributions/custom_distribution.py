@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.distributions.distribution import Distribution, Number
 from keyhole.draws.streams import ENVIRONMENT, stream
-from keyhole.kernels.fingerprint import source_of
+from keyhole.kernels.fingerprint import python_function
 from keyhole.policy import FloatArray, Kernel
 from keyhole.validate import ANY, Range, check_number, check_vector
 
@@ -27,7 +27,7 @@ class CustomSampler(Distribution):
     """
 
     def __init__(self, draw: Kernel, numbers: ArrayLike) -> None:
-        source_of(draw)
+        python_function(draw)
         self.draw, self.numbers = draw, check_vector("numbers", numbers)
 
     def trial_draws(self) -> FloatArray:
@@ -39,7 +39,7 @@ class CustomSampler(Distribution):
 
     def __repr__(self) -> str:
         """Return the name of the sampler and its numbers."""
-        name = source_of(self.draw).__name__
+        name = python_function(self.draw).__name__
         return f"{type(self).__name__}({name}, numbers={self.numbers.tolist()})"
 
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.compiled_class import (
-    Component,
+    CompiledClass,
     bind_kernel,
     compile_guard,
-    digest_of,
+    digest_values,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import KernelRecords
@@ -46,7 +46,7 @@ from keyhole.drivers.pending_memory import (
     copy_state,
     take_first_arrival,
 )
-from keyhole.drivers.pending_step import compile_imputation, has_imputation
+from keyhole.drivers.pending_step import compile_imputation, impute_fingerprints
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.kernel_declaration import kernel, signature
@@ -75,17 +75,15 @@ SIGNATURE: Final = signature(
 
 
 def compiled_asynchronous_loop(
-    setting: Setting, policy: Component, environment: Component, duration: Kernel
+    setting: Setting, policy: CompiledClass, environment: CompiledClass, duration: Kernel
 ) -> Kernel:
     """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments.
 
     `duration` is a kernel that draws how long a decision is pending. It may name ``rng``,
     ``numbers``, and the setting's context, decision and feedback.
     """
-    prints = [fingerprint(setting.allowed), fingerprint(duration)]
-    if has_imputation(policy):
-        prints.append(fingerprint(policy.owner.impute))  # type: ignore[attr-defined]
-    digest = digest_of("asynchronous", policy.digest, environment.digest, *prints)
+    prints = (fingerprint(setting.allowed), fingerprint(duration), *impute_fingerprints(policy))
+    digest = digest_values("asynchronous", policy.digest, environment.digest, *prints)
     owner = f"{policy.owner.__name__} with workers in {environment.owner.__name__}"
     return compile_cached(
         owner, digest, lambda: _build(setting, policy, environment, duration), SIGNATURE
@@ -100,7 +98,9 @@ def compile_duration(records: KernelRecords, duration: Kernel) -> Kernel:
     return bind_kernel("duration", duration, "rng, numbers, context, decision, feedback", found, {})
 
 
-def _build(setting: Setting, policy: Component, environment: Component, duration: Kernel) -> Kernel:
+def _build(
+    setting: Setting, policy: CompiledClass, environment: CompiledClass, duration: Kernel
+) -> Kernel:
     policy_kernels, environment_kernels = policy.kernels(), environment.kernels()
     init, init_environment = policy_kernels["init"], environment_kernels["init"]
     play = _compile_replication(setting, policy, environment, duration)
@@ -145,11 +145,11 @@ def _build(setting: Setting, policy: Component, environment: Component, duration
 
 
 def _compile_replication(
-    setting: Setting, policy: Component, environment: Component, duration: Kernel
+    setting: Setting, policy: CompiledClass, environment: CompiledClass, duration: Kernel
 ) -> Kernel:
     """Return the compiled function that plays one replication."""
     decide, read_s = _compile_decide(setting, policy, environment), policy.state.reader("S")
-    draw_feedback = _compile_feedback(policy, environment, duration)
+    draw_feedback = _compile_draw(policy, environment, duration)
     tell, measure = _compile_tell(policy), _compile_measure(policy, environment)
 
     @kernel
@@ -192,7 +192,7 @@ def _compile_replication(
     return play
 
 
-def _compile_decide(setting: Setting, policy: Component, environment: Component) -> Kernel:
+def _compile_decide(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the compiled function that takes the next decision, given the pending ones."""
     records = policy.records
     observe = records.context.producer(environment.kernels()["observe"], "e, es, t, rng")
@@ -245,7 +245,7 @@ def _compile_decide(setting: Setting, policy: Component, environment: Component)
     return decide
 
 
-def _compile_feedback(policy: Component, environment: Component, duration: Kernel) -> Kernel:
+def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: Kernel) -> Kernel:
     """Return the compiled function that draws a decision's feedback and duration."""
     records = policy.records
     respond = records.feedback.producer(
@@ -272,7 +272,7 @@ def _compile_feedback(policy: Component, environment: Component, duration: Kerne
     return draw_feedback
 
 
-def _compile_tell(policy: Component) -> Kernel:
+def _compile_tell(policy: CompiledClass) -> Kernel:
     """Return the compiled function that tells the policy the feedback in one row."""
     records, update = policy.records, policy.kernels()["update"]
     read_context, read_decision = records.context.reader(), records.decision.reader()
@@ -288,7 +288,7 @@ def _compile_tell(policy: Component) -> Kernel:
     return tell
 
 
-def _compile_measure(policy: Component, environment: Component) -> Kernel:
+def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
     tell, score = _compile_tell(policy), environment.kernels()["score"]
     recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")

@@ -15,7 +15,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import Component, compile_guard, digest_of, tuple_reader
+from keyhole.contract.compiled_class import (
+    CompiledClass,
+    compile_guard,
+    digest_values,
+    tuple_reader,
+)
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import FloatArray, IntArray, Layout, borrow_word
@@ -61,7 +66,7 @@ SIGNATURE: Final = signature(
 
 
 def memory_plan(
-    policy: Component, environment: Component, sizes: Sizes, e_sizes: Sizes
+    policy: CompiledClass, environment: CompiledClass, sizes: Sizes, e_sizes: Sizes
 ) -> IntArray:
     """Return the offsets, in cells, of everything that a block works on.
 
@@ -89,14 +94,16 @@ def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np
     return np.empty(int(plan[_METRICS]) + metrics), np.empty(4 * LANES, np.uint64)
 
 
-def compiled_engine(setting: Setting, policy: Component, environment: Component) -> Kernel:
+def compiled_engine(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments."""
-    digest = digest_of("engine", policy.digest, environment.digest, fingerprint(setting.allowed))
+    digest = digest_values(
+        "engine", policy.digest, environment.digest, fingerprint(setting.allowed)
+    )
     owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
     return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
 
 
-def _build(setting: Setting, policy: Component, environment: Component) -> Kernel:
+def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     policy_kernels, environment_kernels = policy.kernels(), environment.kernels()
     read_lane = _compile_lane_reader(policy, environment)
     start = _compile_start(policy_kernels, environment_kernels, read_lane)
@@ -146,7 +153,7 @@ def _build(setting: Setting, policy: Component, environment: Component) -> Kerne
     return block
 
 
-def _compile_lane_reader(policy: Component, environment: Component) -> Kernel:
+def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the compiled function that gives one lane's two states and two random streams."""
     read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
 

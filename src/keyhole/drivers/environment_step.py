@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import Component, digest_of, tuple_reader
+from keyhole.contract.compiled_class import CompiledClass, digest_values, tuple_reader
 from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
@@ -22,22 +22,22 @@ SIGNATURE: Final = signature(
 )
 
 
-def compiled_environment_step(component: Component) -> Kernel:
+def compiled_environment_step(compiled: CompiledClass) -> Kernel:
     """Return the machine code of an environment; it takes the arguments in `SIGNATURE`."""
-    digest = digest_of("environment step", component.digest)
-    return compile_cached(component.owner.__name__, digest, lambda: _build(component), SIGNATURE)
+    digest = digest_values("environment step", compiled.digest)
+    return compile_cached(compiled.owner.__name__, digest, lambda: _build(compiled), SIGNATURE)
 
 
-def _build(component: Component) -> Kernel:
-    kernels, records = component.kernels(), component.records
+def _build(compiled: CompiledClass) -> Kernel:
+    kernels, records = compiled.kernels(), compiled.records
     init, score = kernels["init"], kernels["score"]
     observe = records.context.producer(kernels["observe"], "e, s, t, rng")
     respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
-    sizes = tuple_reader(len(component.dims), start=7)
-    read_e, read_s = component.inputs.reader("E"), component.state.reader("ES")
+    sizes = tuple_reader(len(compiled.dims), start=7)
+    read_e, read_s = compiled.inputs.reader("E"), compiled.state.reader("ES")
     read_context, write_context = records.context.reader(), records.context.writer()
     read_decision, write_feedback = records.decision.reader(), records.feedback.writer()
-    read_report, read_metrics = records.report.reader(), component.metrics.reader("Metrics")
+    read_report, read_metrics = records.report.reader(), compiled.metrics.reader("Metrics")
 
     def step(cells, plan, rng, t, what):  # type: ignore[no-untyped-def]
         dims = sizes(plan)

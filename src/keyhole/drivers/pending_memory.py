@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import Component
+from keyhole.contract.compiled_class import CompiledClass
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.draws import streams
 from keyhole.drivers.engine import Sizes
@@ -32,7 +32,7 @@ STREAMS: Final = len(PURPOSES)
 
 
 def memory_plan(
-    policy: Component, environment: Component, sizes: Sizes, e_sizes: Sizes,
+    policy: CompiledClass, environment: CompiledClass, sizes: Sizes, e_sizes: Sizes,
     *, workers: int, impute: bool, aged: bool,
 ) -> IntArray:  # fmt: skip
     """Return the offsets of everything that a block works on, and the switches of the loop."""

@@ -12,11 +12,11 @@ report.
 from typing import Final
 
 from keyhole.contract.compiled_class import (
-    Component,
+    CompiledClass,
     base_kernels,
     bind_kernel,
     compile_guard,
-    digest_of,
+    digest_values,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY
@@ -45,7 +45,7 @@ SIGNATURE: Final = signature(
 )
 
 
-def compiled_pending_step(component: Component, setting: Setting) -> Kernel:
+def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
     ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of all
@@ -53,54 +53,55 @@ def compiled_pending_step(component: Component, setting: Setting) -> Kernel:
     ``TELL`` learns from the rows, in order. ``RECOMMEND`` fills the report. ``CHECK`` checks the
     decision in the settled memory. The result is 1, or 0 for a decision that is not allowed.
     """
-    prints = (fingerprint(setting.allowed), *_impute_fingerprints(component))
-    digest = digest_of("pending step", component.digest, *prints)
+    prints = (fingerprint(setting.allowed), *impute_fingerprints(compiled))
+    digest = digest_values("pending step", compiled.digest, *prints)
     return compile_cached(
-        component.owner.__name__, digest, lambda: _build(component, setting), SIGNATURE
+        compiled.owner.__name__, digest, lambda: _build(compiled, setting), SIGNATURE
     )
 
 
-def has_imputation(component: Component) -> bool:
+def has_imputation(compiled: CompiledClass) -> bool:
     """Return whether the policy imputes the feedback of pending decisions."""
-    return "impute" in component.owner.pending  # type: ignore[attr-defined]
+    return "impute" in compiled.owner.pending  # type: ignore[attr-defined]
 
 
-def _impute_fingerprints(component: Component) -> tuple[str, ...]:
-    return (fingerprint(component.owner.impute),) if has_imputation(component) else ()  # type: ignore[attr-defined]
+def impute_fingerprints(compiled: CompiledClass) -> tuple[str, ...]:
+    """Return the fingerprint of the kernel `impute`, if the policy imputes; else nothing."""
+    return (fingerprint(compiled.owner.impute),) if has_imputation(compiled) else ()  # type: ignore[attr-defined]
 
 
-def compile_imputation(component: Component) -> Kernel:
+def compile_imputation(compiled: CompiledClass) -> Kernel:
     """Return the compiled ``(p, s, t, rng, age, context, decision)`` that imputes one decision.
 
     It does nothing where the policy does not impute.
     """
-    source = component.owner.impute if has_imputation(component) else _do_nothing  # type: ignore[attr-defined]
-    expressions = IMPUTE.expressions(component.records)
-    helpers = {name: fresh_copy(helper) for name, helper in component.helper_sources.items()}
-    if component.base is not None:
-        helpers |= base_kernels(component.base)
+    source = compiled.owner.impute if has_imputation(compiled) else _do_nothing  # type: ignore[attr-defined]
+    expressions = IMPUTE.expressions(compiled.records)
+    helpers = {name: fresh_copy(helper) for name, helper in compiled.helper_sources.items()}
+    if compiled.base is not None:
+        helpers |= base_kernels(compiled.base)
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
     update = next(signature for signature in POLICY if signature.name == "update")
-    argument_list = update.spelling(component.owner.setting)  # type: ignore[attr-defined]
+    argument_list = update.flat_call(compiled.owner.setting)  # type: ignore[attr-defined]
     identity = {name: name for name in argument_list.split(", ")}
     helpers["update"] = bind_kernel(
-        component.owner.__qualname__, component.sources["update"], argument_list, identity, helpers
+        compiled.owner.__qualname__, compiled.sources["update"], argument_list, identity, helpers
     )
-    return bind_kernel(component.owner.__qualname__, source, IMPUTE.call(), expressions, helpers)
+    return bind_kernel(compiled.owner.__qualname__, source, IMPUTE.call(), expressions, helpers)
 
 
 def _do_nothing() -> int:
     return 0
 
 
-def _build(component: Component, setting: Setting) -> Kernel:
-    kernels, records = component.kernels(nan_checked=True), component.records
-    init, update, allowed = kernels["init"], kernels["update"], compile_guard(component, setting)
-    impute = compile_imputation(component)
+def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
+    kernels, records = compiled.kernels(nan_checked=True), compiled.records
+    init, update, allowed = kernels["init"], kernels["update"], compile_guard(compiled, setting)
+    impute = compile_imputation(compiled)
     select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
-    sizes = tuple_reader(len(component.dims), start=6)
-    read_p, read_s = component.inputs.reader("P"), component.state.reader("S")
+    sizes = tuple_reader(len(compiled.dims), start=6)
+    read_p, read_s = compiled.inputs.reader("P"), compiled.state.reader("S")
     read_context, read_decision = records.context.reader(), records.decision.reader()
     read_feedback, write_decision = records.feedback.reader(), records.decision.writer()
 

@@ -15,7 +15,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import Component, compile_guard, digest_of, tuple_reader
+from keyhole.contract.compiled_class import (
+    CompiledClass,
+    compile_guard,
+    digest_values,
+    tuple_reader,
+)
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import (
@@ -75,11 +80,11 @@ set_python_equivalent(_current_thread, get_ident)
 
 
 def memory_layout(
-    component: Component, sizes: Mapping[str, int]
+    compiled: CompiledClass, sizes: Mapping[str, int]
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
     buffer, plan, parts = allocate(
-        _layouts(component), component.dims, sizes, reserved=_cells_start(component)
+        _layouts(compiled), compiled.dims, sizes, reserved=_cells_start(compiled)
     )
     words = buffer.view(np.uint64)
     words[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
@@ -91,21 +96,21 @@ def state_view(words: Words) -> FloatArray:
     return words.view(np.float64)[int(words[PLAN + 1]) :]
 
 
-def _layouts(component: Component) -> tuple[Layout, ...]:
-    return (component.inputs, component.state, *component.records.layouts)
+def _layouts(compiled: CompiledClass) -> tuple[Layout, ...]:
+    return (compiled.inputs, compiled.state, *compiled.records.layouts)
 
 
-def _cells_start(component: Component) -> int:
+def _cells_start(compiled: CompiledClass) -> int:
     """Return the index of the first cell."""
-    return PLAN + _LAYOUTS + len(component.dims) + 1
+    return PLAN + _LAYOUTS + len(compiled.dims) + 1
 
 
-def compiled_step(component: Component, setting: Setting) -> Kernel:
+def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy, a call at a time; `SIGNATURE` has its arguments."""
-    digest = digest_of("step", component.digest, fingerprint(setting.allowed))
-    owner = component.owner.__name__
+    digest = digest_values("step", compiled.digest, fingerprint(setting.allowed))
+    owner = compiled.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build(component, setting), SIGNATURE, hold_gil=True
+        owner, digest, lambda: _build(compiled, setting), SIGNATURE, hold_gil=True
     )
 
 
@@ -125,14 +130,14 @@ class LearnerKernels:
     write_decision: Kernel
 
 
-def learner_kernels(component: Component, setting: Setting) -> LearnerKernels:
+def learner_kernels(compiled: CompiledClass, setting: Setting) -> LearnerKernels:
     """Return the compiled functions of which the learner's step is built."""
-    kernels, records = component.kernels(nan_checked=True), component.records
+    kernels, records = compiled.kernels(nan_checked=True), compiled.records
     return LearnerKernels(
-        _compile_unpack(component),
+        _compile_unpack(compiled),
         kernels["init"],
         records.decision.producer(kernels["select"], "p, s, t, rng, context"),
-        compile_guard(component, setting),
+        compile_guard(compiled, setting),
         kernels["update"],
         records.report.producer(kernels["recommend"], "p, s, t, rng"),
         records.context.reader(),
@@ -142,13 +147,13 @@ def learner_kernels(component: Component, setting: Setting) -> LearnerKernels:
     )
 
 
-def _compile_unpack(component: Component) -> Kernel:
+def _compile_unpack(compiled: CompiledClass) -> Kernel:
     """Return the compiled function that gives a learner's vector as named parts."""
     planned, sizes = (
-        _LAYOUTS + len(component.dims),
-        tuple_reader(len(component.dims), start=_LAYOUTS),
+        _LAYOUTS + len(compiled.dims),
+        tuple_reader(len(compiled.dims), start=_LAYOUTS),
     )
-    read_p, read_s = component.inputs.reader("P"), component.state.reader("S")
+    read_p, read_s = compiled.inputs.reader("P"), compiled.state.reader("S")
 
     def unpack(words):  # type: ignore[no-untyped-def]
         # One memory, seen as integers (the plan), floats (the cells) and unsigned words (the
@@ -161,9 +166,9 @@ def _compile_unpack(component: Component) -> Kernel:
     return kernel(unpack)
 
 
-def _build(component: Component, setting: Setting) -> Kernel:
-    parts = learner_kernels(component, setting)
-    ask, tell = _compile_ask(parts, component.records), _compile_tell(parts, component.records)
+def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
+    parts = learner_kernels(compiled, setting)
+    ask, tell = _compile_ask(parts, compiled.records), _compile_tell(parts, compiled.records)
     rest = _compile_other_calls(parts)
 
     def step(words, what, number):  # type: ignore[no-untyped-def]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from keyhole.contract.compiled_class import Component, digest_of
+from keyhole.contract.compiled_class import CompiledClass, digest_values
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import borrow_int
 from keyhole.drivers.policy_step import PLAN, REFUSED, ROUNDS, Words, learner_kernels
@@ -23,15 +23,15 @@ SIGNATURE: Final = signature(
 )
 
 
-def compiled_replay(component: Component, setting: Setting) -> Kernel:
+def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code that replays a log on a learner; `SIGNATURE` has its arguments.
 
     It stops at the first row that cannot be replayed; the learner's round says which one.
     """
-    digest = digest_of("replay", component.digest, fingerprint(setting.allowed))
-    owner = component.owner.__name__
+    digest = digest_values("replay", compiled.digest, fingerprint(setting.allowed))
+    owner = compiled.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build(component, setting), SIGNATURE, hold_gil=True
+        owner, digest, lambda: _build(compiled, setting), SIGNATURE, hold_gil=True
     )
 
 
@@ -56,8 +56,8 @@ def are_decisions_equal(
     return equal
 
 
-def _build(component: Component, setting: Setting) -> Kernel:
-    kernels = learner_kernels(component, setting)
+def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
+    kernels = learner_kernels(compiled, setting)
     unpack, select, allowed, update = (
         kernels.unpack,
         kernels.select,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from keyhole.contract.compiled_class import environment_component, policy_component
+from keyhole.contract.compiled_class import compiled_environment, compiled_policy
 from keyhole.contract.environment import Environment
 from keyhole.contract.policy import Policy
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
@@ -49,7 +49,7 @@ def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:
 def _jobs(
     kind: type[Policy], environments: list[type[Environment]], *, learners: bool = True
 ) -> list[CompileJob]:
-    side, setting = policy_component(kind), kind.setting
+    side, setting = compiled_policy(kind), kind.setting
 
     def loaded() -> object:  # from a file: such learners check every index
         with bounds_checked():
@@ -62,7 +62,7 @@ def _jobs(
             (f"{kind.__name__} loaded from a file", loaded),
         ]
     for environment in environments:
-        other = environment_component(environment)
+        other = compiled_environment(environment)
         jobs.append(
             (
                 f"{kind.__name__} in {environment.__name__}",
@@ -77,7 +77,7 @@ def _jobs(
 def _job_with_workers(
     kind: type[Policy], environment: type[Environment], workers: SimulatedWorkers
 ) -> CompileJob:
-    side, other = policy_component(kind), environment_component(environment)
+    side, other = compiled_policy(kind), compiled_environment(environment)
     return (
         f"{kind.__name__} with workers in {environment.__name__}",
         lambda: compiled_asynchronous_loop(kind.setting, side, other, workers.duration.draw),

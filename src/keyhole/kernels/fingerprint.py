@@ -54,7 +54,7 @@ _copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDicti
 _LARGEST: Final = 10**6
 
 
-def source_of(function: Kernel) -> FunctionType:
+def python_function(function: Kernel) -> FunctionType:
     """Return the Python function behind a compiled one, or the function itself."""
     plain = getattr(function, "py_func", None) if is_compiled(function) else function
     if not isinstance(plain, FunctionType):
@@ -74,7 +74,7 @@ _ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 @lru_cache(maxsize=4096)
-def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
+def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     """Return the free variables that some code reads, with the chains of attributes read from each.
 
     ``a.b.c + a`` gives ``{"a": ((), ("b", "c"))}``. Functions inside the code count too.
@@ -84,7 +84,7 @@ def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     >>> import math
     >>> def area(p, radius):
     ...     return p.scale * math.pi * radius**2
-    >>> references(area.__code__)
+    >>> find_references(area.__code__)
     {'math': (('pi',),)}
     """
     found: dict[str, set[Chain]] = {}
@@ -99,7 +99,7 @@ def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
             found.setdefault(name, set()).add(tuple(attribute for _, attribute in chain))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            for name, chains in references(constant).items():
+            for name, chains in find_references(constant).items():
                 if name not in code.co_cellvars:  # else a variable of this code
                     found.setdefault(name, set()).update(chains)
     return {name: tuple(sorted(found[name])) for name in sorted(found)}
@@ -108,7 +108,7 @@ def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
 def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the globals and closure variables that a function uses, with their values."""
     inner = function.__code__.co_freevars
-    for name in references(function.__code__):
+    for name in find_references(function.__code__):
         if name in function.__globals__ and name not in inner:
             yield name, function.__globals__[name]
     for name, cell in zip(inner, function.__closure__ or (), strict=True):
@@ -121,14 +121,14 @@ def fingerprint(function: Kernel) -> str:
     It is the same in every process until something of it changes.
     """
     walk = _Fingerprint()
-    walk.function(source_of(function))
+    walk.function(python_function(function))
     return walk.digest.hexdigest()
 
 
 def is_own(function: Kernel) -> bool:
     """Return whether a function, and everything it uses, is Keyhole's own."""
     walk = _Fingerprint()
-    walk.function(source_of(function))
+    walk.function(python_function(function))
     return all(_module_of(found).startswith("keyhole.") for _, found in walk.seen.values())
 
 
@@ -183,12 +183,12 @@ class _Fingerprint:
             self.value(f"{function.__qualname__} has a default", default, ())
         for name, value in free_variables(function):
             self.put(name)
-            chains = references(function.__code__).get(name, ())
+            chains = find_references(function.__code__).get(name, ())
             self.value(f"{function.__qualname__} uses {name!r}", value, chains)
 
     def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
         if is_function(value):
-            self.function(source_of(value))
+            self.function(python_function(value))
         elif is_intrinsic(value):
             self.function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
@@ -250,7 +250,7 @@ def fresh_copy(function: Kernel) -> Kernel:
     Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole
     itself are used as they are, since they cannot change within a process.
     """
-    return _copy_linked(source_of(function), {})
+    return _copy_linked(python_function(function), {})
 
 
 def _copy_linked(plain: FunctionType, done: Copies) -> Kernel:
@@ -279,7 +279,7 @@ def _make_copy(plain: FunctionType, done: Copies) -> Kernel:
     # Entered before its globals are relinked, so that recursion ends.
     done[plain] = linked
     inner = plain.__code__.co_freevars
-    used = references(plain.__code__)
+    used = find_references(plain.__code__)
     for name, chains in used.items():
         if name in plain.__globals__ and name not in inner:
             scope[name] = _relink(plain.__globals__[name], done, chains)
@@ -297,7 +297,7 @@ def _bounds_checked_copy(plain: FunctionType) -> Kernel:
 
 def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
     if is_function(value):
-        plain = source_of(value)
+        plain = python_function(value)
         if is_compiled(value) and _module_of(plain).startswith("keyhole."):
             if not is_bounds_checked():
                 return value

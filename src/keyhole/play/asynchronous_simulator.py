@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.compiled_class import environment_component, policy_component
-from keyhole.contract.environment import true_values
+from keyhole.contract.compiled_class import compiled_environment, compiled_policy
+from keyhole.contract.environment import environment_inputs
 from keyhole.contract.policy import Policy
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.pending_memory import memory_plan, working_memory
@@ -29,9 +29,9 @@ class AsynchronousSimulator(EngineSimulator):
         workers: SimulatedWorkers,
     ) -> None:
         problem = plan.problem
-        p_side, e_side = policy_component(type(policy)), environment_component(problem.environment)
+        p_side, e_side = compiled_policy(type(policy)), compiled_environment(problem.environment)
         known = policy.numbers() | plan.facts(policy, horizon)
-        truth = true_values(problem, horizon)
+        truth = environment_inputs(problem, horizon)
         p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
         self.policy, self._interpreted = policy, plan.interpreted
         self.checkpoints = np.array(checkpoints, np.int64)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.compiled_class import Component, environment_component, policy_component
-from keyhole.contract.environment import true_values
+from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
+from keyhole.contract.environment import environment_inputs
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.drivers.engine import (
@@ -33,9 +33,9 @@ class EngineSimulator:
         self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int]
     ) -> None:
         problem = plan.problem
-        p_side, e_side = policy_component(type(policy)), environment_component(problem.environment)
+        p_side, e_side = compiled_policy(type(policy)), compiled_environment(problem.environment)
         known = policy.numbers() | plan.facts(policy, horizon)
-        truth = true_values(problem, horizon)
+        truth = environment_inputs(problem, horizon)
         p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
         self.policy, self._interpreted = policy, plan.interpreted
         self.measured = e_side.metrics.size(e_sizes)
@@ -93,6 +93,6 @@ class EngineSimulator:
         out[...] = part
 
 
-def sizes_vector(component: Component, sizes: Mapping[str, int]) -> IntArray:
-    """Return the array lengths of a component, in the order of its dimensions."""
-    return np.array([sizes[name] for name in component.dims] or [0], np.int64)
+def sizes_vector(compiled: CompiledClass, sizes: Mapping[str, int]) -> IntArray:
+    """Return the array lengths of a compiled class, in the order of its dimensions."""
+    return np.array([sizes[name] for name in compiled.dims] or [0], np.int64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.contract.setting import Setting
-from keyhole.kernels.fingerprint import source_of
+from keyhole.kernels.fingerprint import python_function
 
 Values = dict[str, Any]
 
@@ -16,7 +16,7 @@ def is_allowed(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any], decision: Values
 ) -> bool:
     """Return whether the guard of a setting allows a decision."""
-    guard = source_of(setting.allowed)
+    guard = python_function(setting.allowed)
     names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
     arrays = {name: np.asarray(value) for name, value in decision.items()}
     given = {"p": SimpleNamespace(**facts), **context, **decision}

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import environment_component
-from keyhole.contract.environment import Problem, metrics_for, true_values
+from keyhole.contract.compiled_class import compiled_environment
+from keyhole.contract.environment import Problem, environment_inputs, metrics_for
 from keyhole.contract.state_memory import allocate
 from keyhole.drivers.environment_step import (
     INIT,
@@ -30,8 +30,8 @@ class InteractiveEnvironment:
     def __init__(
         self, problem: Problem, *, seed: int = 0, replication: int = 0, horizon: int | None = None
     ) -> None:
-        side = environment_component(problem.environment)
-        truth = true_values(problem, horizon)
+        side = compiled_environment(problem.environment)
+        truth = environment_inputs(problem, horizon)
         self.metrics = tuple(metric.name for metric in metrics_for(problem, details=True))
         self.rounds = 0
         self._cells, self._plan, parts = allocate(

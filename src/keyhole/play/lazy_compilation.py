@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from keyhole.contract.compiled_class import Component
+from keyhole.contract.compiled_class import CompiledClass
 from keyhole.drivers.policy_step import compiled_step
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
@@ -28,7 +28,7 @@ _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
 
 
-def find_step(learner: Learner, side: Component, checked: bool) -> Kernel:
+def find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
     """Return the step of a learner's policy; `checked` says whether every index is to be checked.
 
     If it is interpreted at first, the learner's step is replaced once machine code exists.

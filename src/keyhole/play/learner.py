@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.text_formatting import count_text
@@ -114,7 +114,7 @@ class Learner:
         """Allocate the memory of inputs, state and records; set the inputs, the rest is zero."""
         self.policy, self.facts = policy, facts
         self._scaled = self.scale != UNIT
-        side = policy_component(type(policy))
+        side = compiled_policy(type(policy))
         known = policy.numbers() | facts
         with check_memory(f"{policy} with {', '.join(self._known())}"):
             self._words, parts = memory_layout(side, side.sizes(known))
@@ -293,7 +293,7 @@ class Learner:
 
     def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the views of the memory that are saved."""
-        fields = policy_component(type(self.policy)).state.fields
+        fields = compiled_policy(type(self.policy)).state.fields
         state = {name: view for name, view in self.state.items() if fields[name].kept}
         return {"state": state, "context": self._context, "decision": self._decision}
 
@@ -307,7 +307,7 @@ class Learner:
         """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
         facts = policy.check_facts(saved.facts)
-        side = policy_component(type(policy))
+        side = compiled_policy(type(policy))
         sizes = side.sizes(policy.numbers() | facts)
         saved = saved.keys_alone(side.state, sizes)
         # Shapes are checked before memory is allocated: a file may name any number of arms.

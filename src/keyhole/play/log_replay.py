@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.drivers.replay import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
@@ -34,7 +34,7 @@ def replay_rows(learner: Learner, columns: Columns) -> int:
     policy, begun, own = learner.policy, learner.rounds, 0
     checked = bounds_checked(learner._loaded or is_bounds_checked())
     with checked, interpreted(bool(learner._interpreted)):
-        replay = compiled_replay(policy_component(type(policy)), policy.setting)
+        replay = compiled_replay(compiled_policy(type(policy)), policy.setting)
     # In the order in which they lie in the memory.
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.compiled_class import environment_component, policy_component
+from keyhole.contract.compiled_class import compiled_environment, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.kernels.fingerprint import fingerprint
 from keyhole.kernels.math_library import math_library_digest
@@ -25,13 +25,13 @@ def plan_parts(plan: Plan) -> list[Any]:
     read and its known quantities; the code of policies, environment, setting and core; the
     simulated workers; the versions of the compiler; and the digest of the math library.
     """
-    setting, environment = plan.problem.setting, environment_component(plan.problem.environment)
+    setting, environment = plan.problem.setting, compiled_environment(plan.problem.environment)
     workers = [
         [label, *_worker_parts(workers, plan.policies[label])]
         for label, workers in plan.workers.items()
     ]
     kinds = {type(policy) for policy in plan.policies.values()}
-    codes = {kind: policy_component(kind).digest for kind in kinds}
+    codes = {kind: compiled_policy(kind).digest for kind in kinds}
     return [
         workers,
         plan.checkpoints,

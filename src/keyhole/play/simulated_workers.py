@@ -6,7 +6,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from keyhole.contract.environment import Problem
-from keyhole.contract.kernel_checks import local_names
+from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.pending_modes import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.state_memory import FloatArray
@@ -86,7 +86,7 @@ class SimulatedWorkers:
             check_allowed(policy, self.pending, policy.pending)
         setting = problem.setting
         known = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
-        for name in local_names(self.duration.draw):
+        for name in kernel_argument_names(self.duration.draw):
             if name not in known:
                 raise ValueError(
                     f"duration must be a distribution that fits the setting {setting.name!r}, "

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.state_memory import FloatArray, IntArray, allocate
 from keyhole.drivers.pending_step import (
     CHECK,
@@ -32,12 +32,12 @@ class PolicyState:
 
     def __init__(self, definition: Definition, facts: Mapping[str, Any]) -> None:
         policy, self.definition, self.facts = definition.policy, definition, dict(facts)
-        self._component = component = policy_component(type(policy))
+        self._compiled = compiled = compiled_policy(type(policy))
         known = policy.numbers() | self.facts
-        self.sizes = component.sizes(known)
-        layouts = (component.inputs, component.state, *component.records.layouts)
+        self.sizes = compiled.sizes(known)
+        layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
         with check_memory(f"{policy} with {self.facts['arms']} arms"):
-            self._settled, self._plan, parts = allocate(layouts, component.dims, self.sizes)
+            self._settled, self._plan, parts = allocate(layouts, compiled.dims, self.sizes)
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
         for name, view in inputs.items():
             view[...] = known[name]
@@ -54,7 +54,7 @@ class PolicyState:
         # Array indexes come from the log, which anybody with access to the database can write:
         # unchecked, an altered row would let compiled code write anywhere in memory.
         with bounds_checked():
-            self._step = compiled_pending_step(component, policy.setting)
+            self._step = compiled_pending_step(compiled, policy.setting)
         self._run(INIT, 0)
 
     def _run(self, what: int, t: int, rows: FloatArray = _NO_ROWS, count: int = 0) -> int:
@@ -106,7 +106,7 @@ class PolicyState:
         """
         with interpreted(self._interpreted):
             other = PolicyState(self.definition, self.facts | {"arms": arms})
-        fields = self._component.state.fields
+        fields = self._compiled.state.fields
         for name, old in self.state.items():
             new, axes = other.state[name], fields[name].shape
             if "arms" not in axes:
@@ -139,7 +139,7 @@ class PolicyState:
         self, t: int, context: Values, decision: Values, feedback: Mapping[str, Sequence[Any]]
     ) -> None:
         """Learn the feedback of a round; sequences may be shorter than their arrays."""
-        plan, channels = self._plan, self._component.records
+        plan, channels = self._plan, self._compiled.records
         row = np.zeros(ROW_HEADER + plan[5] - plan[2])
         row[0] = t
         groups = (channels.context, channels.decision, channels.feedback)
@@ -156,7 +156,7 @@ class PolicyState:
 
     def rebuild(self) -> None:
         """Rebuild search trees after arrays were written from outside."""
-        self._component.state.rebuild_trees(self._settled[self._plan[1] :], self.sizes)
+        self._compiled.state.rebuild_trees(self._settled[self._plan[1] :], self.sizes)
 
     def arrays_to_save(self) -> bytes:
         """Return random stream and arrays as bytes, for a snapshot."""
@@ -171,4 +171,4 @@ class PolicyState:
     @property
     def digest(self) -> str:
         """A digest of everything that the policy's kernels depend on."""
-        return self._component.digest
+        return self._compiled.digest

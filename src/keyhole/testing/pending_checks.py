@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.pending_modes import describe_doubts
 from keyhole.contract.state_memory import FloatArray, allocate
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
@@ -23,7 +23,7 @@ class PendingPolicy:
 
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
-        side = policy_component(type(policy))
+        side = compiled_policy(type(policy))
         known = policy.numbers() | subject.learner().facts
         layouts = (side.inputs, side.state, *side.records.layouts)
         self.cells, self._plan, parts = allocate(layouts, side.dims, side.sizes(known))

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from keyhole.kernels.compiler_lock import compiler_lock
-from keyhole.kernels.fingerprint import Chain, references
+from keyhole.kernels.fingerprint import Chain, find_references
 from keyhole.kernels.interpreter import arithmetic
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.errors import NotInterpretedError
@@ -96,7 +96,7 @@ def _make_copy(plain: FunctionType) -> Kernel:
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
     result: Kernel = cache_views(copy) if returns_views(plain) else copy
     _copies[plain] = result  # before the functions that it uses, which may use it
-    used = references(plain.__code__)
+    used = find_references(plain.__code__)
     for name, chains in used.items():
         if name in plain.__globals__ and name not in old:
             scope[name] = _value(plain, name, plain.__globals__[name], chains)
