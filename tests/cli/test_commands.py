@@ -59,14 +59,15 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
     assert keyhole("report", tmp_path / "out")[0] == 0
 
 
-@pytest.fixture
-def short_measurement(monkeypatch):
+def measure_shortly(monkeypatch, **known):
     """Measure for a twentieth of a second, not for one."""
-    monkeypatch.setattr(experiments, "forecast", partial(forecast, span=0.05))
+    monkeypatch.setattr(experiments, "forecast", partial(forecast, span=0.05, **known))
 
 
-@pytest.mark.usefixtures("short_measurement")
-def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tmp_path):
+def test_a_dry_run_says_what_would_be_played_and_plays_nothing(
+    keyhole, spec, tmp_path, monkeypatch
+):
+    measure_shortly(monkeypatch)
     spec.write_text(TEXT + SWEEP)
     code, out, _ = keyhole("run", spec, "--dry-run", "--threads", 1)
     assert code == 0
@@ -87,8 +88,8 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tm
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
 
 
-@pytest.mark.usefixtures("short_measurement")
-def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec):
+def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec, monkeypatch):
+    measure_shortly(monkeypatch, slowness=lambda: 1.0)
     code, out, _ = keyhole("run", spec, "--dry-run")
     assert code == 0
     assert out.startswith("points: 1\nruns, a policy at a point each: 2\nreplications: 80\n")

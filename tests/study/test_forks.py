@@ -356,10 +356,12 @@ def test_a_child_does_not_hold_its_parents_lock_when_that_is_killed(address):
 def test_a_study_that_nobody_closed_is_of_no_concern_to_a_fork(tmp_path):
     address = str(tmp_path / "s.db")
     with labels(address) as study:
+        gc.freeze()  # it takes long to look through all that is there without this
         abandoned = open_store(address)
         abandoned.begin(abandoned.find("labels")[0], 0)
         del abandoned
         gc.collect()
+        gc.unfreeze()
         ids = [*in_child(lambda: decide_elsewhere(address, 1)).split(), *decide(study, 1)]
     check_all_is_there(address, ids)
 

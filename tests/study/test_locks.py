@@ -4,8 +4,6 @@ Closing a file drops all POSIX locks that the process has on it, and who closes 
 would then remove the log of those that are still at work.
 """
 
-import subprocess
-import sys
 from contextlib import suppress
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from keyhole.study import Study, backup, check_database
 from keyhole.study.storage import open_store
 from keyhole.thresholding import APT
+from tests.processes import python
 from tests.study.storage import watching
 from tests.study.studies import labels
 
@@ -33,8 +32,8 @@ app(["study", "list", path], standalone_mode=False)
 
 def run_verbs(path):
     """Use the study as from a shell, in another process."""
-    words = [sys.executable, "-c", OPERATIONS, str(path), str(path.parent)]
-    subprocess.run(words, check=True, capture_output=True)
+    done = python("-c", OPERATIONS, path, path.parent, cwd=path.parent)
+    assert done.returncode == 0, done.stderr
 
 
 def restored(study, path):

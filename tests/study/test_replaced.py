@@ -4,17 +4,18 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, open_file, open_store, sqlite_file
+from tests.processes import python
 from tests.study.studies import check_rebuilt_states_agree, labels
 
+ROOT = Path(__file__).parents[2]
 LOGS = ("-wal", "-shm")
 
 
@@ -361,7 +362,8 @@ os._exit(0)
 
 def kill_a_writer(path):
     """Leave a file with a log beside it, of which nobody knows any more."""
-    subprocess.run([sys.executable, "-c", KILLED, path], check=True)
+    done = python("-c", KILLED, path, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     assert path.with_name(f"{path.name}-wal").stat().st_size
 
 
@@ -378,9 +380,9 @@ except StoreError as error:
 
 def look(path):
     """Return how many events another process finds, or its error; it ends as programs do."""
-    return subprocess.run(
-        [sys.executable, "-c", LOOK, path], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    done = python("-c", LOOK, path, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "copied"])

@@ -368,6 +368,7 @@ def test_a_file_into_which_its_log_is_being_written_is_opened(path):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_fork_never_closes_a_connection_that_it_inherited(path):
     """It would write the log into the file, and remove it, while the parent uses both."""
+    gc.freeze()  # it takes long to look through all that is there without this
     db = sqlite_connection.connect(path, "mode=rwc")
     child = os.fork()
     if child == 0:
@@ -379,6 +380,7 @@ def test_a_fork_never_closes_a_connection_that_it_inherited(path):
             code = 0 if inherited() is not None else 2
         finally:
             os._exit(code)
+    gc.unfreeze()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     db.close()
 
