@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 from benchmarks.measure import Row
 from keyhole import simulate
 from keyhole.clusters import TaskResult, connect
-from keyhole.clusters.cluster import results
+from keyhole.clusters.cluster import iterate_results
 from keyhole.clusters.dask import Dask
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import Plan
@@ -54,9 +54,9 @@ def rows(size):
 
 def task_cost(cluster, tasks):
     """Return the mean seconds of a task that does nothing, over many."""
-    list(results(cluster, [cluster.submit(os.getpid) for _ in range(4)]))
+    list(iterate_results(cluster, [cluster.submit(os.getpid) for _ in range(4)]))
     began = time.perf_counter()
-    list(results(cluster, [cluster.submit(os.getpid) for _ in range(tasks)]))
+    list(iterate_results(cluster, [cluster.submit(os.getpid) for _ in range(tasks)]))
     return (time.perf_counter() - began) / tasks
 
 

@@ -136,10 +136,12 @@ def test_reproduce_prints_a_verdict_for_every_claim(keyhole, tiny, tmp_path):
 
 
 def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tiny, tmp_path, monkeypatch):
-    from keyhole.papers.claims import Ordering
+    from keyhole.papers.claims import PolicyOrdering
     from keyhole.papers.claims.base import Finding
 
-    monkeypatch.setattr(Ordering, "judge", lambda self, result: Finding("does not hold", "made up"))
+    monkeypatch.setattr(
+        PolicyOrdering, "judge", lambda self, result: Finding("does not hold", "made up")
+    )
     words = ("reproduce", "tao2019-simple-regret", "--out", tmp_path / "out", "--threads", 1)
     code, printed, _ = keyhole(*words)
     assert code == 1
@@ -274,7 +276,9 @@ def test_the_catalog_shows_metrics_of_a_users_environment(keyhole, monkeypatch):
     module = ModuleType(toys.__name__, "Toys.")
     module.__all__, module.PROBLEM_FACTORIES = [], {}
     monkeypatch.setattr(
-        setting_registry, "find_setting", lambda name: setting_registry.SettingEntry(name, module)
+        setting_registry,
+        "find_setting",
+        lambda name: setting_registry.RegisteredSetting(name, module),
     )
     code, out, _ = keyhole("catalog", "toys")
     assert code == 0

@@ -11,7 +11,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
-from keyhole.clusters.cluster import TaskResult, results
+from keyhole.clusters.cluster import TaskResult, iterate_results
 from keyhole.clusters.cluster_address import check_address
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.clusters.conftest import until
@@ -28,7 +28,7 @@ def cluster(request):
 
 def result(cluster, function, *args):
     """Return what a task returned, or raise what it ended with."""
-    (found,) = results(cluster, [cluster.submit(function, *args)])
+    (found,) = iterate_results(cluster, [cluster.submit(function, *args)])
     return found
 
 
@@ -186,7 +186,7 @@ def test_who_wants_no_more_results_cancels_what_is_left():
     cluster = SimpleNamespace(
         as_completed=lambda seconds: [TaskResult(2, "two")], cancel=cancelled.extend
     )
-    found = results(cluster, [1, 2, 3])
+    found = iterate_results(cluster, [1, 2, 3])
     assert next(found) == "two"
     found.close()
     assert sorted(cancelled) == [1, 3]

@@ -10,7 +10,7 @@ import pytest
 from distributed import Nanny
 
 from keyhole.clusters import ClusterLostError, connect
-from keyhole.clusters.cluster import results
+from keyhole.clusters.cluster import iterate_results
 from keyhole.clusters.dask import Dask
 from tests.clusters.conftest import dask_cluster, until
 
@@ -60,7 +60,7 @@ def test_a_result_that_is_lost_with_its_worker_is_computed_again(there, monkeypa
         until(cluster._futures[ticket].done)
         there.kill_a_worker()
         go.set()
-        assert list(results(cluster, [ticket])) == [7 << 8]
+        assert list(iterate_results(cluster, [ticket])) == [7 << 8]
 
 
 LACKING = "import sys; sys.modules['keyhole'] = None"
@@ -70,7 +70,7 @@ def test_workers_without_keyhole_are_refused(tmp_path):
     with dask_cluster(tmp_path / "it", LACKING, workers=1) as there, connect(there.on) as cluster:
         words = "^the workers of Dask cannot import keyhole: it must be installed there$"
         with pytest.raises(ImportError, match=words):
-            list(results(cluster, [cluster.submit(abs, -1)]))
+            list(iterate_results(cluster, [cluster.submit(abs, -1)]))
 
 
 def test_a_scheduler_that_stands_still_is_gone_after_a_while(there, monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.clusters import ClusterLostError, connect
-from keyhole.clusters.cluster import results
+from keyhole.clusters.cluster import iterate_results
 from tests.clusters.conftest import TIMEOUT, ray_head, until
 
 pytest.importorskip("ray")
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(900)
 def test_a_task_that_ray_ends_for_want_of_memory_says_so(monkeypatch):
     monkeypatch.setenv("RAY_memory_usage_threshold", "0.001")
     with connect("ray", workers=1) as cluster, pytest.raises(MemoryError, match="ran out of mem"):
-        list(results(cluster, [cluster.submit(wait)]))
+        list(iterate_results(cluster, [cluster.submit(wait)]))
 
 
 def wait():
@@ -33,11 +33,11 @@ def wait():
 
 CLIENT = """
 from keyhole.clusters import connect
-from keyhole.clusters.cluster import results
+from keyhole.clusters.cluster import iterate_results
 from tests.clusters.test_ray import head_address, wait
 
 with connect("ray", workers=3) as cluster:
-    (address,) = results(cluster, [cluster.submit(head_address)])
+    (address,) = iterate_results(cluster, [cluster.submit(head_address)])
     print(cluster._driver.pid, cluster._folder.path, address, flush=True)
     cluster.submit(wait)
     while True:

@@ -4,7 +4,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from keyhole.clusters.serialization import Failure
+from keyhole.clusters.serialization import TaskFailure
 
 ray = pytest.importorskip("ray.exceptions")
 from keyhole.clusters.ray_driver import _format_error, _host_and_port, _task_result  # noqa: E402
@@ -49,7 +49,7 @@ def test_why_ray_could_not_have_a_task_done_is_said(error, kind, words):
     future = Future()
     future.set_exception(error)
     failure = _task_result(future)
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, TaskFailure)
     assert failure.kind == kind
     assert failure.text.startswith(words)
 

@@ -324,7 +324,7 @@ class Careful(Careless):
 
 def test_a_guard_may_read_the_context():
     from keyhole.play.interactive import InteractiveEnvironment
-    from keyhole.play.learner import learner_for
+    from keyhole.play.learner import make_learner
     from tests.toys import Toy
 
     problem = Toy(Alternating, {"arms": 4})
@@ -332,7 +332,7 @@ def test_a_guard_may_read_the_context():
         simulate(problem, {"it": Careless()}, horizon=10, replications=1)
     curves = simulate(problem, {"it": Careful()}, horizon=10, replications=1)
     assert curves.mean("it", "rounds")[-1] == 10
-    learner, environment = learner_for(Careless(), {"arms": 4}), InteractiveEnvironment(problem)
+    learner, environment = make_learner(Careless(), {"arms": 4}), InteractiveEnvironment(problem)
     environment.play_round(learner)
     with pytest.raises(ValueError, match="in round 2"):
         environment.ask(learner)

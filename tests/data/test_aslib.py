@@ -60,7 +60,7 @@ def test_the_table_of_the_description_is_reproduced(name):
     scenario = shipped(name)
     assert scenario.seconds.shape == (runs, arms)
     for (solver, share), limit in zip(bests, (0.01, 0.1, 1.0), strict=True):
-        shares = scenario.solved(limit)
+        shares = scenario.solved_shares(limit)
         assert round(float(shares.max()), 4) == share
         assert shares[scenario.solvers.index(solver)] == shares.max()
     problem = scenario.problem()
@@ -86,12 +86,12 @@ def test_par10_is_a_choice_of_cost_and_penalty():
 def test_yardsticks_know_more_than_a_learner():
     seconds = np.array([[1.0, np.inf], [5.0, 2.0], [np.inf, np.inf], [8.0, 9.0]])
     scenario = Scenario("x", ("a", "b"), seconds, 10.0)
-    found = scenario.yardsticks([0.25, 1.0])
+    found = scenario.reference_gains([0.25, 1.0])
     assert found["virtual best"] == pytest.approx((0.9 + 0.8 - 0.25 + 0.2) / 4)
     assert found["best solver"] == pytest.approx((0.9 + 0.5 - 1.0 + 0.2) / 4)
     assert found["best pair"] == pytest.approx(max((0.9 - 0.75) / 4, 0.6 / 4))
     for name in SCENARIOS:
-        known = shipped(name).yardsticks()
+        known = shipped(name).reference_gains()
         assert known["best solver"] <= known["best pair"] <= known["virtual best"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from keyhole import Learner
 from keyhole.contract.state_memory import float_array, int_array
 from keyhole.delayed import ODAAF, ODAAFB, QPMD, DelayedUCB1, Policy
-from keyhole.play.learner import learner_for
+from keyhole.play.learner import make_learner
 from keyhole.stochastic import ImprovedUCB
 from tests.delayed.cases import NAMED
 
@@ -150,7 +150,7 @@ def test_ask_beyond_a_needed_horizon_is_refused():
 def test_a_learner_without_a_horizon_has_no_last_round(policy, copy_learner):
     rounds = 3000
     learner = policy.learner(arms=2, feedback="named")
-    larger = learner_for(policy, {"arms": 2, "named": 1, "memory": rounds})
+    larger = make_learner(policy, {"arms": 2, "named": 1, "memory": rounds})
     waiting = []
     for t in range(rounds):
         arm = learner.ask()

@@ -8,9 +8,9 @@ import pytest
 import keyhole.experiment
 from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, open_run, run
-from keyhole.experiment.plots import caption, figure_bytes, figure_of
+from keyhole.experiment.plots import caption, draw_curves_figure, figure_bytes
 from keyhole.experiment.report import metric_figure, spec_section, values_table, write_report
-from keyhole.results.html import side_by_side
+from keyhole.results.html import keep_intervals_together
 from tests.html import check_page
 from tests.processes import python
 
@@ -28,10 +28,10 @@ def report(finished):
 def test_a_report_shows_the_numbers(report, finished):
     curves = load_run(finished)
     mean = curves.estimates("ours", "aggregate_regret")[-1]
-    assert side_by_side(mean.plus_minus()) in report
+    assert keep_intervals_together(mean.plus_minus()) in report
     assert f"ln{NO_BREAK}{np.log(mean.value / 3):.1f}" in report
     gap = curves.paired("Uniform()", "ours", metric="aggregate_regret", round=60)
-    assert side_by_side(str(gap)) in report
+    assert keep_intervals_together(str(gap)) in report
 
 
 def test_a_report_can_be_read_by_all(report):
@@ -76,7 +76,7 @@ def test_what_a_spec_says_is_text_in_figures_and_tables(text, tmp_path):
 def test_a_dollar_begins_no_formula_and_a_name_may_begin_anyhow():
     values = {"$\\frac$": np.ones((1, 1, 3)), "_hidden": np.zeros((1, 1, 3))}
     curves = Curves([10], ["regret"], values)
-    figure = figure_of(curves, "regret")
+    figure = draw_curves_figure(curves, "regret")
     assert figure_bytes(figure, "png", title="costs $5 to $\\notacommand{1}$")
     texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert texts == ["$\\frac$", "_hidden"]
@@ -128,7 +128,7 @@ def test_equal_results_make_equal_figures(report, finished, tmp_path):
 
 
 def test_a_figure_says_what_it_is_in_text(finished):
-    figure = figure_of(load_run(finished), "aggregate_regret")
+    figure = draw_curves_figure(load_run(finished), "aggregate_regret")
     svg = figure_bytes(figure, "svg", title="Three arms", caption="Means of 40 runs.").decode()
     for words in ("Three arms", "Means of 40 runs.", ">ours</text>", ">round</text>"):
         assert words in svg

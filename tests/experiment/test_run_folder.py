@@ -57,7 +57,7 @@ def test_what_is_known_of_a_metric_is_known_of_a_run(text, tmp_path):
 
 
 def test_a_metric_that_the_setting_no_longer_has_is_shown_by_its_name(finished, monkeypatch):
-    monkeypatch.setattr("keyhole.experiment.setting_registry.SettingEntry.metrics", {})
+    monkeypatch.setattr("keyhole.experiment.setting_registry.RegisteredSetting.metrics", {})
     assert load_run(finished).metric("simple_regret") == keyhole.Metric("simple_regret")
 
 

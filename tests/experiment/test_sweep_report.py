@@ -11,12 +11,12 @@ from keyhole import Curves, Metric
 from keyhole.experiment import Spec, open_run, run, small_multiples, sweep_report, sweep_summary
 from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
-from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round, title_of
+from keyhole.experiment.small_multiples import format_point_title, plot_by_parameter, plot_by_round
 from keyhole.experiment.sweep_points import point_values
 from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
-from keyhole.results.html import side_by_side
+from keyhole.results.html import keep_intervals_together
 from tests.conftest import draw_only_svg
 from tests.html import check_page
 
@@ -79,7 +79,7 @@ def test_the_report_has_the_means_of_every_point(page):
     for point in found.points:
         for label in point.curves.labels:
             mean = point.curves.estimates(label, "aggregate_regret")[-1]
-            assert side_by_side(mean.plus_minus()) in text
+            assert keep_intervals_together(mean.plus_minus()) in text
     assert "[0.2, 0.45, 0.7]" in text
     assert "means 2" in text
 
@@ -158,12 +158,12 @@ def test_what_a_short_name_stands_for_is_said_at_once_if_it_is_short(tmp_path):
 
 
 def test_a_title_says_whose_a_parameter_is_where_several_have_some():
-    assert title_of({"policy[0].width": "0.3"}) == "width = 0.3"
+    assert format_point_title({"policy[0].width": "0.3"}) == "width = 0.3"
     both = {"policy[0].width": "0.3", "policy[1].alpha": "0.5"}
-    assert title_of(both) == "policy[0].width = 0.3, policy[1].alpha = 0.5"
-    assert title_of({"policy[0].width": "0.3"}, both) == "policy[0].width = 0.3"
+    assert format_point_title(both) == "policy[0].width = 0.3, policy[1].alpha = 0.5"
+    assert format_point_title({"policy[0].width": "0.3"}, both) == "policy[0].width = 0.3"
     alike = {"problem.threshold": "0.3", "policy.threshold": "0.4"}
-    assert title_of(alike) == "problem.threshold = 0.3, policy.threshold = 0.4"
+    assert format_point_title(alike) == "problem.threshold = 0.3, policy.threshold = 0.4"
 
 
 def test_the_file_of_a_policy_is_named_where_it_must_be():

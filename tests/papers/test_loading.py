@@ -173,7 +173,7 @@ def test_a_growth_that_is_read_from_a_bound_needs_a_negative_control(tmp_path, o
 
 def test_an_entry_records_what_it_names(tiny, monkeypatch):
     details = {name: Metric(name, detail=True) for name in ("pulls", "reward")}
-    monkeypatch.setattr("keyhole.experiment.setting_registry.SettingEntry.metrics", details)
+    monkeypatch.setattr("keyhole.experiment.setting_registry.RegisteredSetting.metrics", details)
     assert tiny.named == ["aggregate_regret", "gold_agreement"]
     assert not tiny.spec("easy", "quick").details
     for name in ("reward", "pulls[1]"):

@@ -14,7 +14,7 @@ import pytest
 from keyhole import simulate
 from keyhole.drivers import engine
 from keyhole.play.interactive import InteractiveEnvironment
-from keyhole.play.learner import learner_for
+from keyhole.play.learner import make_learner
 from keyhole.play.plan_executor import split_replications
 from keyhole.policy import parameter, uniform
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
@@ -146,7 +146,7 @@ def test_a_refusal_names_its_round_and_its_replication():
     place = re.search(r"in round (\d+) of replication (\d+)", str(refusal.value))
     last, replication = map(int, place.groups())
     assert replication > 0
-    learner = learner_for(Rash(), {"arms": 4, "threshold": 0.5}, seed=3, replication=replication)
+    learner = make_learner(Rash(), {"arms": 4, "threshold": 0.5}, seed=3, replication=replication)
     for _ in range(last - 1):
         learner.ask()
         learner.tell(1.0)
@@ -205,7 +205,7 @@ def test_a_policy_says_what_rounds_it_needs():
     message = r"^Impatient\(\) needs at most two rewards: not so in round 8 of replication 0$"
     with pytest.raises(ValueError, match=message):
         simulate(problem, {"it": Impatient()}, horizon=10, replications=3, threads=1)
-    learner = learner_for(Impatient(), {"arms": 2})
+    learner = make_learner(Impatient(), {"arms": 2})
     environment = InteractiveEnvironment(problem, horizon=10)
     for _ in range(7):
         environment.play_round(learner)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from keyhole import Curves, Metric
 from keyhole.results.estimate import Estimate, compare, share_estimate
-from keyhole.results.html import Table, side_by_side
+from keyhole.results.html import Table, keep_intervals_together
 from tests.html import check_table, parse
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -54,8 +54,8 @@ def test_no_line_parts_a_number_from_its_interval_and_its_digits_follow_it(value
     number = Estimate(value, error, runs)
     for text in (str(number), number.plus_minus()):
         if "every run" not in text:
-            assert " " not in side_by_side(text)
-            assert " " not in side_by_side(f"ln {text}")
+            assert " " not in keep_intervals_together(text)
+            assert " " not in keep_intervals_together(f"ln {text}")
     one, low, high = str(number).replace("[", "").replace("]", "").replace(", ", " ").split(" ")
     decimals = {len(part.partition(".")[2]) for part in (one, low, high)}
     assert len(decimals) == 1
@@ -69,4 +69,4 @@ def test_no_line_parts_a_number_from_its_interval_and_its_digits_follow_it(value
 @given(st.integers(0, 50), st.integers(1, 50))
 def test_the_interval_of_a_share_stays_with_it(count, more):
     share = share_estimate(np.arange(count + more) < count)
-    assert " " not in side_by_side(str(share))
+    assert " " not in keep_intervals_together(str(share))

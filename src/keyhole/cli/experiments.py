@@ -10,8 +10,8 @@ from keyhole.cli.terminal_output import one_line_text
 from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
-from keyhole.experiment.report import report_of
-from keyhole.experiment.small_multiples import title_of
+from keyhole.experiment.report import write_run_report
+from keyhole.experiment.small_multiples import format_point_title
 from keyhole.experiment.sweep_report import summarize_sweep
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.play.cluster_jobs import warm_up_workers
@@ -34,7 +34,7 @@ def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
     else:
         _print_means(result.curves)
     print_step("drawing the report")
-    typer.echo(f"report: {report_of(result, summaries=summaries)}")
+    typer.echo(f"report: {write_run_report(result, summaries=summaries)}")
 
 
 def show_forecast(path: Path, threads: int | None, on: str) -> None:
@@ -119,5 +119,7 @@ def _print_points(summaries: Summaries) -> None:
         for point in summaries.points:
             means = ((label, point.last(label, metric)) for label in point.labels)
             listed = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
-            typer.echo(f"  {one_line_text(title_of(point.names))}: {one_line_text(listed)}")
+            typer.echo(
+                f"  {one_line_text(format_point_title(point.names))}: {one_line_text(listed)}"
+            )
     typer.echo(summarize_sweep(summaries))

@@ -46,15 +46,15 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         typer.echo(path)
 
 
-def _policy_stubs(setting_entry: setting_registry.SettingEntry) -> Traversable:
+def _policy_stubs(registered: setting_registry.RegisteredSetting) -> Traversable:
     """Return the folder `stubs` beside the module of a setting."""
-    for folder in getattr(setting_entry.module, "__path__", ()):
+    for folder in getattr(registered.module, "__path__", ()):
         if (Path(folder) / "stubs").is_dir():
             return Path(folder) / "stubs"
-    file = inspect.getfile(next(iter(setting_entry.policies.values()), setting_entry.module))
+    file = inspect.getfile(next(iter(registered.policies.values()), registered.module))
     raise ValueError(
-        f"--setting: {setting_entry.package} has no stubs of a policy for its setting "
-        f"{setting_entry.name!r}; begin from what is in {file}, and test yours with "
+        f"--setting: {registered.package} has no stubs of a policy for its setting "
+        f"{registered.name!r}; begin from what is in {file}, and test yours with "
         "keyhole.testing.check_policy"
     )
 

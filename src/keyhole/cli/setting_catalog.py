@@ -29,11 +29,11 @@ def print_catalog(setting: str | None, as_json: bool) -> None:
         _print_setting(one)
 
 
-def _describe_setting(setting_entry: setting_registry.SettingEntry) -> dict[str, Any]:
+def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[str, Any]:
     """Return the description of a setting as JSON values."""
     return {
-        "setting": setting_entry.name,
-        "doc": _sentence(setting_entry.module),
+        "setting": registered.name,
+        "doc": _sentence(registered.module),
         "problems": {
             source: {
                 "doc": how.doc,
@@ -42,7 +42,7 @@ def _describe_setting(setting_entry: setting_registry.SettingEntry) -> dict[str,
                     for entry, what in how.entries.items()
                 },
             }
-            for source, how in setting_entry.problem_factories.items()
+            for source, how in registered.problem_factories.items()
         },
         "metrics": {
             metric.name: {
@@ -51,10 +51,10 @@ def _describe_setting(setting_entry: setting_registry.SettingEntry) -> dict[str,
                 "better": metric.better,
                 "remarks": _remarks(metric),
             }
-            for metric in setting_entry.metrics.values()
+            for metric in registered.metrics.values()
         },
         "policies": {
-            policy.__name__: _describe_policy(policy) for policy in setting_entry.policies.values()
+            policy.__name__: _describe_policy(policy) for policy in registered.policies.values()
         },
     }
 

@@ -157,7 +157,12 @@ def _print_dry_run(spec: "Spec") -> None:
 
 
 def _print(tune: "Tune") -> None:
-    from keyhole.tune.summary import POOLED, arms_table, format_progress, format_recommendation
+    from keyhole.tune.summary import (
+        POOLING_NOTE,
+        arms_table,
+        format_progress,
+        format_recommendation,
+    )
 
     typer.echo(format_progress(tune))
     if not tune.runs:
@@ -170,7 +175,7 @@ def _print(tune: "Tune") -> None:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join(cells))
-    typer.echo(POOLED)
+    typer.echo(POOLING_NOTE)
 
 
 def _duration(text: str) -> float:

@@ -80,7 +80,7 @@ class Cluster(Protocol):
         """Close it."""
 
 
-def results(cluster: Cluster, tickets: Iterable[int]) -> Iterator[Any]:
+def iterate_results(cluster: Cluster, tickets: Iterable[int]) -> Iterator[Any]:
     """Yield the values of tasks as they end; raise the first error and cancel the other tasks."""
     left = set(tickets)
     try:

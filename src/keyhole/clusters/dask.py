@@ -24,8 +24,8 @@ from distributed.security import Security
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
 from keyhole.clusters.serialization import (
-    Failure,
-    Shared,
+    SharedBytes,
+    TaskFailure,
     lost_workers_message,
     missing_package_message,
     serialize_task,
@@ -170,7 +170,7 @@ class Dask:
         self._futures: dict[int, Future] = {}
         self._shared: dict[int, Future] = {}
         self._ready: SimpleQueue[int | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[int, bytes | Failure] | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[int, bytes | TaskFailure] | None] = SimpleQueue()
         self._capacity, self._lost = self._count_threads(), False
         self._closed = threading.Event()
         # Both wait for the network. In threads of their own, neither delays `submit`, and a
@@ -206,10 +206,10 @@ class Dask:
     def _is_lost(self) -> bool:
         return self._lost or self._client.status != "running"
 
-    def broadcast(self, data: bytes) -> Shared:
+    def broadcast(self, data: bytes) -> SharedBytes:
         """Submit the bytes as a task: its result, if lost with a worker, is computed again."""
         self._check()
-        shared = Shared(next(self._tickets))
+        shared = SharedBytes(next(self._tickets))
         # Keyed by content: the scheduler keeps one copy for several clients and calls.
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
         with warnings.catch_warnings():
@@ -217,7 +217,7 @@ class Dask:
             self._shared[shared.ticket] = self._client.submit(bytes, data, key=key)
         return shared
 
-    def release(self, shared: Shared) -> None:
+    def release(self, shared: SharedBytes) -> None:
         """Release the result."""
         self._shared.pop(shared.ticket).release()
 
@@ -288,7 +288,7 @@ class Dask:
                     self._lost = True
                     self._done.put(None)
 
-    def _value(self, future: Future) -> bytes | Failure:
+    def _value(self, future: Future) -> bytes | TaskFailure:
         try:
             return bytes(future.result())
         except KilledWorker as error:
@@ -298,7 +298,7 @@ class Dask:
         except ImportError:
             return missing_package_message("Dask")
         except Exception as error:
-            return Failure("RuntimeError", f"a worker of {self.name} failed: {error}")
+            return TaskFailure("RuntimeError", f"a worker of {self.name} failed: {error}")
 
     def close(self) -> None:
         """Cancel all tasks and disconnect."""

@@ -23,8 +23,8 @@ from typing import IO, Any, Final, Self, cast
 import ray
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
-from keyhole.clusters.ray_driver import HEARTBEAT_SECONDS, START_TICKET, remove
-from keyhole.clusters.serialization import RETRIES, Shared, serialize_task, unpack_result
+from keyhole.clusters.ray_driver import HEARTBEAT_SECONDS, START_TICKET, remove_folder
+from keyhole.clusters.serialization import RETRIES, SharedBytes, serialize_task, unpack_result
 from keyhole.clusters.session_termination import kill_session
 
 _BOOT: Final = (
@@ -93,14 +93,14 @@ class Ray:
         if self._closing:
             raise RuntimeError(f"the cluster {self.name} has been closed")
 
-    def broadcast(self, data: bytes) -> Shared:
+    def broadcast(self, data: bytes) -> SharedBytes:
         """Put bytes into Ray's object store."""
         self._check()
-        shared = Shared(next(self._tickets))
+        shared = SharedBytes(next(self._tickets))
         self._ask(shared.ticket, data)
         return shared
 
-    def release(self, shared: Shared) -> None:
+    def release(self, shared: SharedBytes) -> None:
         """Release bytes in Ray's object store."""
         self._ask(shared.ticket, None)
 
@@ -226,13 +226,13 @@ class _Folder:
             with suppress(OSError):  # it is another user's, or locked
                 if time() - one.stat().st_mtime > _LOCK_SECONDS:
                     os.close(_lock_folder(one))
-                    remove(one)
+                    remove_folder(one)
         self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=within)
         self.lock = _lock_folder(self.path)
 
     def close(self) -> None:
         """Remove it, if its driver has not."""
-        remove(self.path)
+        remove_folder(self.path)
         os.close(self.lock)
 
 

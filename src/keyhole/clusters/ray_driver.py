@@ -26,7 +26,7 @@ from ray.exceptions import (
 
 from keyhole.clusters.serialization import (
     RETRIES,
-    Failure,
+    TaskFailure,
     lost_workers_message,
     missing_package_message,
     run_serialized,
@@ -58,13 +58,13 @@ def main() -> None:
     os.dup2(null, 1)
     _, (address, workers, folder) = pickle.load(requests)
     driver = Driver(answers)
-    Thread(target=driver.beat, daemon=True).start()
-    refused = driver.begin(address, workers, folder)
-    driver.answer(START_TICKET, refused)
+    Thread(target=driver.send_heartbeats, daemon=True).start()
+    refused = driver.connect(address, workers, folder)
+    driver.send_answer(START_TICKET, refused)
     if refused is None:
-        Thread(target=driver.listen, args=(requests,), daemon=True).start()
+        Thread(target=driver.receive_requests, args=(requests,), daemon=True).start()
     # `ray.shutdown` may wait for a head node that is gone: then the thread ends the process.
-    if refused is not None or driver.serve():
+    if refused is not None or driver.send_results():
         Thread(target=_end, args=(folder, _LEAVE_SECONDS), daemon=True).start()
         ray.shutdown()
     _end(folder)
@@ -74,7 +74,7 @@ def _end(folder: str | None, seconds: float = 0.0) -> None:
     """Kill the session after some time: Ray's processes, and this process."""
     sleep(seconds)
     if folder is not None:
-        remove(folder)
+        remove_folder(folder)
     # Without the head, Ray waits for it in this process and in some of those that it started.
     kill_session(os.getpid())
 
@@ -89,7 +89,9 @@ class Driver:
         self._shared: dict[int, Any] = {}
         self._tasks: dict[int, Any] = {}
 
-    def begin(self, address: str | None, workers: int | None, folder: str | None) -> Failure | None:
+    def connect(
+        self, address: str | None, workers: int | None, folder: str | None
+    ) -> TaskFailure | None:
         """Connect to Ray, or start it; return the failure if that is not possible."""
         if address == "auto":
             address = os.environ.get("RAY_ADDRESS", address)
@@ -110,16 +112,18 @@ class Driver:
             self._send_capacity()
         except Exception as error:  # the client reports it
             if address is None:
-                return Failure("RuntimeError", f"Ray could not be started: {_format_error(error)}")
+                return TaskFailure(
+                    "RuntimeError", f"Ray could not be started: {_format_error(error)}"
+                )
             if isinstance(error, OSError):
                 text = f"Ray at {address} cannot be reached: {_format_error(error)}"
-                return Failure("ConnectionError", text)
-            return Failure(
+                return TaskFailure("ConnectionError", text)
+            return TaskFailure(
                 type(error).__name__, f"Ray at {address} cannot be used: {_format_error(error)}"
             )
         return None
 
-    def listen(self, requests: IO[bytes]) -> None:
+    def receive_requests(self, requests: IO[bytes]) -> None:
         """Receive requests until standard input is closed."""
         with suppress(EOFError, OSError, pickle.UnpicklingError):
             while True:
@@ -130,7 +134,7 @@ class Driver:
                     self._shared.pop(ticket, None)
                 elif isinstance(data, list):
                     self._cancel(data)
-                    self.answer(ticket, None)
+                    self.send_answer(ticket, None)
                 else:
                     self._share(ticket, data)
         self._done.put(None)
@@ -162,7 +166,7 @@ class Driver:
             future.set_exception(error)
         future.add_done_callback(lambda one: self._done.put((ticket, one)))
 
-    def serve(self) -> bool:
+    def send_results(self) -> bool:
         """Send results until requests end; return whether Ray was reachable until then."""
         self._last_answer = monotonic()
         checker = Thread(target=self._check_ray, daemon=True)
@@ -178,7 +182,7 @@ class Driver:
                 self._tasks.pop(ticket, None)
                 if isinstance(future.exception(), LocalRayletDiedError):
                     return False
-                self.answer(ticket, _task_result(future))
+                self.send_answer(ticket, _task_result(future))
         return False
 
     def _check_ray(self) -> None:
@@ -191,7 +195,7 @@ class Driver:
                     ray.put(None)  # asks the local node, the lines above ask the head
                 self._last_answer = monotonic()
 
-    def beat(self) -> None:
+    def send_heartbeats(self) -> None:
         """Send a heartbeat with the capacity regularly."""
         while True:
             self._send_capacity()
@@ -201,7 +205,7 @@ class Driver:
         with self._answering:
             self._send(None, self._capacity)
 
-    def answer(self, ticket: int, value: Any) -> None:
+    def send_answer(self, ticket: int, value: Any) -> None:
         """Send the result of a ticket."""
         with self._answering:
             self._send(ticket, value)
@@ -212,7 +216,7 @@ class Driver:
             self._answers.flush()
 
 
-def remove(folder: str | Path) -> None:
+def remove_folder(folder: str | Path) -> None:
     """Remove the folder of a Ray that has ended or is just ending."""
     end = monotonic() + _LEAVE_SECONDS
     while os.path.exists(folder) and monotonic() < end:
@@ -254,7 +258,7 @@ def _check_server(address: str) -> None:
         raise ConnectionError("the program there does not speak the protocol of Ray")
 
 
-def _task_result(future: "Future[bytes]") -> bytes | Failure:
+def _task_result(future: "Future[bytes]") -> bytes | TaskFailure:
     """Return the pickled result of a task, or the failure with which Ray ended it."""
     error = future.exception()
     if error is None:
@@ -262,13 +266,13 @@ def _task_result(future: "Future[bytes]") -> bytes | Failure:
     if isinstance(error, WorkerCrashedError):
         return lost_workers_message()
     if isinstance(error, OutOfMemoryError):
-        return Failure(
+        return TaskFailure(
             "MemoryError",
             f"Ray ended {RETRIES + 1} workers at the same task: their machines ran out of memory",
         )
     if "No module named 'keyhole" in _format_error(error):
         return missing_package_message("Ray")
-    return Failure("RuntimeError", f"Ray could not have a task done: {_format_error(error)}")
+    return TaskFailure("RuntimeError", f"Ray could not have a task done: {_format_error(error)}")
 
 
 def _format_error(error: BaseException) -> str:

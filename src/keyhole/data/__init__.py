@@ -19,7 +19,7 @@ from keyhole.data.food_deliveries import deliveries, load_deliveries
 from keyhole.data.random_forest_training import Forests, forests, load_forests, measure_forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.data.recorded_rewards import read_rewards_csv
-from keyhole.data.recorded_times import Times, deadlines_kept
+from keyhole.data.recorded_times import Times, count_kept_deadlines
 from keyhole.data.reporting_delays import reporting_delay
 
 __all__ = [
@@ -33,8 +33,8 @@ __all__ = [
     "Times",
     "aslib",
     "cdnow",
+    "count_kept_deadlines",
     "crowd",
-    "deadlines_kept",
     "deliveries",
     "flights",
     "forests",

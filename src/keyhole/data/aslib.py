@@ -67,7 +67,7 @@ class Scenario:
             made = f"{int((self.limits > 0.0).sum())} runs in all"
         return f"Scenario({self.name}: {solvers} solvers, {made}, cut-off {self.cutoff:g} s)"
 
-    def solved(self, limit: float = 1.0) -> FloatArray:
+    def solved_shares(self, limit: float = 1.0) -> FloatArray:
         """Return the share of runs that each solver completes within a fraction of the cut-off.
 
         Runs that were stopped earlier are left out; NaN where no run is left.
@@ -134,7 +134,7 @@ class Scenario:
             penalty=Power(slope=1.0) if penalty is None else penalty,
         )
 
-    def yardsticks(
+    def reference_gains(
         self,
         limits: SequenceLike = LIMITS,
         *,

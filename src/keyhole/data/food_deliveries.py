@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.data.recorded_times import Times, check_nonincreasing, read_bundled_table
+from keyhole.data.recorded_times import Times, check_decreasing, read_bundled_table
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
 from keyhole.validate import check_choice, check_vector
@@ -57,7 +57,7 @@ def deliveries(
     Problem(5 arms, 3 levels, censored feedback, order=iid())
     """
     times = load_deliveries(arms, bands=bands)
-    return times.problem(check_nonincreasing("promised", promised), feedback=feedback, order=order)
+    return times.problem(check_decreasing("promised", promised), feedback=feedback, order=order)
 
 
 def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:
@@ -71,7 +71,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
     >>> times = load_deliveries("distance", bands=[2.5, 4])
     >>> times
     Times(deliveries by distance; below 2.5: 3905, 2.5 to 4: 4738, from 4: 1369)
-    >>> times.kept(deadlines=[40, 30, 20]).round(3)
+    >>> times.kept_shares(deadlines=[40, 30, 20]).round(3)
     array([[0.996, 0.846, 0.247],
            [0.992, 0.728, 0.199],
            [0.817, 0.416, 0.104]])

@@ -35,7 +35,7 @@ class Times:
     >>> ferries = Times("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
     >>> ferries
     Times(ferries; red: 4, blue: 2)
-    >>> ferries.kept(deadlines=[15, 10, 5])
+    >>> ferries.kept_shares(deadlines=[15, 10, 5])
     array([[0.75, 0.5 , 0.5 ],
            [1.  , 1.  , 0.  ]])
     >>> problem = ferries.problem(deadlines=[15, 10, 5], feedback="censored")
@@ -65,12 +65,12 @@ class Times:
         sizes = [f"{arm}: {len(m)}" for arm, m in zip(self.arms, self.minutes, strict=True)]
         return f"Times({self.name}; {', '.join(sizes)})"
 
-    def kept(self, deadlines: ArrayLike) -> FloatArray:
+    def kept_shares(self, deadlines: ArrayLike) -> FloatArray:
         """Return the share of each arm's times that are at most each deadline, (arms, levels).
 
         Deadlines are in minutes, decreasing.
         """
-        grid = check_nonincreasing("deadlines", deadlines)
+        grid = check_decreasing("deadlines", deadlines)
         return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
 
     def problem(
@@ -93,26 +93,26 @@ class Times:
         feedback, order
             See `keyhole.threshold.Problem`.
         """
-        grid = check_nonincreasing("deadlines", deadlines)
+        grid = check_decreasing("deadlines", deadlines)
         samples = [_levels(minutes, grid) for minutes in self.minutes]
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
-def deadlines_kept(minutes: float, deadlines: ArrayLike) -> int:
+def count_kept_deadlines(minutes: float, deadlines: ArrayLike) -> int:
     """Return the number of deadlines that a time meets: its sample in `Times.problem`.
 
     Deadlines are in minutes, decreasing; the time may be infinite.
 
     Examples
     --------
-    >>> deadlines_kept(7, [15, 10, 5]), deadlines_kept(5, [15, 10, 5])
+    >>> count_kept_deadlines(7, [15, 10, 5]), count_kept_deadlines(5, [15, 10, 5])
     (2, 3)
     """
-    grid = check_nonincreasing("deadlines", deadlines)
+    grid = check_decreasing("deadlines", deadlines)
     return int(_levels(_times("minutes", [minutes]), grid)[0])
 
 
-def check_nonincreasing(name: str, minutes: ArrayLike) -> FloatArray:
+def check_decreasing(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse one that is not shorter than the one before."""
     grid = check_vector(name, minutes, ANY)
     for i in range(1, len(grid)):

@@ -9,7 +9,7 @@ from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.policy_step import compiled_step
-from keyhole.experiment.setting_registry import SettingEntry
+from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.plan import Plan
@@ -19,10 +19,10 @@ CompileJob = tuple[str, Callable[[], object]]
 """The name of a kernel, and the function that compiles it unless it is in the cache."""
 
 
-def setting_jobs(setting_entry: SettingEntry) -> list[CompileJob]:
+def setting_jobs(registered: RegisteredSetting) -> list[CompileJob]:
     """Return the kernels of a setting: each policy as a learner and in each environment."""
-    environments = [one for one in setting_entry.environments if _is_complete(one)]
-    kinds = [_with_base(kind) for kind in setting_entry.policies.values()]
+    environments = [one for one in registered.environments if _is_complete(one)]
+    kinds = [_with_base(kind) for kind in registered.policies.values()]
     return [job for kind in kinds for job in _jobs(kind, environments)]
 
 

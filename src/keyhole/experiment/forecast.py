@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from keyhole.clusters import Cluster
-from keyhole.experiment.plots import KINDS, blank_figure, figure_bytes
+from keyhole.experiment.plots import FIGURE_KINDS, blank_figure, figure_bytes
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_report import count_panels
@@ -185,7 +185,7 @@ def _measure_slowness() -> float:
     for _ in range(3):  # the first one loads fonts, and is not counted
         figure = blank_figure()
         figure.subplots().plot([0, 1])
-        for kind in KINDS:
+        for kind in FIGURE_KINDS:
             figure_bytes(figure, kind)
         taken.append(perf_counter())
     return float(min(np.diff(taken)[1:])) / _SECONDS_TO_DRAW

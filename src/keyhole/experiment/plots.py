@@ -24,11 +24,11 @@ _METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
     "pdf": ("Title", "Subject", ("CreationDate", "Creator", "Producer")),
 }
 
-KINDS: Final = tuple(_METADATA)
+FIGURE_KINDS: Final = tuple(_METADATA)
 """The kinds of files that a figure is written to."""
 
 
-def figure_of(
+def draw_curves_figure(
     curves: Curves,
     metric: str,
     *,

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from keyhole.experiment.html_page import Picture, Section, Text, write_page
-from keyhole.experiment.plots import caption, cell_note, figure_of
+from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
@@ -87,7 +87,7 @@ Decorate = Callable[[Figure, str], None]
 
 def metric_figure(run: RunFolder, metric: str, *, decorate: Decorate | None = None) -> Figure:
     """Return the figure of one metric of a run."""
-    figure = figure_of(run.curves, metric, **_axes(run))
+    figure = draw_curves_figure(run.curves, metric, **_axes(run))
     if decorate is not None:
         decorate(figure, metric)
     return figure
@@ -175,10 +175,10 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
     FileNotFoundError, ValueError
         If the folder holds no finished run.
     """
-    return report_of(open_run(folder), title=title)
+    return write_run_report(open_run(folder), title=title)
 
 
-def report_of(
+def write_run_report(
     run: RunFolder, *, title: str | None = None, summaries: Summaries | None = None
 ) -> Path:
     """Write the report of a run; `summaries` are the summaries of a sweep, if they are at hand."""

@@ -178,7 +178,7 @@ def values_table(
     return pa.table(columns)
 
 
-def array_of(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> FloatArray:
+def table_to_array(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> FloatArray:
     """Return a table of `values_table` as an array (checkpoints, metrics, replications)."""
     columns = [table.column(metric).to_numpy().reshape(checkpoints, -1) for metric in metrics]
     return np.stack(columns, axis=1)
@@ -257,7 +257,7 @@ def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> C
     names = table.column("policy")
     checkpoints = np.unique(table.column("round").to_numpy())
     values = {
-        label: array_of(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
+        label: table_to_array(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
         for label in names.unique().to_pylist()
     }
     # No simulation writes such a value: the file was altered.

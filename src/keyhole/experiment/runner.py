@@ -33,7 +33,7 @@ from keyhole.experiment.run_folder import (
 )
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_points import Point
-from keyhole.experiment.sweep_tables import CURVES, Sweep, points_file, values_schema
+from keyhole.experiment.sweep_tables import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
@@ -241,7 +241,7 @@ def _write_sweep_tables(
     counts = []
     with (
         points_file(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
-        points_file(folder / RESULTS[1], sweep, CURVES) as write_curves,
+        points_file(folder / RESULTS[1], sweep, CURVES_SCHEMA) as write_curves,
     ):
         for point in points:
             values, curves = _tables(point.spec, cache)

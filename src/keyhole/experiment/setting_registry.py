@@ -32,7 +32,7 @@ _HOME: Final = "keyhole"
 
 
 @dataclass(frozen=True)
-class SettingEntry:
+class RegisteredSetting:
     """A setting with its policies, environments, metrics and problem factories."""
 
     name: str
@@ -93,7 +93,7 @@ def setting_names() -> list[str]:
     return [*BUILT_IN, *_plugins()]
 
 
-def find_setting(name: Any, field: str = "setting") -> SettingEntry:
+def find_setting(name: Any, field: str = "setting") -> RegisteredSetting:
     """Return a setting by its name, which errors call `field`.
 
     A broken package is refused with its name and the reason.
@@ -101,7 +101,7 @@ def find_setting(name: Any, field: str = "setting") -> SettingEntry:
     return _load_setting(check_choice(field, name, setting_names()))
 
 
-def all_settings() -> Iterator[SettingEntry]:
+def all_settings() -> Iterator[RegisteredSetting]:
     """Yield all settings; warn of each broken one with its package and the reason."""
     for name in setting_names():
         try:
@@ -145,9 +145,9 @@ def _package(point: EntryPoint) -> str:
 
 
 @cache
-def _load_setting(name: str) -> SettingEntry:
+def _load_setting(name: str) -> RegisteredSetting:
     if name in BUILT_IN:
-        return SettingEntry(name, importlib.import_module(f"{_HOME}.{name}"))
+        return RegisteredSetting(name, importlib.import_module(f"{_HOME}.{name}"))
     points = _plugins()[name]
     packages = " and ".join(map(_package, points))
     try:
@@ -160,7 +160,7 @@ def _load_setting(name: str) -> SettingEntry:
         kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
         text = f"the setting {name!r} of {packages} cannot be used: {kind}{reason}"
         raise ValueError(text) from error
-    return SettingEntry(name, module, packages)
+    return RegisteredSetting(name, module, packages)
 
 
 def _check(name: str, module: Any) -> None:

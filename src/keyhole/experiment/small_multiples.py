@@ -23,7 +23,7 @@ from keyhole.experiment.sweep_summary import (
 )
 from keyhole.results.estimate import Estimate
 from keyhole.results.plot import (
-    MOST_LOOKS,
+    MOST_STYLES,
     Scale,
     arms_divisor,
     line_style,
@@ -67,7 +67,7 @@ def plot_by_round(
         )
 
     panels: list[Panel] = [
-        (title_of(panel.names, summaries.sweep), drawing(panel)) for panel in shown
+        (format_point_title(panel.names, summaries.sweep), drawing(panel)) for panel in shown
     ]
     beside = [*shown[0].names]
     whole = len(shown) == math.prod(len(summaries.sweep[name]) for name in beside)
@@ -86,9 +86,9 @@ def plot_by_parameter(
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
     places = dict(zip(map(id, summaries.points), _places(summaries, name), strict=True))
-    for beside, points in points_to_compare(summaries.points, MOST_LOOKS):
+    for beside, points in points_to_compare(summaries.points, MOST_STYLES):
         others = {other: text for other, text in beside.items() if other != name}
-        line = lines.setdefault(title_of(others, summaries.sweep), [])
+        line = lines.setdefault(format_point_title(others, summaries.sweep), [])
         line += [(places[id(point)], point) for point in points]
     shown = spread_evenly(list(lines.items()), MOST_PANELS)
     panels: list[Panel] = [
@@ -98,7 +98,7 @@ def plot_by_parameter(
     return _figure(summaries.labels, panels, _COLUMNS), len(lines) - len(shown)
 
 
-def title_of(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
+def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
     """Return the short names of a point's values on a line; `among` are all varied entries."""
     short = _short([*(among or names)])
     return ", ".join(

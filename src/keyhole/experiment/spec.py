@@ -229,7 +229,7 @@ class Spec(BaseModel):
             return (sweep_points.Point({}, self),)
         found = []
         for values, table in sweep_points.point_tables(self.table(), self.folder):
-            with sweep_points.point_label(values):
+            with sweep_points.point_error_context(values):
                 found.append(
                     sweep_points.Point(values, type(self).from_table(table, folder=self.folder))
                 )

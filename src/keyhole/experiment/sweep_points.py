@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from keyhole.experiment.spec import Spec
 
 Table = dict[str, Any]
-Steps = tuple[str | int, ...]
+EntryPath = tuple[str | int, ...]
 """The path of an entry: ``policy[0].alpha`` is ("policy", 0, "alpha")."""
 
-VARIED: Final = (
+SWEEPABLE_ENTRIES: Final = (
     "seed", "replications", "horizon", "checkpoints", "details", "workers", "duration", "pending",
     "problem", "policy",
 )  # fmt: skip
@@ -138,13 +138,13 @@ def _check_numbers(field: str, values: Sequence[Any]) -> None:
             )
 
 
-def parse_path(name: str) -> Steps:
+def parse_path(name: str) -> EntryPath:
     """Return the steps of a name such as ``policy[0].alpha``; refuse one that is no such path."""
     found = list(_STEP.finditer(name))
     if "".join(step[0] for step in found) != name or not name:
         raise ValueError(f"sweep must have names such as policy[0].alpha, got {short_repr(name)}")
     steps = tuple(step[1] or int(step[2]) for step in found)
-    check_choice("sweep: what is varied", steps[0], VARIED)
+    check_choice("sweep: what is varied", steps[0], SWEEPABLE_ENTRIES)
     if steps == ("policy",):
         raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
     if steps[0] == "policy" and steps[-1] in _FIXED:
@@ -156,7 +156,7 @@ def parse_path(name: str) -> Steps:
 
 def whole_entries(sweep: Mapping[str, Sequence[Any]]) -> Table:
     """Return the entries of a spec that vary as a whole, each with its first value."""
-    return {name: values[0] for name, values in sweep.items() if name in VARIED}
+    return {name: values[0] for name, values in sweep.items() if name in SWEEPABLE_ENTRIES}
 
 
 def count_points(sweep: Mapping[str, Sequence[Any]]) -> int:
@@ -182,7 +182,7 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     plain = {name: entry for name, entry in table.items() if name != "sweep"}
     found = []
     for values in points:
-        with point_label(values):
+        with point_error_context(values):
             found.append(_apply(plain, values, folder))
     # Labels are made for all points at once: a label must be the same line in every figure, so it
     # may name only parameters that are equal everywhere.
@@ -195,7 +195,7 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
 
 
 @contextmanager
-def point_label(values: Table) -> Iterator[None]:
+def point_error_context(values: Table) -> Iterator[None]:
     """Prefix errors with the values of a point."""
     try:
         yield
@@ -206,7 +206,7 @@ def point_label(values: Table) -> Iterator[None]:
 def _apply(table: Table, values: Table, folder: Path) -> Table:
     """Return a spec table with the values of a point; general names are set before special ones."""
     result = cast(Table, _copy(table))
-    written: dict[Steps, str] = {}
+    written: dict[EntryPath, str] = {}
     # Policies come after the problem: which parameters a policy has depends on its setting.
     for name in sorted(values, key=_order):
         steps, value = parse_path(name), values[name]
@@ -233,12 +233,12 @@ def _order(name: str) -> tuple[bool, int]:
     return steps[0] == "policy", len(steps) + _is_for_all(steps)
 
 
-def _is_for_all(steps: Steps) -> bool:
+def _is_for_all(steps: EntryPath) -> bool:
     """Return whether a path means a parameter of every policy that has it."""
     return steps[0] == "policy" and isinstance(steps[1], str)
 
 
-def _has_entry(value: Any, steps: Steps) -> bool:
+def _has_entry(value: Any, steps: EntryPath) -> bool:
     """Return whether a value has an entry at a path."""
     try:
         for step in steps:
@@ -248,7 +248,7 @@ def _has_entry(value: Any, steps: Steps) -> bool:
     return True
 
 
-def _is_table(steps: Steps) -> bool:
+def _is_table(steps: EntryPath) -> bool:
     """Return whether a path means a whole table, the problem's or a policy's."""
     of_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
     return steps == ("problem",) or of_policy
@@ -279,7 +279,7 @@ def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> lis
     return places
 
 
-def _set(table: Any, steps: Steps, value: Any) -> None:
+def _set(table: Any, steps: EntryPath, value: Any) -> None:
     """Set the entry of a table at a path."""
     path = ""
     for place, step in enumerate(steps):

@@ -24,7 +24,7 @@ from keyhole.experiment.sweep_summary import (
 from keyhole.metric import Metric
 from keyhole.results.estimate import Estimate
 from keyhole.results.html import Table
-from keyhole.results.plot import MOST_LOOKS, arms_divisor, count_nonpositive
+from keyhole.results.plot import MOST_STYLES, arms_divisor, count_nonpositive
 
 _BEST: Final = "A policy is best if its 95 % interval overlaps no other."
 _SHORT: Final = 60  # letters of a value that is shown beside its name
@@ -145,7 +145,7 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
         path = run.folder / f"{file}-against-{number + 1}"
         blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=caption))
     caption = "Means over the rounds, with their 95 % intervals."
-    if (panels := len(points_to_compare(summaries.points, MOST_LOOKS))) > MOST_PANELS:
+    if (panels := len(points_to_compare(summaries.points, MOST_STYLES))) > MOST_PANELS:
         caption += (
             f" {MOST_PANELS} of {panels:,} panels, evenly spread over all; curves.parquet and"
             " values.parquet have the others."

@@ -15,7 +15,7 @@ from keyhole.experiment.sweep_points import value_to_toml
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import MOST_LOOKS
+from keyhole.results.plot import MOST_STYLES
 
 MOST_PANELS: Final = 24
 """More panels cannot be distinguished on a page."""
@@ -97,7 +97,7 @@ class Summaries:
                 [summarise(loaded[id(point)], whole=True) for point in _first_of_labels(part)],
                 beside,
             )
-            for beside, part in spread_evenly(points_to_compare(points, MOST_LOOKS), MOST_PANELS)
+            for beside, part in spread_evenly(points_to_compare(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 

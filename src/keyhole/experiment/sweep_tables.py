@@ -19,7 +19,7 @@ from keyhole.files import open_draft
 Sweep = Mapping[str, Sequence[Any]]
 Write = Callable[[Mapping[str, Any], pa.Table], int]
 
-CURVES: Final = pa.schema(
+CURVES_SCHEMA: Final = pa.schema(
     [
         ("policy", pa.string()),
         ("round", pa.int64()),

@@ -18,9 +18,9 @@ from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.progress import TotalProgress, WorkItem, track_total
 from keyhole.papers.report.index_page import write_index
-from keyhole.papers.report.reproduction_page import ALL, ReportPart
+from keyhole.papers.report.reproduction_page import BATCH_MARKER, ReportPart
 from keyhole.papers.reproduction import (
-    SHARED,
+    SHARED_FOLDER,
     ProgressOf,
     load_finished_entry,
     simulate_entries,
@@ -103,7 +103,7 @@ def reproduce_all(
     at = {places[name] / key: spec for (name, key), spec in specs.items()}
     # All specs at once: runs that differ only in their checkpoints share one simulation, at the
     # checkpoints of all.
-    cache = ResultCache(folder / SHARED, specs.values())
+    cache = ResultCache(folder / SHARED_FOLDER, specs.values())
     with connect_if_missing(at, on, threads) as cluster:
         _write_marker(folder, scale)
         simulate_missing(cache, at, cluster, threads, progress)
@@ -167,7 +167,7 @@ def _check_folder(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if has_content(folder):
         try:
-            found = json.loads((folder / ALL).read_bytes())
+            found = json.loads((folder / BATCH_MARKER).read_bytes())
         except (OSError, ValueError, RecursionError):
             found = None
         if found != _make_marker(scale):
@@ -182,7 +182,9 @@ def _write_marker(folder: Path, scale: str) -> None:
         remove_drafts(folder)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / ALL, (json.dumps(_make_marker(scale), indent=2) + "\n").encode())
+    write_atomically(
+        folder / BATCH_MARKER, (json.dumps(_make_marker(scale), indent=2) + "\n").encode()
+    )
 
 
 def _make_marker(scale: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from keyhole.papers.verdicts import Verdict
 from keyhole.play.progress import Report, print_step
 from keyhole.validate import check_choice, check_distinct, check_line
 
-SHARED: Final = "shared"
+SHARED_FOLDER: Final = "shared"
 """Folder of the results that runs share, until they are finished."""
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
@@ -159,7 +159,7 @@ def simulate_entries(
         if renew:
             for place, spec in specs.items():
                 _remove_stale_run(place, spec)
-        own = ResultCache(folder / SHARED, specs.values()) if cache is None else cache
+        own = ResultCache(folder / SHARED_FOLDER, specs.values()) if cache is None else cache
         simulate_missing(own, specs, cluster, threads, progress is True)
     parts = []
     with background_compilation(

@@ -13,7 +13,7 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any, Final
 
-from keyhole.clusters.cluster import Cluster, ClusterLostError, results
+from keyhole.clusters.cluster import Cluster, ClusterLostError, iterate_results
 from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.kernels.math_library import math_library_digest
 from keyhole.play.plan import Plan
@@ -211,7 +211,7 @@ def warm_up_workers(cluster: Cluster) -> int:
         if monotonic() > until:
             raise ClusterLostError(f"{cluster.name} has no worker; try again when it has one")
         sleep(_POLL_SECONDS)
-    for _ in results(cluster, [cluster.submit(package_versions) for _ in range(capacity)]):
+    for _ in iterate_results(cluster, [cluster.submit(package_versions) for _ in range(capacity)]):
         pass
     return capacity
 
@@ -232,7 +232,7 @@ def measure_speed_on_cluster(
         ]
         # Speeds of workers add up; a worker in which no round ended has infinite seconds, and adds
         # none.
-        rounds_per_second = sum(1 / float(one) for one in results(cluster, tickets))
+        rounds_per_second = sum(1 / float(one) for one in iterate_results(cluster, tickets))
         return 1 / rounds_per_second if rounds_per_second else inf
     finally:
         cluster.release(shared)

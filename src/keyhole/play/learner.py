@@ -309,7 +309,7 @@ class Learner:
         facts = policy.check_facts(saved.facts)
         side = compiled_policy(type(policy))
         sizes = side.sizes(policy.numbers() | facts)
-        saved = saved.keys_alone(side.state, sizes)
+        saved = saved.reduce_trees_to_keys(side.state, sizes)
         # Shapes are checked before memory is allocated: a file may name any number of arms.
         saved.check_form("state", side.state, sizes)
         self._loaded = loaded
@@ -389,7 +389,7 @@ def _restore_learner(
     return learner._restore(policy, saved, loaded=loaded)
 
 
-def learner_for(
+def make_learner(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = 0, replication: int = 0
 ) -> Any:
     """Return a learner of the class that the policy's setting declares, compiled at once."""

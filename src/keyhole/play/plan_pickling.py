@@ -23,7 +23,7 @@ from typing import Any, Final, cast
 from keyhole.contract.environment import Environment, Problem
 from keyhole.contract.policy import Policy
 from keyhole.play.plan import Plan
-from keyhole.play.user_modules import UserModule, collect_user_modules, module_of
+from keyhole.play.user_modules import UserModule, collect_user_modules, find_user_module
 
 _modules_lock: Final = Lock()
 
@@ -70,7 +70,7 @@ def _pickler() -> Any:
         def persistent_id(self, thing: Any) -> tuple[str, str] | None:
             if not isinstance(thing, type | FunctionType):
                 return None
-            module = module_of(thing)
+            module = find_user_module(thing)
             if module is None:
                 check_in_file(thing)
                 return None

@@ -74,7 +74,7 @@ class SavedLearner:
         kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
         self._compare(group, kept)
 
-    def keys_alone(self, layout: Layout, sizes: Mapping[str, int]) -> Self:
+    def reduce_trees_to_keys(self, layout: Layout, sizes: Mapping[str, int]) -> Self:
         """Return a copy in which argmin trees are reduced to their keys, as they are saved now.
 
         Of 24 candidates and more, the whole binary tree was saved once.

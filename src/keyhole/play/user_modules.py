@@ -66,7 +66,7 @@ def import_siblings(folder: Path) -> Iterator[None]:
                 register_module(sys.modules.pop(name))
 
 
-def module_of(thing: type | FunctionType) -> ModuleType | None:
+def find_user_module(thing: type | FunctionType) -> ModuleType | None:
     """Return the user module in which a class or function is found by its name, or None."""
     own = sys.modules.get(thing.__module__ or "")
     for module in (own, *(one for one in _registered if one.__name__ == thing.__module__)):

@@ -32,12 +32,12 @@ class Table:
         return render(self.template, block=self)
 
 
-def side_by_side(text: str) -> str:
+def keep_intervals_together(text: str) -> str:
     r"""Return a text with no-break spaces between numbers and their intervals.
 
     Examples
     --------
-    >>> side_by_side("a minus b: 1.0 [0.5, 1.5], p = 0.01").split(" ")
+    >>> keep_intervals_together("a minus b: 1.0 [0.5, 1.5], p = 0.01").split(" ")
     ['a', 'minus', 'b:', '1.0\xa0[0.5,\xa01.5],', 'p\xa0=\xa00.01']
     """
     return _UNBROKEN.sub(lambda found: found[0].replace(" ", _SPACE), text)
@@ -57,5 +57,5 @@ def _templates() -> Environment:
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    found.filters["together"] = side_by_side
+    found.filters["together"] = keep_intervals_together
     return found

@@ -54,7 +54,7 @@ _STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
 
-MOST_LOOKS: Final = len(_MARKERS)
+MOST_STYLES: Final = len(_MARKERS)
 """More curves cannot be distinguished."""
 
 

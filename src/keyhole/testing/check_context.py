@@ -13,7 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment
-from keyhole.play.learner import Learner, learner_for
+from keyhole.play.learner import Learner, make_learner
 from keyhole.play.plan import Plan
 from keyhole.play.simulation import simulate
 
@@ -53,7 +53,7 @@ class CheckContext:
         facts = plan.facts(self.policy, self.horizon)
         # The engine checks no index. So memory errors show here, as an IndexError.
         with bounds_checked():
-            return learner_for(self.policy, facts, seed=self.seed, replication=replication)
+            return make_learner(self.policy, facts, seed=self.seed, replication=replication)
 
     def environment(self, replication: int = 0) -> InteractiveEnvironment:
         """Return the environment of a replication."""

@@ -14,7 +14,7 @@ from keyhole.experiment.html_page import PageBlock, Picture, Section, Text, writ
 from keyhole.results.html import Table
 from keyhole.tune import figures, folder
 from keyhole.tune.summary import (
-    POOLED,
+    POOLING_NOTE,
     arms_table,
     command_line,
     format_progress,
@@ -39,7 +39,7 @@ _SPEC: Final = (
 
 
 @dataclass(frozen=True)
-class Recommended:
+class RecommendationBlock:
     """Block with the recommended command."""
 
     sentence: str
@@ -48,7 +48,7 @@ class Recommended:
 
 
 @dataclass(frozen=True)
-class Runs:
+class RunsTable:
     """Block with a table of all runs, which can be filtered and sorted."""
 
     caption: str
@@ -71,7 +71,7 @@ def write_report(tune: Tune) -> Path:
     best = tune.best()
     first, *others = format_recommendation(tune)
     opening: list[PageBlock] = [
-        Recommended(_make_sentence(first), command_line(tune, best.arm)),
+        RecommendationBlock(_make_sentence(first), command_line(tune, best.arm)),
         Text("\n".join(map(_make_sentence, others)), note=f"{format_progress(tune)}."),
         Text(tune.spec.notes),
     ]
@@ -84,7 +84,7 @@ def _make_sentence(text: str) -> str:
 
 def _arms_block(tune: Tune) -> Table:
     head, rows = arms_table(tune)
-    caption = f"Runs of each arm by outcome, and their time. {POOLED}"
+    caption = f"Runs of each arm by outcome, and their time. {POOLING_NOTE}"
     return Table(caption, head, rows)
 
 
@@ -140,7 +140,7 @@ def _figure_section(
     return Section(name, title, [picture, *more])
 
 
-def _runs_block(tune: Tune) -> Runs:
+def _runs_block(tune: Tune) -> RunsTable:
     rows = [
         [
             run.round, run.arm, run.limit, run.instance, run.outcome, round(run.seconds, 4),
@@ -153,7 +153,7 @@ def _runs_block(tune: Tune) -> Runs:
     # "<" is escaped: an output with "</script>" would end the script element.
     data = json.dumps(rows).replace("<", "\\u003c")
     caption = "Click on a heading to sort; times are in UTC."
-    return Runs(caption, _HEAD, data, folder.RUNS)
+    return RunsTable(caption, _HEAD, data, folder.RUNS)
 
 
 def _spec_section(tune: Tune) -> Section:

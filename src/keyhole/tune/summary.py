@@ -98,7 +98,7 @@ def command_line(tune: Tune, arm: str) -> str:
                     for word in found.template())  # fmt: skip
 
 
-POOLED: Final = "Gains of arms with few runs are estimated mostly from the other arms."
+POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
 def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:

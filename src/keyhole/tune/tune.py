@@ -204,7 +204,12 @@ class Tune:
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks: progress, recommendation, and a table of the arms."""
         from keyhole.results.html import Table
-        from keyhole.tune.summary import POOLED, arms_table, format_progress, format_recommendation
+        from keyhole.tune.summary import (
+            POOLING_NOTE,
+            arms_table,
+            format_progress,
+            format_recommendation,
+        )
 
         if not self.runs:
             return Table(
@@ -213,4 +218,4 @@ class Tune:
         sentences = " ".join(
             f"{text}." for text in (format_progress(self), *format_recommendation(self))
         )
-        return Table(f"{sentences} {POOLED}", *arms_table(self)).html()
+        return Table(f"{sentences} {POOLING_NOTE}", *arms_table(self)).html()

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Advantage
+from keyhole.papers.claims import GrowingAdvantage
 from tests.papers.made_up import WORDS, result
 
 
 def advantage(**more):
     table = {"kind": "advantage", "policy": "us", "others": ["them"], "x": ["a", "b"]}
-    return Advantage.model_validate(WORDS | table | more)
+    return GrowingAdvantage.model_validate(WORDS | table | more)
 
 
 def results(quotients, **more):

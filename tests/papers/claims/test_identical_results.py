@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Identical
+from keyhole.papers.claims import IdenticalResults
 from tests.papers.made_up import COMMON, judge, result
 
 
 def identical(**more):
     cells = [{"policy": "a"}, {"policy": "b"}]
-    return Identical.model_validate(COMMON | {"kind": "identical", "cells": cells} | more)
+    return IdenticalResults.model_validate(COMMON | {"kind": "identical", "cells": cells} | more)
 
 
 def test_identical_means_to_the_last_bit():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Linear
+from keyhole.papers.claims import LinearFit
 from keyhole.papers.claims.linear_fit import fit
 from tests.papers.made_up import WORDS, result, results
 
@@ -12,7 +12,7 @@ NEARLY_EQUAL = {"a": 1.0, "b": 1.01, "c": 0.99, "d": 1.01}
 
 def linear(**more):
     table = {"kind": "linear", "policy": "us", "x": X, "r_squared": 0.99} | WORDS | more
-    return Linear.model_validate(table)
+    return LinearFit.model_validate(table)
 
 
 def curve(f):

@@ -1,12 +1,12 @@
 import pytest
 
 from keyhole.papers.claim_parser import read_claims
-from keyhole.papers.claims import EstimateClaim, NotBetter, Ordering, Reversal, Spread
+from keyhole.papers.claims import EstimateClaim, NotBetter, PolicyOrdering, PolicySpread, Reversal
 from tests.papers.made_up import COMMON, RUNS, judge, result
 
 
 def ordering(**more):
-    return Ordering(kind="ordering", policy="us", others=["a", "b"], **COMMON, **more)
+    return PolicyOrdering(kind="ordering", policy="us", others=["a", "b"], **COMMON, **more)
 
 
 def test_an_ordering_holds_where_all_others_are_worse_everywhere():
@@ -68,14 +68,14 @@ def test_higher_may_be_better():
 
 def test_one_comparison_that_holds_shows_its_numbers():
     found = result({"us": [1, 1], "a": [2, 2], "b": [3, 3]})
-    claim = Ordering(kind="ordering", policy="us", others=["a"], rounds=[20], **COMMON)
+    claim = PolicyOrdering(kind="ordering", policy="us", others=["a"], rounds=[20], **COMMON)
     assert judge(claim, found)[1].startswith("us minus a at T = 20: -1.0000 [-1.00")
 
 
 def test_many_equal_policies_do_not_make_an_ordering_fail():
     # 40 comparisons without a difference: some raw p-value falls below 5 % almost surely.
     means = {"us": [1.0] * 2} | {f"p{i}": [1.0] * 2 for i in range(20)}
-    claim = Ordering(kind="ordering", policy="us", others=list(means)[1:], **COMMON)
+    claim = PolicyOrdering(kind="ordering", policy="us", others=list(means)[1:], **COMMON)
     noisy = result(means)
     assert judge(claim, noisy)[0] == "undecided"
 
@@ -127,7 +127,7 @@ def test_a_reversal_is_undecided_where_the_best_are_close():
 
 
 def spread(narrow, wide):
-    return Spread(kind="spread", narrow=narrow, wide=wide, **COMMON)
+    return PolicySpread(kind="spread", narrow=narrow, wide=wide, **COMMON)
 
 
 def test_a_spread_is_the_largest_over_the_smallest_mean():

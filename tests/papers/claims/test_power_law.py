@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Power
+from keyhole.papers.claims import PowerGrowth
 from keyhole.papers.claims.power_law import _excess
 from tests.papers.made_up import WORDS, judge, result, results
 
@@ -13,7 +13,7 @@ ROUNDS = (1_000, 4_000, 64_000)
 
 def power(**more):
     table = {"kind": "power", "policy": "us", "problem": "made-up", "rounds": list(ROUNDS)}
-    return Power.model_validate(WORDS | table | more)
+    return PowerGrowth.model_validate(WORDS | table | more)
 
 
 def curve(f, **more):

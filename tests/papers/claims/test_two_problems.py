@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Interaction, NotWorse, OtherBest
+from keyhole.papers.claims import DifferentBest, Interaction, NotWorse
 from tests.papers.made_up import COMMON, RUNS, WORDS, judge, result
 
 PLACES = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}
@@ -17,7 +17,7 @@ def two(here, there):
 
 
 def other_best(*policies):
-    return OtherBest.model_validate(
+    return DifferentBest.model_validate(
         WORDS | PLACES | {"kind": "other-best", "policies": list(policies)}
     )
 
@@ -105,7 +105,7 @@ def test_no_other_policy_is_better(x, runs, status):
 
 def test_a_place_needs_a_round():
     with pytest.raises(ValidationError, match=r"here\.round"):
-        OtherBest.model_validate(
+        DifferentBest.model_validate(
             WORDS
             | PLACES
             | {"kind": "other-best", "policies": ["x", "y"], "here": {"problem": "a"}}

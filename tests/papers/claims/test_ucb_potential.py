@@ -4,7 +4,7 @@ import pytest
 from keyhole import simulate
 from keyhole.papers.abernethy2016.ucb_potential import potential_bound
 from keyhole.papers.claims import Result
-from keyhole.papers.claims.ucb_potential import Potential
+from keyhole.papers.claims.ucb_potential import PotentialBound
 from keyhole.stochastic import HoeffdingUCB, Problem, Uniform
 from keyhole.threshold import DKWUCB
 from keyhole.threshold import Problem as Thresholds
@@ -23,7 +23,7 @@ def claim(policy, control, **more):
         "problem": "made-up",
     }
     table |= {"lemma": 1, "metrics": ["pulls[0]", "pulls[2]"]}
-    return Potential.model_validate(WORDS | table | more)
+    return PotentialBound.model_validate(WORDS | table | more)
 
 
 @pytest.fixture(scope="module")

@@ -213,9 +213,9 @@ def test_the_numbers_of_a_verdict_are_those_of_its_text(found, kind):
 
 
 def test_kinds_are_found_and_can_be_imported_by_name():
-    assert KINDS["worst-power"].__name__ == "WorstPower"
-    assert KINDS["worst-power"] is claims.WorstPower
-    assert "WorstPower" in dir(claims)
+    assert KINDS["worst-power"].__name__ == "WorstCaseGrowth"
+    assert KINDS["worst-power"] is claims.WorstCaseGrowth
+    assert "WorstCaseGrowth" in dir(claims)
     with pytest.raises(AttributeError, match="has no attribute 'Miracle'"):
         claims.Miracle  # noqa: B018
 

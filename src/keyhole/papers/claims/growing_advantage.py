@@ -18,7 +18,7 @@ from keyhole.results.estimate import Estimate, mean_estimate
 _Some = Annotated[list[PolicyName], Field(min_length=1)]
 
 
-class Advantage(Claim):
+class GrowingAdvantage(Claim):
     r"""The ratio of the others' means to a policy's rises significantly from problem to problem.
 
     Where higher is better, it is the ratio of the policy's mean to theirs.

@@ -15,7 +15,7 @@ from keyhole.papers.verdicts import Number
 _SHOWN: Final = 3
 
 
-class Identical(CellsClaim):
+class IdenticalResults(CellsClaim):
     """All values of some cells are equal to the last bit.
 
     The claim does not hold if there is one difference, in any replication at any checkpoint.

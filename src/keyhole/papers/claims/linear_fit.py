@@ -30,7 +30,7 @@ _SUMMED: Final = 1e-11  # of a line, whose slope and intercept are sums
 _FINEST: Final = 1e-5
 
 
-class Linear(ControlledClaim):
+class LinearFit(ControlledClaim):
     """Over several problems, the mean of a metric is a straight line in a number x.
 
     The line is the weighted least-squares fit to the means (weights 1 / standard error squared;

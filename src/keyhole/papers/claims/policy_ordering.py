@@ -16,7 +16,7 @@ _SHOWN: Final = 3
 _UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
 
 
-class Ordering(ProblemClaim):
+class PolicyOrdering(ProblemClaim):
     """A policy is significantly better than others, in at least a share of the cases.
 
     It is compared in every pair of another policy and a checkpoint, or at every checkpoint with all

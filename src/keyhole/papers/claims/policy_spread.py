@@ -11,7 +11,7 @@ from keyhole.papers.entry_validation import PolicyName
 from keyhole.results.estimate import mean_estimate
 
 
-class Spread(ProblemClaim):
+class PolicySpread(ProblemClaim):
     """The choice among some policies matters less than the choice among others.
 
     The spread of a group is ln(largest mean / smallest mean) at the horizon. The interval of the

@@ -21,7 +21,7 @@ _EXPONENTS: Final = (-8.0, 8.0)
 _HALVINGS: Final = 40
 
 
-class Power(ControlledClaim):
+class PowerGrowth(ControlledClaim):
     r"""A metric grows as a power of T, or of a number of the problem; its exponent is in a range.
 
     With means :math:`\bar y_j` at :math:`x_1 < x_2 < x_3`, the exponent is the a at which

@@ -93,7 +93,7 @@ class _ProblemNumberClaim(Claim):
 _Arm = Annotated[int, Field(ge=0)]
 
 
-class Computed(_ProblemNumberClaim):
+class ComputedNumber(_ProblemNumberClaim):
     """Numbers that are computed from a problem lie between `low` and `high`.
 
     The claim holds if all do and, where a problem `unlike` this one is given, not all of that one's

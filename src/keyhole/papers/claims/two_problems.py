@@ -51,7 +51,7 @@ class TwoProblemClaim(Claim):
         """Return the status and the numbers behind it."""
 
 
-class OtherBest(TwoProblemClaim):
+class DifferentBest(TwoProblemClaim):
     """The best of some policies on one problem is not the best on the other.
 
     It holds if the policies with the best mean `here` and `there` differ, and each is significantly

@@ -17,7 +17,7 @@ from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic.policies import HoeffdingUCB
 
 
-class Potential(PolicyClaim):
+class PotentialBound(PolicyClaim):
     r"""Lemma 1 or 2 of Abernethy, Amin and Zhu (2016), with Hoeffding's width, at the horizon.
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean

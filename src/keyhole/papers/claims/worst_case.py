@@ -8,16 +8,16 @@ from pydantic import Field
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Result
-from keyhole.papers.claims.power_law import Power
+from keyhole.papers.claims.power_law import PowerGrowth
 from keyhole.papers.entry_validation import ProblemName
 
 _PLACES: Final = 3
 
 
-class WorstPower(Power):
+class WorstCaseGrowth(PowerGrowth):
     """The worst mean of a metric over some problems grows as a power of a number of theirs.
 
-    It is judged as `Power`. The worst problem differs with x: gaps that are hard for a short
+    It is judged as `PowerGrowth`. The worst problem differs with x: gaps that are hard for a short
     horizon are easy for a long one. It is the one with the largest mean among the problems with the
     same x, or with the smallest where higher is better; its choice is not counted as a source of
     error.

@@ -23,7 +23,7 @@ from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 from keyhole.results.html import Table
 
-ALL: Final = "everything.json"
+BATCH_MARKER: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
 
 
@@ -52,7 +52,7 @@ class ReportPart:
 def write_pages(folder: Path, title: str, parts: Sequence[ReportPart]) -> Path:
     """Write ``report.html`` and the figures of a reproduction."""
     verdicts = [verdict for part in parts for verdict in part.verdicts]
-    front = "../../index.html" if (folder.parent.parent / ALL).is_file() else ""
+    front = "../../index.html" if (folder.parent.parent / BATCH_MARKER).is_file() else ""
     opening: list[PageBlock] = [ClaimsSummary(verdicts, front=front)] if verdicts else []
     opening += [Text(part.entry.about, part.entry.source) for part in parts]
     known = {verdict.id: verdict for verdict in verdicts}
