@@ -1,4 +1,4 @@
-"""Formulas that bound the regret with delayed feedback (Pike-Burke et al. 2018).
+"""Formulas of Pike-Burke et al. (2018) that bound the regret: the loss against the best arm.
 
 The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
 and are reproduced from memory: the functions whose names end in ``_order`` return the sum inside

@@ -39,6 +39,7 @@ class Round(StudyRound):
         """Check that the sum is no more than the decisions so far can have earned."""
         most = max(0.0, rounds - self._all)
         span = self.vocabulary.scale.span
+        # Where everything is earned there is no slack: only 0 is accepted then.
         slack = _ROUNDING * rounds if most > 0.0 else 0.0
         check_number("total", values["total"] * span, Range(ge=0, le=(most + slack) * span))
 

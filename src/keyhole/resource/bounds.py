@@ -1,7 +1,7 @@
-r"""Formulas that bound the regret of policies for limited runs (Bengs and Huellermeier 2022).
+r"""Formulas that bound the regret of limited runs: the loss against the best pair of arm and limit.
 
-The available copy of the paper has its arguments but no formulas: the constants here were derived
-again from those arguments, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
+The copy at hand of Bengs and Huellermeier (2022) has arguments but no formulas: the constants here
+were derived again, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
 `keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
 limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least 0, of
 shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; :math:`p_t` is

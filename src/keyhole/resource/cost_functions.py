@@ -1,8 +1,8 @@
 """Cost of the consumption of a run, and penalty for a run that exceeds its limit, as functions.
 
-A function is stored as pieces, an array of numbers that is passed to policies as a fact, so that
-compiled policies, learners and saved files share it. A piece is (start, constant, slope, factor,
-power); between its start (excluded) and the next piece's (included) the function is
+A function is stored as pieces, an array of numbers that policies get as a fact (a known quantity),
+so that compiled policies, learners and saved files share it. A piece is (start, constant, slope,
+factor, power); between its start (excluded) and the next piece's (included) the function is
 
     constant + slope * (x - start) + factor * x ** power.
 """
@@ -226,6 +226,7 @@ def check_scale(cost: Function, penalty: Function, largest: float, span: float =
     Traceback (most recent call last):
     ValueError: cost must lie in [0, 1] up to the largest limit, got 2 at 1
     """
+    # The largest value is at the largest limit, since costs do not fall.
     if cost(largest) > span:
         raise ValueError(
             f"cost must lie in [0, {span:g}] up to the largest limit, got {float(cost(largest)):g} "

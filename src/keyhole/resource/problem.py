@@ -113,6 +113,7 @@ class Problem(AnyProblem):
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
+        # Handed out as it is: a change would change the regrets.
         self.gains.flags.writeable = False
         self._tables: list[GainTable] = []
         if self.continuous:

@@ -1,4 +1,4 @@
-"""Formulas that bound the regret in censored semi-bandits (Verma et al. 2019).
+"""Formulas of Verma et al. (2019) that bound the regret: the loss against the best allocation.
 
 Theorems 1 and 2 have constants that the paper does not give; each function says which term is left
 out. The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout,

@@ -1,4 +1,4 @@
-"""Exact solver of the 0-1 knapsack problem with real values and weights.
+"""Exact solver of the 0-1 knapsack problem, which finds the arms to fund; weights are real numbers.
 
 Weights are real, so dynamic programming over the capacity would not be exact. Items are added one
 by one to a list of the Pareto-optimal sets in weight and value (Nemhauser and Ullmann 1969), pruned

@@ -1,4 +1,4 @@
-"""Search for the best knapsack: lists of Pareto-optimal sets, else branch and bound."""
+"""Search of the knapsack solver: lists of Pareto-optimal sets, or else branch and bound."""
 
 from typing import Final
 

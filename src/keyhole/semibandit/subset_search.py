@@ -1,4 +1,4 @@
-"""Exact search for the k-subset that minimises one sum minus the square root of another.
+"""Exact search, for `ESCB`, of the k arms that minimise one sum minus the square root of another.
 
 A square root lies below its tangents, so the sum less a tangent is a lower bound that is additive:
 the k items with the smallest keys minimise it. The tangent with the largest minimum starts close to
@@ -59,6 +59,7 @@ def best_slope(
     least = most = spreads[0]
     for item in range(items):
         least, most = min(least, spreads[item]), max(most, spreads[item])
+    # Without a root, or with an infinite slope at 0, the sets are bounded by their sums alone.
     if width == 0.0 or size == 0 or least == 0.0:
         return 0.0
     # The root of w x has the slope sqrt(w / x) / 2: between those at the largest and the smallest

@@ -1,4 +1,4 @@
-"""Formulas that bound the regret of policies of the stochastic bandit, from above and below.
+"""Formulas that bound the regret in the stochastic bandit: the loss against the best arm.
 
 Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
 horizon that they name; the docstring says where only the leading term is known, or where a bound is

@@ -1,4 +1,4 @@
-"""Formulas that bound regret and estimation errors in the threshold bandit (Abernethy et al. 2016).
+"""Formulas of Abernethy et al. (2016) that bound regret (loss against the best arms) and errors.
 
 Theorems 2, 4 and 5 are upper bounds up to a constant O(1) that the paper does not give; the
 functions return the term that grows with the horizon. Theorem 3 is an asymptotic lower bound. All

@@ -1,4 +1,4 @@
-r"""Formulas that bound the regret of the policy LSA, with their lemmas (Tao et al. 2019).
+r"""Formulas of Tao et al. (2019) that bound the regret of LSA: the expected number of wrong labels.
 
 Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is the total
 number of pulls, at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is

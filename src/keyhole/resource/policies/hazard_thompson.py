@@ -136,6 +136,7 @@ class HazardThompson(HazardRatePolicy):
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             for place in range(p.limit_count):
+                # The order of the draws is part of every result: arm by arm, reward before cost.
                 reward = draw_reward(s, rng, focus, arm, place)
                 cost = draw_cost(s, rng, focus, arm, place)
                 hazard = s.drawn[arm, place]

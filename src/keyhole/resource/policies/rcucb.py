@@ -92,6 +92,7 @@ class RCUCB(Policy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
+        # Every arm first, with the largest limit, which informs on all others.
         arm, place = first_unobserved(s.told, s.untold, p.limit_count - 1)
         if arm < 0:
             arm, place = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
