@@ -173,9 +173,9 @@ def test_a_file_that_many_points_name_is_run_once(tmp_path):
 
 
 def test_two_files_that_are_imported_by_one_name_are_refused():
-    twins = [UserModule("helpers", f"/home/{who}/helpers.py", b"") for who in ("me", "you")]
+    modules = [UserModule("helpers", f"/home/{who}/helpers.py", b"") for who in ("me", "you")]
     with pytest.raises(ValueError, match=r"helpers.py and /home/you/helpers.py cannot both be"):
-        _check_names(twins)
+        _check_names(modules)
 
 
 def drawn(rng, numbers: FloatArray) -> float:

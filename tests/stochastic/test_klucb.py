@@ -86,9 +86,9 @@ def test_a_learner_goes_on_without_its_scratch():
     for n in range(60):
         learner.ask()
         learner.tell(n * 7919 % 11 % 2)
-    twin = copy.copy(learner)
-    assert learner.state["between"][0] < 0 == twin.state["between"][0]
+    copied = copy.copy(learner)
+    assert learner.state["between"][0] < 0 == copied.state["between"][0]
     for n in range(60):
-        assert twin.ask() == learner.ask()
+        assert copied.ask() == learner.ask()
         learner.tell(n * 7919 % 11 % 2)
-        twin.tell(n * 7919 % 11 % 2)
+        copied.tell(n * 7919 % 11 % 2)

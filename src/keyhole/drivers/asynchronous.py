@@ -1,10 +1,9 @@
 """The compiled loop that simulates several workers: each asks for a decision, is busy, and tells.
 
-Decisions are taken one after the other. A decision's feedback and duration are drawn when it is
-taken, and the feedback is told when its worker is done: late, and in another order. How a policy
-takes pending decisions into account is described in `keyhole.drivers.pending_step`. At a
-checkpoint, all pending feedback is told on a copy of the state, in the order of its arrival, and
-the policy recommends from that copy.
+A decision's feedback and duration are drawn when it is taken, and the feedback is told when its
+worker is done: late, and in another order (see `keyhole.drivers.pending_step`). At a checkpoint,
+all pending feedback is told on a copy of the state, in the order of its arrival, and the policy
+recommends from that copy.
 """
 
 from typing import Any, Final

@@ -3,10 +3,9 @@
 Eight replications are played in turn, round by round (*lanes*): one by itself is bound by latency,
 since every decision waits for the update before it. Each round has two passes: the decisions of
 all lanes, then their feedback and updates. A whole round has more instructions than a processor
-looks ahead, so it could hardly start the next lane's meanwhile; a decision is short enough to
-overlap with those of its neighbours (measured: docs/performance.md). Lanes and passes cannot change
-a result: each replication has its own random streams and its own memory. One call plays a *block*,
-a range of replications.
+looks ahead; a decision is short enough to overlap with those of its neighbours (measured:
+docs/performance.md). Lanes and passes cannot change a result: each replication has its own random
+streams and its own memory. One call plays a *block*, a range of replications.
 """
 
 from collections.abc import Mapping

@@ -5,8 +5,7 @@ the feedback of pending ones is imputed on a copy, by the policy's kernel `imput
 calls of ``TELL``, only for those that are new. A policy that ignores pending decisions decides on
 the settled memory itself.
 
-Both memories have the layout of a learner's cells: input, state, context, decision, feedback,
-report.
+Both have the layout of a learner's cells: input, state, context, decision, feedback, report.
 """
 
 from typing import Final
