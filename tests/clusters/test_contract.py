@@ -158,9 +158,7 @@ def end_worker_once(mark):
     end_worker()
 
 
-@pytest.mark.parametrize(
-    "cluster", ["dask", pytest.param("ray", marks=pytest.mark.slow)], indirect=True
-)
+@pytest.mark.slow
 def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
     with pytest.raises(RuntimeError, match=r"^4 workers died at the same task: .*memory.*$"):
         result(cluster, end_worker)

@@ -4,10 +4,12 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import Future
 from functools import partialmethod
+from types import SimpleNamespace
 
 import pytest
-from distributed import Nanny
+from distributed import KilledWorker, Nanny
 
 from keyhole.clusters import ClusterLostError, connect
 from keyhole.clusters.cluster import iterate_results
@@ -61,6 +63,14 @@ def test_a_result_that_is_lost_with_its_worker_is_computed_again(there, monkeypa
         there.kill_a_worker()
         go.set()
         assert list(iterate_results(cluster, [ticket])) == [7 << 8]
+
+
+def test_a_task_that_killed_its_workers_ends_in_one_line():
+    future = Future()
+    future.set_exception(KilledWorker("task", None, 3))
+    failure = Dask._value(SimpleNamespace(), future)
+    assert failure.kind == "RuntimeError"
+    assert failure.text.startswith("4 workers died at the same task: each may have run out of me")
 
 
 LACKING = "import sys; sys.modules['keyhole'] = None"

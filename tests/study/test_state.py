@@ -11,6 +11,7 @@ from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.study import Study
 from keyhole.threshold import KaplanMeierThompson, KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
+from tests.lengths import short_or_long
 from tests.study.studies import (
     ARMS,
     Clock,
@@ -157,20 +158,20 @@ def test_sums_are_learnt_as_by_a_learner(tmp_path):
 def test_with_decisions_in_flight_the_state_is_the_log(tmp_path, policy, pending):
     rng = random.Random(4)
     facts = {"threshold": 0.5} if isinstance(policy, LSA) else {}
-    clock = Clock()
+    clock, steps = Clock(), short_or_long(60, 120)
     with begun(tmp_path / "s.db", policy, facts, pending=pending, clock=clock) as study:
         arms, waiting = [*ARMS], []
-        for i in range(120):
+        for i in range(steps):
             clock.now += rng.random()
             if waiting and rng.random() < 0.5:
                 one = waiting.pop(rng.randrange(len(waiting)))
                 study.tell(one.id, rng.random())  # between 0 and 1: learning may draw
             else:
                 waiting.append(study.ask())
-            if i == 40:
+            if i == steps // 3:
                 study.add_arm("d")
                 arms.append("d")
-            if i == 70:
+            if i == steps // 2:
                 study.retire("b")
             if i % 10 == 0:
                 check_rebuilt_states_agree(study)

@@ -134,10 +134,11 @@ def test_each_process_gets_the_lock(address, store, study, writers):
     assert writers.failures == 0
 
 
-def test_what_was_acknowledged_survives_the_writer(store, study, writers):
+@pytest.mark.parametrize("victims", [12, pytest.param(60, marks=pytest.mark.slow)])
+def test_what_was_acknowledged_survives_the_writer(store, study, writers, victims):
     chance = random.Random(16)
     steady = writers.more()
-    for _ in range(30):
+    for _ in range(victims):
         victim = writers.more()
         for _ in range(chance.randrange(2, 12)):
             writers.listen()
@@ -160,17 +161,18 @@ def mortal():
     server.stop()
 
 
-def test_what_was_acknowledged_survives_the_server(mortal):
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_what_was_acknowledged_survives_the_server(mortal, kills):
     with closing(open_store(mortal.address)) as store:
         study = store.create("labels", b"", 0.0)
     writers = Writers(mortal.address)
     several = [writers.more(), writers.more()]
-    for _ in range(5):
+    for _ in range(kills):
         writers.listen_until(several, 5)
         mortal.kill()
         mortal.start()
         writers.listen_until(several, 5)
-    assert writers.failures >= 5
+    assert writers.failures >= kills
     writers.end()
     with closing(open_store(mortal.address)) as store:
         check(store, study, writers)
