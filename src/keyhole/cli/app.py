@@ -115,6 +115,7 @@ def report(
     from keyhole.papers import is_reproduction, report_again
 
     if is_reproduction(folder):
+        # This ends the command.
         _conclude(report_again(folder))
     typer.echo(f"report: {write_report(folder)}")
 

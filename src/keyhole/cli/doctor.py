@@ -44,6 +44,7 @@ def _cores() -> str:
 
 def _cache() -> str:
     folder = cache_folder()
+    # The cache need not exist yet: whether it can be made is up to the nearest folder above.
     above = next(path for path in (folder, *folder.parents) if path.exists())
     writable = "" if os.access(above, os.W_OK) else ", which may not be written to"
     return f"{folder}{writable}, at most {cache_limit() // 10**6} MB"
@@ -52,6 +53,7 @@ def _cache() -> str:
 def _runs() -> str:
     """Return how processes of runs are killed on this system."""
     try:
+        # A runner tests at its start what the system allows.
         with Runner() as runner:
             return runner.description
     except OSError as error:

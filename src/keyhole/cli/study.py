@@ -70,6 +70,7 @@ def create(
         raise ValueError(f"policy.{error}") from error
     if policy.setting.name != setting:
         raise ValueError(f"policy must be of the setting {setting!r}, got {policy!r}")
+    # Some facts are objects that TOML cannot hold, such as a cost function: the setting reads them.
     reads = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value

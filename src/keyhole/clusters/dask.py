@@ -184,6 +184,7 @@ class Dask:
         return self._capacity
 
     def _count_threads(self) -> int:
+        # Without a timeout, `sync` would wait for ever for a scheduler that is gone.
         workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_TIMEOUT)
         return sum(workers.values())
 

@@ -24,6 +24,8 @@ def make_wanted_check() -> Callable[[], bool]:
     Dask cannot end a task that has begun, and forgets it when its client is gone; Ray ends it.
     """
     try:
+        # Not imported: in a task of Dask it is loaded already, and elsewhere it may not be
+        # installed.
         worker = sys.modules["distributed"].get_worker()
     except (KeyError, ValueError):  # not in a task of Dask
         return lambda: True

@@ -124,6 +124,7 @@ class Scenario:
         known = ~np.isnan(earned).any(axis=1)
         columns = [values[known].T for values in (earned, self.seconds, until)]
         made = [
+            # A limit of 0 means that the run was not made.
             [values[limit > 0.0] for values in (reward, used / self.cutoff, limit / self.cutoff)]
             for reward, used, limit in zip(*columns, strict=True)
         ]

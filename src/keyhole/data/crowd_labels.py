@@ -148,6 +148,7 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
     """
     if isinstance(labels, str):
         labels = load_labels(labels)
+    # Counts become single labels again, since a replay draws one at a time.
     samples = [
         np.repeat([1.0, 0.0], [ones, count - ones])
         for ones, count in zip(labels.ones, labels.counts, strict=True)

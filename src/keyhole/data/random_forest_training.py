@@ -50,6 +50,7 @@ CONFIGURATIONS: Final = tuple(
 )
 """The arms: three numbers of trees by three shares of the features, two leaves, two samples."""
 
+# Loaded once in each process that trains, not sent with each task.
 _houses: dict[str, FloatArray] = {}
 
 
@@ -241,6 +242,7 @@ def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
         Seed of the tasks and the forests; the n-th runs of all configurations have the same ones.
     """
     count = check_integer("runs", runs, Range(ge=1))
+    # The seeds are those of the runs of `Forests`, whose numbers begin with 1.
     first = check_integer("seed", seed, Range(ge=0)) + 1
     _prepare()
     table = np.empty((count, len(CONFIGURATIONS), 2))

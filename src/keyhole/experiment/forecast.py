@@ -157,6 +157,7 @@ def forecast(
 
     def speed(unit: _Unit) -> float:
         policy = repr(unit.plan.policies[unit.label])
+        # Each attempt to measure an endless round takes half a minute, so there is only one.
         found = math.inf if policy in endless else _measure(unit, share, threads, measure)
         if not math.isfinite(found):
             endless[policy] = None

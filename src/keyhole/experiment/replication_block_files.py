@@ -35,6 +35,8 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
         # The name gives the range, but only `from_bytes` decides: it compares plan, range and
         # checksum in the file, so that renamed or exchanged files are simulated again.
         part = range(*map(int, written.groups()))
+        # Sorted by name, blocks are in order of their first replication. One that overlaps the
+        # block before it is skipped: merged values must have each replication once.
         end = found[-1][0].stop if found else 0
         if not end <= part.start < part.stop <= job.replications:
             continue

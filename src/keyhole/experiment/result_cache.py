@@ -126,6 +126,7 @@ class ResultCache:
         shared, plan = self._plans[key], spec.plan
         job = SimulationJob(shared, _LABEL, spec.replications, [])
         values = merge_blocks(read_blocks(self.folder, key, job), spec.replications)
+        # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
         columns = [shared.metrics.index(name) for name in plan.metrics]
         return values[rows][:, columns]

@@ -266,6 +266,7 @@ class Spec(BaseModel):
             try:
                 found[label] = make_workers(work)
             except (TypeError, ValueError) as error:
+                # An error in an entry that all policies share must not be blamed on one of them.
                 where = (
                     f"policy[{i}]."
                     if any(name in self.policy[i] for name in WORKER_ENTRIES)

@@ -35,6 +35,7 @@ def _entries(parent: str, table: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the entries of a table, each under its present name."""
     found = []
     for name, value in table.items():
+        # A name with a dot is a key of ``[sweep]``: a whole path already.
         path = f"{parent}.{name}" if parent and "." not in name else name
         renamed = _entry(path)
         found.append((renamed if "." in name else renamed.rpartition(".")[2], value))

@@ -91,6 +91,8 @@ class Summaries:
         points = [summarise(point, whole=False) for point in run.points]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.known.items()}
+        # Panels need the curves of some points, which are read again: those of all may not fit into
+        # memory.
         loaded = {id(point): one for point, one in zip(points, run.points, strict=True)}
         panels = [
             _join(
@@ -182,6 +184,8 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
 
 def _names(entry: str, values: Sequence[Any]) -> list[str]:
     numbered = [f"{entry} {place}" for place in range(1, len(values) + 1)]
+    # Classes of the same name may be from different files; what is then still ambiguous is
+    # numbered.
     for name in (_name, partial(_name, file=True)):
         found = [name(value) or number for value, number in zip(values, numbered, strict=True)]
         if len(set(found)) == len(found):

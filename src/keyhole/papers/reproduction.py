@@ -262,5 +262,6 @@ def _read_marker(folder: Path) -> dict[str, Any]:
 
 def _remove_stale_run(folder: Path, spec: Spec) -> None:
     """Remove a run that other code wrote."""
+    # Only on request (`renew`): a run whose digest differs is of another spec or other code.
     if (folder / "run.json").is_file() and read_provenance(folder)["digest"] != run_digest(spec):
         shutil.rmtree(folder)

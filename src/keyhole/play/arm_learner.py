@@ -37,6 +37,8 @@ class ArmLearner(Learner):
                 "tell takes the reward alone: that of the arm last asked for, which the learner "
                 f"knows; got {short_repr((reward, *unnamed))}"
             )
+        # One test for the usual reward; whole numbers, booleans, NaN and rewards in other units
+        # fail it.
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
             reward = self._unusual(reward)
         try:

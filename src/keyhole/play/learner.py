@@ -318,6 +318,8 @@ class Learner:
         side.state.rebuild_trees(state_view(self._words), sizes)
         self._rng[:] = saved.stream
         self._head[ROUNDS], self._head[PENDING] = saved.rounds, saved.pending
+        # The guard of the setting checks the decision of the file: an arm out of range would be an
+        # index out of range when its feedback is told.
         if saved.pending and not (saved.rounds and self._do(CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
         self._check_restored()

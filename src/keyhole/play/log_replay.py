@@ -39,6 +39,8 @@ def replay_rows(learner: Learner, columns: Columns) -> int:
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])
     for first in range(0, rows, _BLOCK):
+        # Every value is one word of 8 bytes, whatever its type: a row is a copy of the memory of a
+        # round.
         cells = [
             np.ascontiguousarray(columns[name][first : first + _BLOCK])
             .reshape(min(_BLOCK, rows - first), -1)

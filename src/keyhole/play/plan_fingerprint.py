@@ -89,5 +89,6 @@ def fingerprint_texts(values: Mapping[str, Any]) -> list[list[str]]:
             form = f"{array.dtype.str} {array.shape}"
             rows.append([name, form, hashlib.sha256(array.tobytes()).hexdigest()])
         else:
+            # The repr of a float has all of its bits.
             rows.append([name, type(value).__name__, repr(value)])
     return rows

@@ -74,6 +74,8 @@ def _pickler() -> Any:
             if module is None:
                 check_in_file(thing)
                 return None
+            # By itself cloudpickle would refer to a module that the other process does not have, or
+            # pickle what `__main__` defines by value, without the file that errors show.
             if module not in self.modules:
                 self.modules.append(module)
             return str(module.__file__), thing.__qualname__

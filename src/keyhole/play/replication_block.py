@@ -84,6 +84,7 @@ class ReplicationBlock:
             values = values.reshape(self.checkpoints, self.replications, len(columns))
         except (pa.ArrowException, ValueError, OSError):
             return None
+        # Rows of the table are replications within checkpoints, and columns metrics.
         values = np.ascontiguousarray(values.transpose(0, 2, 1), np.float64)
         # Encoding is deterministic, so comparing the bytes checks metadata, checksum, schema and
         # padding at once.

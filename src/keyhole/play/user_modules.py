@@ -124,6 +124,7 @@ def collect_user_modules(modules: Iterable[ModuleType]) -> list[UserModule]:
 def _imports(module: ModuleType) -> Iterator[ModuleType]:
     """Yield the user modules that a module imports, also within functions, and their packages."""
     names: set[str] = {module.__name__.rpartition(".")[0]}
+    # In the source, since an import within a function may not have run yet.
     for node in ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}

@@ -168,6 +168,7 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
     Markers of different curves are shifted, so that those of close curves do not overlap.
     """
     step = max(1, len(drawable) // _MARKS_A_CURVE)
+    # Nothing lies beyond the ends, so that the first and the last point may be alone too.
     walled = np.concatenate([[False], drawable, [False]])
     alone = drawable & ~walled[:-2] & ~walled[2:]
     return sorted({*range(number % step, len(drawable), step), *np.flatnonzero(alone).tolist()})

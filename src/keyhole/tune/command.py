@@ -74,6 +74,7 @@ class Arm:
             raise ValueError(f"{path}: a field cannot be formatted: {error}") from None
         if self.function or _field_names(path, program := self.command[0]):
             return
+        # As the system does: a name with a slash is a path, and others are looked up on the PATH.
         if shutil.which(folder / program if "/" in program else program, path=search) is None:
             raise ValueError(f"{path}: the program {program!r} was not found, or is not executable")
 

@@ -87,6 +87,7 @@ class InstanceOrder:
         """Return the permutation of an arm for its first, second, ... pass."""
         if (arm, time) not in self._orders:
             names = list(self._instances)
+            # `Random` hashes a text by SHA-512, so that the order is the same in every process.
             random.Random(f"{self._seed} {time} {arm}").shuffle(names)
             # Only the current permutation of each arm is kept: there may be 10,000 arms.
             self._orders = {key: kept for key, kept in self._orders.items() if key[0] != arm}

@@ -49,6 +49,8 @@ class EarlyWarnings:
         crashed = self._counts["failed"] + self._counts["out of memory"]
         runs = sum(self._counts.values()) - self._counts[EXPIRED]
         arms = len(self._arms)
+        # Until every arm has failed, or very many runs, one of the other commands may still be
+        # right.
         if crashed == runs >= _MIN_RUNS and (
             arms == len(self._spec.arms) or runs >= _MAX_FAILED_RUNS
         ):

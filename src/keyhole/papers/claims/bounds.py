@@ -103,6 +103,7 @@ class Bounded(PolicyClaim):
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
     """Return how far a number is inside a range, in standard errors; negative outside."""
     distance = min(number.value - low, high - number.value)
+    # Without an error the estimate is exact, and so is the side of the bound on which it lies.
     return distance / number.error if number.error > 0 else math.copysign(math.inf, distance)
 
 

@@ -78,6 +78,7 @@ class DifferentBest(TwoProblemClaim):
         ]
         # Both problems together: the claim is about all these comparisons at once.
         clear = holm([cell.p_value for cell in cells]) < LEVEL
+        # A difference that is not significant has the sign 0, and wins nothing.
         signs = [
             math.copysign(1, cell.lead) * bool(c) for cell, c in zip(cells, clear, strict=True)
         ]
@@ -142,6 +143,7 @@ class Interaction(TwoProblemClaim):
         clear = holm([gap.p_value(0.0, 0.0) for gap in gaps]) < LEVEL
         larger = sum(bool(c) and gap.value > 0 for c, gap in zip(clear, gaps, strict=True))
         smaller = sum(bool(c) and gap.value < 0 for c, gap in zip(clear, gaps, strict=True))
+        # Rounding must not ask for one case more: 0.07 x 100 is 7.000000000000001.
         needed = math.ceil(self.at_least * len(gaps) - 1e-9)
         status = decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
         factors = [

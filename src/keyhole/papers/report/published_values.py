@@ -40,6 +40,7 @@ class PublishedValues(BaseModel):
         every = [
             x for means in self.values.values() for one in means.values() for x in _as_list(one)
         ]
+        # One number of decimals in the whole column, as papers print it.
         places = max(len(f"{x:g}".partition(".")[2]) for x in every)  # as many as any has
         rows = []
         for problem, means in self.values.items():

@@ -47,6 +47,8 @@ def repeated_verdicts(
         if one in found:
             others[one] = RepeatedClaim(found[one].replications, found[one].status, f"#{one}")
         else:
+            # That entry is not on the page: its scale says how many replications it has, or would
+            # have.
             entry = Entry.load(one.partition("/")[0])
             address = f"{pages}{entry.name}/report.html#{one}" if pages else ""
             others[one] = RepeatedClaim(entry.scales[scale].replications, None, address)
