@@ -137,6 +137,8 @@ def check_line(name: str, value: Any) -> str:
         raise TypeError(f"{name} must be a text, got {short_repr(value)}")
     if not value:
         raise ValueError(f"{name} must not be empty, got ''")
+    if value.isascii() and value.isprintable():  # the common case first
+        return value
     if any(unicodedata.category(c) in _NOT_ON_A_LINE or c in _NOT_CHARACTERS for c in value):
         raise ValueError(
             f"{name} must have no control characters or line ends, got {short_repr(value)}"
@@ -238,8 +240,8 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
     # The common cases first: distributions check thousands of points at which they are integrated,
     # and files hold a million recorded values.
     found = None
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
-        found = values.copy()
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and values.ndim == 1:
+        found = values.astype(np.float64)
     elif isinstance(values, list) and set(map(type, values)) <= {float, int}:
         with suppress(OverflowError):  # a whole number beyond all floats
             found = np.array(values, np.float64)

@@ -1,6 +1,7 @@
 """Base classes of problems (arms with given means, say) and of environments, their simulators."""
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -144,11 +145,16 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     tuple of Metric
         Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ...
     """
+    chosen = [m for m in check_metrics(problem.environment) if details or not m.detail]
+    arms = int(problem.fact("arms")) if any(metric.per_arm for metric in chosen) else 0
+    return _list_by_arm(tuple(chosen), arms)
+
+
+@lru_cache(maxsize=16)  # a simulation asks several times, and there may be thousands of arms
+def _list_by_arm(metrics: tuple[Metric, ...], arms: int) -> tuple[Metric, ...]:
     found: list[Metric] = []
-    for metric in check_metrics(problem.environment):
-        if details or not metric.detail:
-            arms = range(int(problem.fact("arms"))) if metric.per_arm else ()
-            found += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
+    for metric in metrics:
+        found += [metric.of(arm) for arm in range(arms)] if metric.per_arm else [metric]
     return tuple(found)
 
 

@@ -93,6 +93,11 @@ class CheckContext:
             yield decision_of(learner)
 
     @cached_property
+    def simulated(self) -> NDArray[np.float64]:
+        """What `simulate_metrics` returns for the policy alone: what several checks compare with."""
+        return self.simulate_metrics()
+
+    @cached_property
     def decisions(self) -> list[tuple[Any, ...]]:
         """The decision of each round, played straight through: what several checks compare with."""
         return list(self.play_rounds(self.learner(), self.environment()))

@@ -97,7 +97,7 @@ def acts_at_all(subject: CheckContext) -> None:
 
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, for any number of threads and beside others."""
-    first = subject.simulate_metrics()
+    first = subject.simulated
     # One simulation tests all at once; only if it differs, others find out what it depends on.
     if np.array_equal(first, subject.simulate_metrics(subject.policy, threads=3)):
         return
@@ -115,7 +115,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
     A learner receives feedback only, so this also shows that the policy does not read what its
     setting hides.
     """
-    simulated = subject.simulate_metrics()
+    simulated = subject.simulated
     for replication in _REPEATED:
         learner = subject.learner(replication)
         environment = subject.environment(replication)
