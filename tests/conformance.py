@@ -20,7 +20,7 @@ COMPILED = (
     works_for_any_number_of_arms,  # plays too many rounds to be interpreted
     interpreted_and_compiled_agree,
 )
-SIZES = (1, 2, 40)
+SIZES = (1, 2, 12)
 
 shared_context = cache(CheckContext)
 """Of equal arguments one context: what several checks compare with is played once for all."""

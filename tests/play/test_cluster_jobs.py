@@ -169,6 +169,7 @@ class Greedy(Uniform):
         return 7
 
 
+@pytest.mark.interpreted
 def test_what_a_worker_refuses_is_refused_in_the_words_of_a_run_here():
     with pytest.raises(ValueError, match="round 1 of replication") as here:
         simulate(PROBLEM, [Greedy()], horizon=60, replications=40)

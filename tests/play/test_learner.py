@@ -114,6 +114,7 @@ def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
     assert repr(again) == repr(straight)
 
 
+@pytest.mark.interpreted
 def test_a_copy_knows_the_base_of_its_policy_and_is_not_cautioned_again():
     learner = QPMD().learner(arms=2, feedback="named")
     learner.ask()
@@ -269,6 +270,7 @@ def test_a_failed_save_leaves_the_old_file(learner, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["it.json"]
 
 
+@pytest.mark.interpreted
 def test_a_users_policy_is_loaded_through_its_class(tmp_path):
     class Mine(IndexPolicy):
         def index(p, pulls, total):
@@ -322,6 +324,7 @@ def test_a_setting_without_a_learner_says_so():
         Greedy().learner(arms=2)
 
 
+@pytest.mark.interpreted
 def test_a_policy_says_what_has_been_learnt_in_its_own_words():
     class Wordy(LSA):
         def describe(self, learner):

@@ -133,6 +133,7 @@ def logged(request):
     return make(), [list(column) for column in play(after)], after
 
 
+@pytest.mark.interpreted
 def test_its_own_log_makes_a_learner_what_it_was(logged, monkeypatch):
     learner, log, after = logged
     monkeypatch.setattr(log_replay, "_BLOCK", 25)

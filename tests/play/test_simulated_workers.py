@@ -55,6 +55,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("policy", "problem"), SETTINGS, ids=lambda one: type(one).__name__)
 def test_one_worker_decides_as_if_decisions_took_no_time(policy, problem):
     asked = {"horizon": 60, "checkpoints": [40, 60], "replications": 6, "details": True}

@@ -140,6 +140,7 @@ class Rash(Policy):
         pass
 
 
+@pytest.mark.interpreted
 def test_a_refusal_names_its_round_and_its_replication():
     with pytest.raises(ValueError, match="took a decision") as refusal:
         simulate(PROBLEM, [Rash()], horizon=99, replications=6, seed=3, threads=1)
@@ -251,6 +252,7 @@ class Forgetful(RunEnvironment):
         metrics.gain[0] = s.gain[0]
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("environment", [Broken, Forgetful])
 def test_a_metric_that_is_no_number_or_left_out_is_refused(environment):
     with pytest.raises(ValueError, match="it led to a metric, censored, that is not a finite"):
@@ -323,6 +325,7 @@ def test_memory_does_not_grow_with_the_horizon():
     assert peak(1_000_000) < 1.5 * peak(1_000)
 
 
+@pytest.mark.interpreted
 def test_a_users_policy_runs_beside_the_built_in_ones():
     class Flat(IndexPolicy):
         def index(p, pulls, total):

@@ -44,6 +44,7 @@ def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):
     assert "<labels>" not in study._repr_html_()
 
 
+@pytest.mark.interpreted
 def test_a_tune_shows_what_it_recommends(tmp_path):
     spec = TuneSpec.from_table(
         {"arm": [{"name": "fast", "command": "true"}], "limits": [1, 10], "instances": ["a"]}

@@ -36,6 +36,8 @@ def problem_for(policy):
     compiled=[MPTS(m=1)],
     engine_compiled=[ESCB(m=1), CTS(), SDCB()],
     slow=[
+        CSBST(),
+        CSBDT(gamma=0.05, epsilon=0.4, as_printed=0),
         CTS(solve_every=4),
         SDCB(solve_every=3),
         CSBDT(gamma=0.01, loss_free_rounds=2),

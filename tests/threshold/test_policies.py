@@ -86,7 +86,7 @@ def test_every_policy_keeps_the_contract(policy, check):
 REPLAY = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
 
 
-@parametrize_with_policies([DKWUCB(), KaplanMeierUCB()])
+@parametrize_with_policies([DKWUCB(), KaplanMeierUCB()], slow=[DKWUCB()])
 def test_replayed_samples_keep_the_contract(policy, check):
     check(shared_context(policy, REPLAY, 40, 1))
 

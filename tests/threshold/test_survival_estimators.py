@@ -80,6 +80,7 @@ def test_a_censored_sequence_worked_through_by_hand():
     assert estimate.width(0.1)[1] == pytest.approx(math.sqrt(2 * math.log(20) / 4))
 
 
+@pytest.mark.interpreted
 def test_a_learner_counts_the_same():
     learner = KaplanMeierUCB().learner(arms=1, levels=4, feedback="censored", horizon=100)
     for threshold, seen in zip([2, 4, 3, 1, 3], [2, 4, 0, 1, 1], strict=True):

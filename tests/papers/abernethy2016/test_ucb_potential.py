@@ -67,6 +67,7 @@ def test_theorem_1_follows_from_the_lemmas():
     )
 
 
+@pytest.mark.interpreted
 def test_the_regret_of_a_run_is_below_its_potential():
     # But for runs in which a bound fails, one in 1 / T; a policy that goes round is above it.
     horizon = 3000
