@@ -94,7 +94,7 @@ class CheckContext:
 
     @cached_property
     def simulated(self) -> NDArray[np.float64]:
-        """What `simulate_metrics` returns for the policy alone: what several checks compare with."""
+        """The metrics of the policy alone, simulated once: what several checks compare with."""
         return self.simulate_metrics()
 
     @cached_property
