@@ -11,16 +11,16 @@ from keyhole.distributions import (
     TabulatedDistribution,
     TruncatedNormal,
 )
-from keyhole.distributions.distribution_parser import parse_distribution, reward_distributions
+from keyhole.distributions.distribution_parser import parse_distribution, parse_reward_distributions
 from keyhole.distributions.empirical_distribution import make_replay
-from keyhole.distributions.rewards import UNIT, truncated_mean
+from keyhole.distributions.reward_distributions import UNIT, truncated_mean
 from keyhole.distributions.sampler_dispatch import (
     combine_distributions,
     dispatch_kernel,
     pair_distributions,
     pair_kernel,
 )
-from keyhole.distributions.tabulated import CELLS
+from keyhole.distributions.tabulated_distribution import CELLS
 from keyhole.draws.streams import seek, stream, uniform
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 
@@ -183,7 +183,7 @@ def test_a_pair_draws_one_after_the_other():
 
 
 def test_means_stand_for_distributions_and_stay_as_they_were_given():
-    means, distributions = reward_distributions(
+    means, distributions = parse_reward_distributions(
         [0.1, stats.beta(2, 6), Replay([0, 1])], "beta", concentration=7.0, scale=None
     )
     assert means.tolist() == [0.1, distributions[1].mean, 0.5]
@@ -240,10 +240,10 @@ def too_rich(rng, numbers):
 def test_bad_distributions_of_rewards_are_named(arguments, message):
     means, distribution, concentration, scale = arguments
     if message is None:
-        reward_distributions(means, distribution, concentration=concentration, scale=scale)
+        parse_reward_distributions(means, distribution, concentration=concentration, scale=scale)
         return
     with pytest.raises((TypeError, ValueError), match=message):
-        reward_distributions(means, distribution, concentration=concentration, scale=scale)
+        parse_reward_distributions(means, distribution, concentration=concentration, scale=scale)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from keyhole import simulate
 from keyhole.delayed import DelayedUCB1
 from keyhole.delayed import Problem as Delayed
-from keyhole.delayed.delays import Constant as Rounds
+from keyhole.delayed.delay_distributions import Constant as Rounds
 from keyhole.distributions.busy_times import Constant, Consumption, Exponential, Scaled
 from keyhole.draws.samplers import exponential
 from keyhole.draws.streams import WORKERS, stream

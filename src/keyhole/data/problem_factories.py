@@ -20,7 +20,7 @@ from keyhole.data.random_forest_training import forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.data.recorded_rewards import read_rewards
 from keyhole.data.reporting_delays import reporting_delay
-from keyhole.distributions.rewards import UNIT
+from keyhole.distributions.reward_distributions import UNIT
 from keyhole.resource.cost_functions import FUNCTIONS
 from keyhole.spec_values import ProblemFactory, file_path
 from keyhole.validate import check_choice, short_repr

@@ -4,7 +4,7 @@ An example are adverts whose conversions come days later. With anonymous feedbac
 the rewards that arrive in a round is seen; with named feedback each reward and its arm.
 """
 
-from keyhole.delayed.delays import (
+from keyhole.delayed.delay_distributions import (
     Constant,
     Delay,
     Empirical,

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol, cast
 
-from keyhole.delayed.delays import KERNELS, Pairs
+from keyhole.delayed.delay_distributions import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import (

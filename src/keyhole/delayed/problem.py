@@ -7,14 +7,14 @@ import numpy as np
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.delayed.delays import KERNELS, Constant, Pairs, check_delays, parse_delay
+from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
 from keyhole.distributions import Number
-from keyhole.distributions.distribution_parser import reward_distributions
+from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import check_recorded, samples_by_arm
+from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.rewards import UNIT
 from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
 from keyhole.validate import SequenceLike, check_choice
 
@@ -38,9 +38,9 @@ class Problem(RewardProblem):
         The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
         the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`.
     delay : distribution or mapping
-        The distribution of the delays, of whole numbers: see `keyhole.delayed.delays` and
-        `keyhole.distributions`; or, as in a spec, its name with its parameters, ``{"distribution":
-        "Poisson", "expected": 20}``.
+        The distribution of the delays, of whole numbers: see `keyhole.distributions` and
+        `keyhole.delayed.delay_distributions`; or, as in a spec, its name with its parameters,
+        ``{"distribution": "Poisson", "expected": 20}``.
     feedback : {"anonymous", "named"}, default "anonymous"
         Whether only the sum of arriving rewards is seen, or each reward with its arm.
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
@@ -83,7 +83,9 @@ class Problem(RewardProblem):
             super().__init__(*_recorded_pairs(means))
             return
         super().__init__(
-            *reward_distributions(means, distribution, concentration=concentration, scale=scale)
+            *parse_reward_distributions(
+                means, distribution, concentration=concentration, scale=scale
+            )
         )
 
     @classmethod

@@ -7,8 +7,8 @@ distributions wherever they accept means, including those of SciPy and user-defi
 from keyhole.distributions.custom_distribution import CustomDistribution
 from keyhole.distributions.distribution import Distribution, Number
 from keyhole.distributions.empirical_distribution import Replay
-from keyhole.distributions.rewards import Bernoulli, Beta, TruncatedNormal
-from keyhole.distributions.tabulated import TabulatedDistribution
+from keyhole.distributions.reward_distributions import Bernoulli, Beta, TruncatedNormal
+from keyhole.distributions.tabulated_distribution import TabulatedDistribution
 
 __all__ = [
     "Bernoulli",

@@ -8,8 +8,15 @@ import numpy as np
 
 from keyhole.distributions.distribution import Distribution, Number
 from keyhole.distributions.empirical_distribution import Replay
-from keyhole.distributions.rewards import INSIDE, SCALE, UNIT, Bernoulli, Beta, TruncatedNormal
-from keyhole.distributions.tabulated import TabulatedDistribution, is_scipy
+from keyhole.distributions.reward_distributions import (
+    INSIDE,
+    SCALE,
+    UNIT,
+    Bernoulli,
+    Beta,
+    TruncatedNormal,
+)
+from keyhole.distributions.tabulated_distribution import TabulatedDistribution, is_scipy
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union
 from keyhole.validate import Range, check_choice, check_number, check_vector, column, short_repr
@@ -23,7 +30,7 @@ REWARDS: Final[dict[str, type[Number]]] = {
 """Reward distributions that a spec can name."""
 
 
-def reward_distributions(
+def parse_reward_distributions(
     means: Any, distribution: str, *, concentration: float | None, scale: float | None
 ) -> tuple[FloatArray, list[Number]]:
     """Return the mean and the distribution of each arm's rewards.
@@ -55,7 +62,7 @@ def reward_distributions(
     Examples
     --------
     >>> arms = [0.5, {"distribution": "Beta", "a": 2, "b": 6}]
-    >>> reward_distributions(arms, "bernoulli", concentration=None, scale=None)
+    >>> parse_reward_distributions(arms, "bernoulli", concentration=None, scale=None)
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)])
     """
     make, means = _distribution_maker(distribution, concentration, scale), column(means)

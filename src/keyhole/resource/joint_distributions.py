@@ -16,7 +16,7 @@ from keyhole.distributions import Number, TabulatedDistribution
 from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
-from keyhole.distributions.rewards import UNIT
+from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import pair_distributions, pair_kernel
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_vector

@@ -6,14 +6,14 @@ import numpy as np
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.distributions.distribution_parser import reward_distributions
+from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import make_replay
+from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.rewards import UNIT
 from keyhole.distributions.sampler_dispatch import environment_of
 from keyhole.stochastic.environment import BanditEnvironment
-from keyhole.stochastic.gaps import suboptimality_gaps
 from keyhole.stochastic.setting import SETTING
+from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
 from keyhole.validate import SequenceLike
 
 
@@ -73,7 +73,9 @@ class Problem(RewardProblem):
         scale: float | None = None,
     ) -> None:
         super().__init__(
-            *reward_distributions(means, distribution, concentration=concentration, scale=scale)
+            *parse_reward_distributions(
+                means, distribution, concentration=concentration, scale=scale
+            )
         )
 
     @classmethod

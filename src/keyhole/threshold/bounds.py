@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl
-from keyhole.stochastic.gaps import suboptimality_gaps
+from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
 from keyhole.threshold.problem import Problem
 from keyhole.validate import Range, SequenceLike, check_integer, check_number, check_vector
 

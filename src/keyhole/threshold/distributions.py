@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_memory import FloatArray
 from keyhole.distributions import Distribution, Replay, TabulatedDistribution
 from keyhole.distributions.custom_distribution import CustomSampler, check_moments
-from keyhole.distributions.tabulated import is_scipy
+from keyhole.distributions.tabulated_distribution import is_scipy
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.policy import Stream, uniform
 from keyhole.validate import Range, check_entries, check_integer, check_vector, short_repr

@@ -9,7 +9,7 @@ from keyhole.contract.environment import Problem as AnyProblem
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.distributions import Replay
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
-from keyhole.stochastic.gaps import suboptimality_gaps
+from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
 from keyhole.threshold.distributions import parse_arms, survival_function
 from keyhole.threshold.environment import ThresholdEnvironment
 from keyhole.threshold.setting import SETTING, Feedback

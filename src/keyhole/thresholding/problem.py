@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_memory import FloatArray
-from keyhole.distributions.distribution_parser import reward_distributions
+from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import Replay, make_replay
+from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.rewards import UNIT
 from keyhole.distributions.sampler_dispatch import environment_of
 from keyhole.thresholding.environment import (
     FiniteSampleEnvironment,
@@ -98,7 +98,9 @@ class Problem(RewardProblem):
         gold: Sequence[bool | int | None] | None = None,
     ) -> None:
         super().__init__(
-            *reward_distributions(means, distribution, concentration=concentration, scale=scale)
+            *parse_reward_distributions(
+                means, distribution, concentration=concentration, scale=scale
+            )
         )
         self.threshold = check_number("threshold", threshold, Range(gt=0, lt=1))
         self._without_replacement = all(

@@ -1,7 +1,7 @@
 """LSA: the Logarithmic-Sample Algorithm, which pulls the arm explored least for its distance."""
 
 from keyhole.policy import parameter
-from keyhole.thresholding.log_table import log_count
+from keyhole.thresholding.logarithm_table import log_count
 from keyhole.thresholding.setting import IndexPolicy
 
 
