@@ -59,6 +59,7 @@ class _Entries(dict[str, list[str]]):
 def _read_description(path: Path) -> _Entries:
     """Return the entries of a description: words after a name, or in a list below it."""
     entries, current = _Entries(), ""
+    # A list has one of two forms: behind the name, or below it with a dash before each entry.
     for line in read_text(path).splitlines():
         if one := re.match(r"([a-z_]+)\s*:(.*)$", line):
             current = one.group(1)

@@ -151,6 +151,7 @@ class MeasuredRuns:
         costs, penalties = as_function("cost", cost, grid), as_function("penalty", penalty, grid)
         gains = np.full((len(self.arms), len(grid)), np.nan)
         counts = np.zeros(gains.shape, np.int64)
+        # A run with a large limit shows how it would have ended with each smaller one.
         for (arm, at), _ in np.ndenumerate(gains):
             informative = self._limits[arm] >= grid[at]
             used, earned = self.consumptions[arm][informative], self.rewards[arm][informative]

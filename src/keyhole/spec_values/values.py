@@ -26,6 +26,7 @@ def plain_value(field: str, value: Any) -> Any:
     {'means': [0.25, 0.5], 'threshold': 0.5}
     """
     if isinstance(value, np.ndarray | np.generic):
+        # NumPy's numbers are neither JSON nor TOML, although some of them are Python floats too.
         value = value.tolist()
     if isinstance(value, Mapping):
         return {

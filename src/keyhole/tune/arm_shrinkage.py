@@ -114,5 +114,6 @@ def _draw_grid_points(
     # Less the maximum: the exponentials of log posteriors of many runs underflow.
     chances = np.exp(log_posterior - log_posterior.max(axis=0))
     below = np.cumsum(chances / chances.sum(axis=0), axis=0)
+    # Inverse transform sampling. Rounding may leave the last cumulative chance a little below 1.
     found = (rng.random((draws, 1, log_posterior.shape[1])) > below).sum(axis=1)
     return np.asarray(np.minimum(found, len(_GRID) - 1), np.intp)

@@ -48,6 +48,7 @@ class TuningLoop:
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
+        # Work of an earlier call after its last record is lost, and so is its time.
         self._before = max((one.elapsed for one in records.all), default=0.0)
         self._began = time.monotonic()
         self._left: int | None = None

@@ -146,6 +146,7 @@ class Spec:
         # One run's command line is made on trial, so that errors of templates show before the first
         # run.
         fields = spec.fields(spec.instances[0], 1, limits[0])
+        # Then a template that names {instance} is refused as one with an unknown field.
         if "instances" not in table:
             del fields["instance"]
         for arm in spec.arms:

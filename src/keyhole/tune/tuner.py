@@ -135,6 +135,7 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     found, order = [], InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]
+        # The largest limit first, and the next one each time that all arms have had their turn.
         limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
         seed = command_seed(spec.seed, round)
         found.append(

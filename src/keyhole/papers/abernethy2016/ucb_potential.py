@@ -39,6 +39,7 @@ def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
     if counts.ndim == 0 or counts.size == 0:
         raise ValueError(f"pulls must be one number for each arm, got {pulls!r}")
     flat = check_vector("pulls", counts.ravel(), _PULLS).astype(np.int64)
+    # Entry n is the sum of the first n widths.
     met = np.concatenate([[0.0], np.cumsum(_widths(policy, int(flat.max()), horizon))])
     return np.asarray(2.0 * met[flat].reshape(counts.shape).sum(axis=-1))
 

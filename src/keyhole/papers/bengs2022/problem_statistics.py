@@ -128,6 +128,8 @@ def _leaders(problem: Problem) -> NDArray[np.intp]:
 
 def _yields(distribution: Distribution, limit: float, far: float) -> tuple[float, float]:
     """Return E[R 1{C <= limit}] and P(C <= limit)."""
+    # Without cost and penalty, the gain at a limit is the mean reward within it. Limits must
+    # differ, and `limit` may be `far` itself.
     limits = np.unique([limit, far])
     problem = Problem([distribution], limits, Power(), Power())
     return float(problem.gains[0, 0]), 1.0 - float(problem.censoring[0, 0])

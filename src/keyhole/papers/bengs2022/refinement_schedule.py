@@ -56,6 +56,7 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> tuple[S
     found = [Stage(0, 0, tuple(problem.limits[-1:] for _ in range(problem.arms)))]
     for t in range(1, rounds + 1):
         environment.play_round(learner)
+        # Where a grid is extended, each point in question makes `refine` - 1 new ones.
         new = sum(learner.state["sizes"].tolist()) - sum(map(len, found[-1].grids))
         if new:
             found.append(Stage(t, new // (_POLICY.refine - 1), grids()))

@@ -64,6 +64,7 @@ class PotentialBound(PolicyClaim):
                 ),
             )
         gaps = _gaps(result.problem)
+        # Without the best arm, whose gap is 0.
         bound_2 = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
         found = mean_estimate(potential(measure, wrong, horizon=horizon))
         return Finding(

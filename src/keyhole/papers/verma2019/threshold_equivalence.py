@@ -82,6 +82,8 @@ def allocation_equivalent(
         "thresholds": check_vector("thresholds", thresholds, _THRESHOLD),
         "estimates": check_vector("estimates", estimates, _THRESHOLD),
     }
+    # The least loss is the sum of all means less what the best set of arms saves, so the latter are
+    # compared.
     saved = []
     for name, weights in lists.items():
         if len(weights) != len(means):
