@@ -77,6 +77,8 @@ def read_rows(
     dog 5
     """
     text = read_text(path)
+    # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
+    # file.
     rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     found = 0
     try:

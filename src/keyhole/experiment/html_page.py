@@ -53,6 +53,7 @@ class Picture:
     ) -> "Picture":
         """Write a figure to files whose names begin with `path`; return it for the page."""
         files = write_figure(figure, path, title=title, caption=caption)
+        # The first kind is SVG: the page holds its text, and the other files lie beside the page.
         svg = files[0].read_text(encoding="utf-8")
         return cls(_inline(svg, path.name), alt or title, caption, [file.name for file in files])
 

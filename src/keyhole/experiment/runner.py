@@ -243,6 +243,7 @@ def _write_sweep_tables(
         points_file(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
         points_file(folder / RESULTS[1], sweep, CURVES_SCHEMA) as write_curves,
     ):
+        # Point by point, since the values of a whole sweep may not fit into memory.
         for point in points:
             values, curves = _tables(point.spec, cache)
             counts.append(write_values(point.values, values))

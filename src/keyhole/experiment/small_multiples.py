@@ -157,6 +157,7 @@ def _draw_line(
 ) -> None:
     numbers = all(map(is_number, summaries.sweep[name]))
     for label in summaries.labels:
+        # Points at the same x differ in other policies only, and have the same mean of this one.
         known = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
         if not known:
             continue

@@ -294,6 +294,7 @@ def _set(table: Any, steps: EntryPath, value: Any) -> None:
             path += f".{step}" if path else step
         if place == len(steps) - 1:
             table[step] = _copy(value)
+        # A missing table is not made, since it would lack its other entries.
         elif isinstance(step, str) and step not in table:
             raise ValueError(f"{path} must be given if an entry of it is varied")
         else:
@@ -313,6 +314,7 @@ def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | Non
         if key not in found:
             found[key] = made(spec, place)
     policies = [policy for policy in found.values() if policy is not None]
+    # A policy that is the same at all points keeps its default label, and so do several classes.
     names = {type(policy).__name__ for policy in policies}
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None

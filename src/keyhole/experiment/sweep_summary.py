@@ -139,6 +139,7 @@ def _can_share(points: Sequence[Summary], most: float) -> bool:
     for point in points:
         if any(found.setdefault(label, own) != own for label, own in point.digests.items()):
             return False
+    # A panel has one axis of rounds, and all of its points have the same metrics.
     return len(found) <= most and len({(*point.known, *point.checkpoints) for point in points}) == 1
 
 

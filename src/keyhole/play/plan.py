@@ -101,6 +101,7 @@ class Plan:
             details,
             checked,
             bool(interpreted),
+            # Only where neither way was asked for.
             interpret_uncompiled and interpreted is None,
             dict.fromkeys(policies, workers)
             if isinstance(workers, SimulatedWorkers)
