@@ -86,11 +86,9 @@ for candidates in (10, 300):
 """
 
 
-@pytest.mark.parametrize(
-    "environment", [{"NUMBA_CPU_NAME": "generic"}, {"KEYHOLE_PLAIN_NUMBA": "1"}], ids=str
-)
-def test_the_argmin_works_in_public_numba(environment):
-    subprocess.run([sys.executable, "-c", SCRIPT], env=os.environ | environment, check=True)
+def test_the_argmin_works_on_a_processor_without_wide_vectors():
+    generic = {"NUMBA_CPU_NAME": "generic"}
+    subprocess.run([sys.executable, "-c", SCRIPT], env=os.environ | generic, check=True)
 
 
 @kernel

@@ -109,7 +109,7 @@ def folder(tmp_path):
 def spec_of(setting, source, folder, extra=""):
     problem, policy = EXAMPLES[setting][source]
     text = (
-        f'name = "x"\nreplications = 8\nhorizon = 120\n[problem]\nsetting = "{setting}"\n'
+        f'name = "x"\nreplications = 3\nhorizon = 120\n[problem]\nsetting = "{setting}"\n'
         f'{problem}\n{extra}\n[[policy]]\nname = "{policy}"\n'
     )
     return Spec.from_text(text, folder=folder)
@@ -121,7 +121,7 @@ def test_every_source_makes_a_problem_that_can_be_run(setting, source, folder):
     spec = spec_of(setting, source, folder)
     assert spec.plan.problem.setting.name == setting
     found = run(spec, folder / "run")
-    assert found.curves.replications == 8
+    assert found.curves.replications == 3
     assert Spec.from_text(spec.to_toml(), folder=folder) == spec
 
 

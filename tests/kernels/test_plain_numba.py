@@ -77,6 +77,7 @@ def played(how):
 
 DRAW = """
 import numpy as np
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set, argmin_size
 from keyhole.draws.beta_batch import betas
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.compile_cache import compile_cached
@@ -93,6 +94,15 @@ def played(how):
     values = np.linspace(0.2, 3.0, 63)
     code(values, stream(3, 1, ENVIRONMENT))
     yield values.tolist()
+
+if __name__ == "__main__":
+    for candidates in (10, 300):
+        keys, plain = np.empty(argmin_size(candidates)), np.full(candidates, 9.0)
+        argmin_fill(keys, candidates, 9.0)
+        for i in range(500):
+            plain[i * 7 % candidates] = i * 31 % 8
+            argmin_set(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
+            assert argmin(keys, candidates) == plain.argmin()
 """
 
 IMPORTED = """
