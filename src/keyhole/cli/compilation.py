@@ -1,4 +1,4 @@
-"""`compile` and `cache`: compile ahead of time, show and empty the compile cache."""
+"""`compile` and `cache`: compile policies ahead of time, show and empty the cache of these."""
 
 from pathlib import Path
 

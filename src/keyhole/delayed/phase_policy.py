@@ -1,4 +1,4 @@
-"""Base class of policies for delayed feedback that pull each arm many times in a row (phases)."""
+"""Base class of policies for delayed rewards that make many pulls of an arm in a row."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Execution of a plan on this machine: replications of one policy, on threads of this process."""
+"""Executor of a plan (a checked description of a simulation) on the threads of this process."""
 
 import warnings
 from collections.abc import Sequence

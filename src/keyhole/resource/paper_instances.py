@@ -1,4 +1,4 @@
-"""Reconstructions of the instances in the paper's experiments and figures."""
+"""Reconstructed problems of the experiments and figures of Bengs and Hüllermeier (2022)."""
 
 from collections.abc import Callable
 from typing import Any, Final

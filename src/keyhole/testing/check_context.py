@@ -1,4 +1,4 @@
-"""The context of checks: the policy and problem to check, and how to play them."""
+"""The argument of every check of a policy: the policy, a problem, and methods that play them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

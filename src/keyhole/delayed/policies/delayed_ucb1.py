@@ -1,4 +1,4 @@
-"""DelayedUCB1: the policy UCB1 on the rewards that have arrived."""
+"""Policy DelayedUCB1 for delayed rewards: UCB1, which learns of a reward when it arrives."""
 
 import math
 from collections.abc import Mapping

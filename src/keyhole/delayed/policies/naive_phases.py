@@ -1,4 +1,4 @@
-"""NaivePhases: phases long enough for the longest possible delay."""
+"""Policy NaivePhases for delayed rewards: pulls an arm for longer than any reward is late."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""ODAAF: phases long enough for the expected delay, for anonymous sums of rewards."""
+"""Policy ODAAF for sums of delayed rewards: pulls an arm for several expected delays in a row."""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter

@@ -1,4 +1,4 @@
-"""ODAAFB: ODAAF for delays with a known bound."""
+"""Policy ODAAFB for sums of delayed rewards: ODAAF for delays with a known bound."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""QPMD: a policy for immediate feedback, which gets delayed rewards from queues."""
+"""Policy QPMD for delayed rewards: queues them for a policy that expects immediate rewards."""
 
 from collections.abc import Mapping
 from typing import Any

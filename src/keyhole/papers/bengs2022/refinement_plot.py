@@ -1,4 +1,4 @@
-"""Plot of the paper's Figure 3: the grids of z-RCUCB at four stages of a run."""
+"""Plot of the paper's Figure 3: the policy z-RCUCB refines its grids of limits during a run."""
 
 from collections.abc import Sequence
 

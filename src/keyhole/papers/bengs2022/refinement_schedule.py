@@ -1,4 +1,4 @@
-"""Refinement schedule: the grids of limits of z-RCUCB after each round that extends them."""
+"""Schedule by which the policy z-RCUCB refines its grids of limits during a run."""
 
 from dataclasses import dataclass
 from functools import lru_cache

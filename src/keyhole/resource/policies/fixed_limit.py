@@ -1,4 +1,4 @@
-"""FixedLimit: one limit for all arms, and another policy that chooses the arm."""
+"""Policy FixedLimit for limited runs: one limit for all arms, of which another policy picks one."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol

@@ -1,4 +1,4 @@
-"""ReductionThompson: Thompson sampling on independent pairs of arm and limit, a baseline."""
+"""Policy ReductionThompson for limited runs: Thompson sampling over pairs of arm and limit."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""ReductionUCB: UCB on pairs of arm and limit as if each were an arm, a baseline."""
+"""Policy ReductionUCB for limited runs: UCB on pairs of arm and limit as if each were an arm."""
 
 import math
 from collections.abc import Mapping

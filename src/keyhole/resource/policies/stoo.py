@@ -1,4 +1,4 @@
-"""StoOO: stochastic optimistic optimisation of the limit of each arm, a baseline."""
+"""Policy StoOO for limited runs: searches each arm's limit like the maximum of a noisy function."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""CSBDT: search for the threshold of each arm, then Thompson sampling."""
+"""Policy CSBDT: finds the amount that each arm needs by trial, then Thompson sampling."""
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors

@@ -1,4 +1,4 @@
-"""CSBDTUCB: search for the threshold of each arm, then confidence bounds."""
+"""Policy CSBDTUCB: finds the amount that each arm needs by trial, then confidence bounds."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""CSBST: search for one threshold of all arms, then Thompson sampling."""
+"""Policy CSBST: finds the one amount that all arms need by trial, then Thompson sampling."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""CTS: combinatorial Thompson sampling with known thresholds, a baseline."""
+"""Policy CTS: Thompson sampling where the amount that each arm needs is known, a baseline."""
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors

@@ -1,4 +1,4 @@
-"""ESCB: confidence bounds of sets of arms, with a known common threshold; a baseline."""
+"""Policy ESCB: confidence bounds of sets of arms that need a known equal amount, a baseline."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""MPTS: multiple-play Thompson sampling with a known common threshold; a baseline."""
+"""Policy MPTS: Thompson sampling of several arms that need a known equal amount, a baseline."""
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation

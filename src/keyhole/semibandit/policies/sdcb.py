@@ -1,4 +1,4 @@
-"""SDCB: confidence bounds with known thresholds, a baseline."""
+"""Policy SDCB: confidence bounds of losses where the amount that each arm needs is known."""
 
 import math
 

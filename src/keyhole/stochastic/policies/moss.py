@@ -1,4 +1,4 @@
-"""MOSS: minimax optimal strategy in the stochastic case."""
+"""Policy MOSS: upper confidence bounds with the smallest worst-case regret, up to a factor."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""UCB1: upper confidence bounds for any number of rounds."""
+"""Policy UCB1: pulls the arm with the largest upper confidence bound of its mean reward."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Errors of a database, each of which says what to do."""
+"""Errors of the databases that keep studies; each message says what to do."""
 
 
 class StoreError(RuntimeError):

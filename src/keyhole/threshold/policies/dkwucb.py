@@ -1,4 +1,4 @@
-"""DKWUCB: upper confidence bounds on survival functions, from uncensored samples."""
+"""Policy DKWUCB: upper bounds of the chance to reach the threshold, from uncensored samples."""
 
 import math
 

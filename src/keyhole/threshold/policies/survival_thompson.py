@@ -1,4 +1,4 @@
-"""SurvivalThompson: random draws of whole survival functions, from censored samples."""
+"""Policy SurvivalThompson: draws the chances to reach each level from their posterior."""
 
 from keyhole.policy import (
     FloatArray,

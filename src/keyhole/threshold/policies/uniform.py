@@ -1,4 +1,4 @@
-"""Uniform: arms in turn, a baseline."""
+"""Policy Uniform: pulls the arms in turn, a baseline."""
 
 from keyhole.policy import float_array, int_array
 from keyhole.threshold.setting import Policy, add_observation

@@ -1,4 +1,4 @@
-"""UCBE: upper confidence bound exploration (UCB-E), adapted to a threshold; an oracle."""
+"""Policy UCBE: pulls the arm that may be closest to the threshold; an oracle of the hardness."""
 
 import math
 
