@@ -1,6 +1,6 @@
-"""Division of a number of pulls among arms that minimises the expected number of wrong labels.
+"""Division of pulls among arms that minimises a bound on the expected number of wrong labels.
 
-That number is bounded by the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
+The bound is the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;
 `budget` is T, the total number of pulls, at least 0; `c` is by default 2, as in Hoeffding's
 inequality, and above 0. Sections and equations are those of Tao et al. (2019).
