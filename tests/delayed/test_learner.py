@@ -148,7 +148,7 @@ def test_ask_beyond_a_needed_horizon_is_refused():
 
 @pytest.mark.parametrize("policy", [*NAMED, Hoarder()], ids=repr)
 def test_a_learner_without_a_horizon_has_no_last_round(policy, copy_learner):
-    rounds = 3000
+    rounds = 1500
     learner = policy.learner(arms=2, feedback="named")
     larger = make_learner(policy, {"arms": 2, "named": 1, "memory": rounds})
     waiting = []

@@ -3,10 +3,11 @@ import pytest
 
 from keyhole import simulate
 from keyhole.thresholding import ConfidenceProblem, Uniform, bounds
+from tests.lengths import short_or_long
 from tests.thresholding.cases import bernoulli
 
 HORIZON = 300
-RUNS = 200
+RUNS = short_or_long(40, 200)
 
 
 def ever_outside(means, radii):
@@ -14,6 +15,7 @@ def ever_outside(means, radii):
     return (np.abs(means - 0.5) > radii).cumsum(axis=1) > 0
 
 
+@pytest.mark.interpreted
 def test_means_that_leave_the_bounds_are_counted():
     problem = ConfidenceProblem([0.5], a=3.5, b=4.0)
     assert 0.9 < problem.failure < 1
@@ -47,13 +49,14 @@ def test_means_that_leave_the_bounds_are_counted():
         assert curves.values("it", "radius_ratio")[c] == pytest.approx(ratio)
 
 
+@pytest.mark.interpreted
 def test_a_miss_of_any_arm_is_a_miss():
     one, four = (
         simulate(
             ConfidenceProblem([0.5] * k, a=12, b=1),
             {"it": Uniform()},
-            horizon=400,
-            replications=400,
+            horizon=short_or_long(150, 400),
+            replications=short_or_long(60, 400),
         )
         for k in (1, 4)
     )

@@ -35,6 +35,15 @@ POLICIES = (
     Uniform(),
     KnownGaps(),
 )
+# The first of each class, in `make test`: a learner is compared with the reference for all.
+BY_CLASS = [
+    pytest.param(
+        policy,
+        id=repr(policy),
+        marks=[pytest.mark.slow] if any(isinstance(p, type(policy)) for p in POLICIES[:i]) else [],
+    )
+    for i, policy in enumerate(POLICIES)
+]
 PROBLEMS = {
     "set-up 1": Problem(SETUP_1, 0.5),
     "one arm": Problem([0.4], 0.5),
@@ -62,7 +71,7 @@ def test_the_learner_takes_the_decisions_of_the_reference(policy, problem):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("policy", BY_CLASS)
 def test_the_engine_measures_what_the_reference_does(policy, problem):
     curves = simulate(
         problem,
