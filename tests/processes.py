@@ -24,7 +24,9 @@ PRELOADED = (
     "keyhole.cli.app", "keyhole.experiment.report", "keyhole.experiment.forecast",
     "keyhole.papers", "keyhole.study", "keyhole.testing", "keyhole.tune",
     "keyhole.delayed", "keyhole.resource", "keyhole.semibandit", "keyhole.stochastic",
-    "keyhole.threshold", "keyhole.thresholding", "matplotlib.backends.backend_svg", "pytest",
+    "keyhole.threshold", "keyhole.thresholding", "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg", "pytest",
+    "llvmlite.binding", "pandas",  # which cached code and Arrow import when they are first used
 )  # fmt: skip
 
 
