@@ -179,15 +179,14 @@ def test_kaplan_meier_agrees_with_its_reference_on_every_order(order):
         assert fast == slow
 
 
-@pytest.mark.compiled
 def test_on_falling_thresholds_kaplan_meier_is_optim():
     problem = Problem(FIVE, feedback="censored", order="optimistic")
-    curves = simulate(problem, [OPTIM(), KaplanMeierUCB()], horizon=3000, replications=20)
+    rounds, runs = short_or_long(300, 3000), short_or_long(4, 20)
+    curves = simulate(problem, [OPTIM(), KaplanMeierUCB()], horizon=rounds, replications=runs)
     first, second = (curves.values(label, "regret") for label in curves.labels)
     assert np.array_equal(first, second)
 
 
-@pytest.mark.compiled
 def test_on_rising_thresholds_kaplan_meier_is_a_bandit_for_each_threshold():
     class WideUCB(PerThresholdUCB):
         """With the width of Lemma 4 in place of UCB1's."""
@@ -198,7 +197,8 @@ def test_on_rising_thresholds_kaplan_meier_is_a_bandit_for_each_threshold():
             return reached / tried + (2.0 * 2.0 * np.log(2.0 * p.horizon) / tried) ** 0.5
 
     problem = Problem(FIVE, feedback="censored", order="adversarial")
-    curves = simulate(problem, [WideUCB(), KaplanMeierUCB()], horizon=3000, replications=20)
+    rounds, runs = short_or_long(300, 3000), short_or_long(4, 20)
+    curves = simulate(problem, [WideUCB(), KaplanMeierUCB()], horizon=rounds, replications=runs)
     first, second = (curves.values(label, "regret") for label in curves.labels)
     assert np.array_equal(first, second)
 
