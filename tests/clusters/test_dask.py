@@ -32,7 +32,7 @@ def test_what_is_closed_leaves_nothing_at_work(tmp_path, monkeypatch):
     monkeypatch.setattr(Nanny, "close", partialmethod(Nanny.close, timeout=0.5))
     pid = tmp_path / "pid"
     with connect("dask", workers=1) as cluster:
-        assert repr(cluster) == "Dask(dask: 1 slots)"
+        assert repr(cluster) == "Dask(dask: capacity 1)"
         cluster.submit(loop, str(pid))
         until(lambda: pid.is_file() and pid.read_text())
     worker = int(pid.read_text())

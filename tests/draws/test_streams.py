@@ -5,9 +5,9 @@ from scipy import stats
 
 from keyhole.draws.streams import (
     _JUMP,
+    COUNTER_STEP,
     ENVIRONMENT,
     POLICY,
-    WALK,
     mix64,
     next_uint64,
     seek,
@@ -100,12 +100,12 @@ def test_a_draw_depends_only_on_its_key_and_position():
 
 
 def test_the_draws_of_one_pull_never_run_into_those_of_another():
-    # Draw j of a pull lies at JUMP * address + WALK * j. Two meet only if JUMP * d = WALK * j
-    # (mod 2**64) for a difference d of addresses: compute d for every j up to 10,000 draws a pull
-    # and see that no two arms below 4,096 and pulls below 2**32 are that far apart.
+    # Draw j of a pull lies at JUMP * address + COUNTER_STEP * j. Two meet only if JUMP * d =
+    # COUNTER_STEP * j (mod 2**64) for a difference d of addresses. Compute d for every j up to
+    # 10,000 draws a pull: no two arms below 4,096 and pulls below 2**32 are that far apart.
     inverse = pow(int(_JUMP), -1, 2**64)
     for j in range(1, 10_001):
-        d = int(WALK) * j * inverse % 2**64
+        d = int(COUNTER_STEP) * j * inverse % 2**64
         for difference in (d, 2**64 - d):
             arms, pulls = divmod(difference, 2**40)
             near = min(pulls, 2**40 - pulls)
@@ -117,7 +117,7 @@ def test_mix64_is_the_published_finaliser():
     known = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
     state = 0
     for word in known:
-        state = (state + int(WALK)) % 2**64
+        state = (state + int(COUNTER_STEP)) % 2**64
         assert int(mix64(np.uint64(state))) == word
 
 

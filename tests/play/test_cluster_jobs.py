@@ -31,8 +31,8 @@ class Inline:
 
     name = "inline"
 
-    def __init__(self, slots=2):
-        self.size, self.tasks, self.parts, self.most = slots, deque(), [], 0
+    def __init__(self, capacity=2):
+        self.size, self.tasks, self.parts, self.most = capacity, deque(), [], 0
         self.held = self.most_held = self.cancelled = 0
 
     def capacity(self):

@@ -52,15 +52,15 @@ class Played:
 
     name = "dask=played"
 
-    def __init__(self, changed=lambda ended: ended, slots=2):
-        self._changed, self._slots = changed, slots
+    def __init__(self, changed=lambda ended: ended, capacity=2):
+        self._changed, self._capacity = changed, capacity
         self._tickets, self._done = count(), SimpleQueue()
         self._pool = ThreadPoolExecutor(2)
         POOLS.append(self._pool)
         self.tasks = []
 
     def capacity(self):
-        return self._slots
+        return self._capacity
 
     def broadcast(self, data):
         return data
@@ -203,11 +203,11 @@ def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
     assert [one.closed for one in cluster_executor._idle_runners] == [False]
 
 
-@pytest.mark.parametrize(("slots", "workers"), [(0, 1), (2, 3)])
-def test_more_workers_than_slots_are_warned_of(tmp_path, slots, workers):
+@pytest.mark.parametrize(("capacity", "workers"), [(0, 1), (2, 3)])
+def test_more_workers_than_the_capacity_are_warned_of(tmp_path, capacity, workers):
     with (
-        Played(slots=slots) as cluster,
-        pytest.warns(UserWarning, match=f"which has {slots} slots now: the others wait"),
+        Played(capacity=capacity) as cluster,
+        pytest.warns(UserWarning, match=f"which has a capacity of {capacity} now: the others wait"),
     ):
         Tuner(spec_of("true"), tmp_path).run(runs=1, workers=workers, on=cluster)
 

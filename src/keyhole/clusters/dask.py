@@ -315,7 +315,7 @@ class Dask:
 
     def __repr__(self) -> str:
         """Return its name and capacity."""
-        return f"Dask({self.name}: {self._capacity} slots)"
+        return f"Dask({self.name}: capacity {self._capacity})"
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -55,7 +55,7 @@ class Ray:
 
     A request to the driver is a tuple: a ticket, its data (bytes of a task or of a shared value,
     None to forget a shared value, a list of tickets to cancel), and for a task the tickets of the
-    values shared with it. An answer is a ticket with its outcome, or None with the number of slots.
+    values shared with it. An answer is a ticket with its outcome, or None with the capacity.
     """
 
     def __init__(self, name: str, address: str | None, workers: int | None) -> None:

@@ -8,7 +8,7 @@ from keyhole.contract.reward_units import Scale
 from keyhole.contract.state_memory import Field, FloatArray
 from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
 
-OWN: Final = object()
+OWN_PARAMETER: Final = object()
 """Marks that the argument of `Policy.learner` is of the fact's own type."""
 
 
@@ -72,7 +72,7 @@ def fact(
     *,
     doc: str,
     always: bool = True,
-    argument: Any = OWN,
+    argument: Any = OWN_PARAMETER,
     unit: str = "",
     **ends: float,
 ) -> FloatArray: ...
@@ -83,7 +83,7 @@ def fact(
     *,
     doc: str,
     always: bool = True,
-    argument: Any = OWN,
+    argument: Any = OWN_PARAMETER,
     default: Any = None,
     unit: str = "",
     **ends: float,
@@ -95,7 +95,7 @@ def fact(
     *,
     doc: str,
     always: bool = True,
-    argument: Any = OWN,
+    argument: Any = OWN_PARAMETER,
     unit: str = "",
     **ends: float,
 ) -> float: ...
@@ -106,7 +106,7 @@ def fact(
     *,
     doc: str,
     always: bool = True,
-    argument: Any = OWN,
+    argument: Any = OWN_PARAMETER,
     default: Any = None,
     unit: str = "",
     **ends: float,
@@ -142,7 +142,7 @@ def fact(
     """
     declared = Field("int64" if kind is int else "float64", (length,) if length else ())
     made = Fact(doc, declared, Range(**ends), always, argument, default, unit)
-    return replace(made, argument=made.own) if argument is OWN else made
+    return replace(made, argument=made.own) if argument is OWN_PARAMETER else made
 
 
 def declared_facts(declarations: type) -> dict[str, Fact]:

@@ -341,10 +341,10 @@ class Policy:
         """Return the facts that follow from the arguments of `learner`: by default the same."""
         return dict(arguments)
 
-    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning about facts, or a problem, that the policy is not made for; or "".
 
-        `told` has the facts from `check_facts`, in a simulation also the ``horizon``, known or
+        `facts` are those from `check_facts`, in a simulation also the ``horizon``, known or
         not. A learner has no `problem`: it is None.
         """
         return ""

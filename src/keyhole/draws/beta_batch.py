@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
-from keyhole.draws.streams import FIRST, SECOND, WALK, Stream
+from keyhole.draws.streams import COUNTER_STEP, MIX_FACTOR_1, MIX_FACTOR_2, Stream
 from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, intrinsic, kernel
 
@@ -55,7 +55,9 @@ def none_of_four(
 
 _four: Final[Callable[..., Any]] = from_internals(
     none_of_four,
-    lambda internals: internals.make_four_betas(int(WALK), (int(FIRST), int(SECOND))),
+    lambda internals: internals.make_four_betas(
+        int(COUNTER_STEP), (int(MIX_FACTOR_1), int(MIX_FACTOR_2))
+    ),
 )
 
 
@@ -92,7 +94,7 @@ def betas(
         begun = rng[0]
         unusual = _four(begun, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)
-        rng[0] = begun + np.uint64(_WORDS * lanes) * np.uint64(WALK)
+        rng[0] = begun + np.uint64(_WORDS * lanes) * np.uint64(COUNTER_STEP)
         if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):
             lanes = _redraw(rng, begun, unusual, a, b, first, lanes, out)
         first += lanes
@@ -110,9 +112,9 @@ def _redraw(
             continue
         # Drawn again from its own first word, not from new ones: drawing anew would be biased,
         # since whether a case is usual depends on the value.
-        end = begun + np.uint64(_WORDS * (lane + 1)) * np.uint64(WALK)
+        end = begun + np.uint64(_WORDS * (lane + 1)) * np.uint64(COUNTER_STEP)
         after = rng[0]
-        rng[0] = end - np.uint64(_WORDS) * np.uint64(WALK)
+        rng[0] = end - np.uint64(_WORDS) * np.uint64(COUNTER_STEP)
         out[first + lane] = beta_by_steps(rng, a[first + lane], b[first + lane])
         # If it took more words, the variates behind it were computed from the wrong ones: they are
         # drawn in the next batch, from where the stream is now.

@@ -12,10 +12,10 @@ from keyhole.draws import samplers, streams
 from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
 from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
-_WALK: Final = int(streams.WALK)
+_COUNTER_STEP: Final = int(streams.COUNTER_STEP)
 _JUMP: Final = int(streams._JUMP)
-_FIRST: Final = int(streams.FIRST)
-_SECOND: Final = int(streams.SECOND)
+_MIX_FACTOR_1: Final = int(streams.MIX_FACTOR_1)
+_MIX_FACTOR_2: Final = int(streams.MIX_FACTOR_2)
 _TO_UNIT: Final = 2.0**-53
 _CHILDREN: Final = 16
 _NORMAL: Final = tuple(
@@ -33,8 +33,8 @@ _EXPONENTIAL: Final = tuple(
 
 
 def _mix(word: int) -> int:
-    word = ((word ^ (word >> 30)) * _FIRST) & MASK
-    word = ((word ^ (word >> 27)) * _SECOND) & MASK
+    word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
+    word = ((word ^ (word >> 27)) * _MIX_FACTOR_2) & MASK
     return word ^ (word >> 31)
 
 
@@ -45,16 +45,16 @@ def mix64(word: int) -> UInt64:
 
 def stream_key(seed: int, replication: int, purpose: int) -> UInt64:
     """Return the word at which a stream begins."""
-    key = _mix((int(seed) + _WALK) & MASK)
-    key = _mix((key + int(replication) * _WALK) & MASK)
+    key = _mix((int(seed) + _COUNTER_STEP) & MASK)
+    key = _mix((key + int(replication) * _COUNTER_STEP) & MASK)
     return UInt64(_mix((key + int(purpose) * _JUMP) & MASK))
 
 
 def _next(rng: Any) -> int:
     cells = rng.cells
-    cells[0] = word = (cells[0] + _WALK) & MASK
-    word = ((word ^ (word >> 30)) * _FIRST) & MASK
-    word = ((word ^ (word >> 27)) * _SECOND) & MASK
+    cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
+    word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
+    word = ((word ^ (word >> 27)) * _MIX_FACTOR_2) & MASK
     return int(word ^ (word >> 31))
 
 
@@ -66,9 +66,9 @@ def next_uint64(rng: Any) -> UInt64:
 def uniform(rng: Any) -> float:
     """Draw a uniform number in [0, 1)."""
     cells = rng.cells
-    cells[0] = word = (cells[0] + _WALK) & MASK
-    word = ((word ^ (word >> 30)) * _FIRST) & MASK
-    word = ((word ^ (word >> 27)) * _SECOND) & MASK
+    cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
+    word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
+    word = ((word ^ (word >> 27)) * _MIX_FACTOR_2) & MASK
     result: float = ((word ^ (word >> 31)) >> 11) * _TO_UNIT
     return result
 

@@ -29,13 +29,13 @@ WORKERS: Final = 2
 # SplitMix64's increment (the golden ratio in 64 bits) walks along a stream. A second odd
 # constant, from the table of good multipliers of Steele and Vigna (2021), jumps between the
 # pulls of an arm, so that the draws of one pull never run into those of the next.
-WALK: Final = np.uint64(0x9E3779B97F4A7C15)
+COUNTER_STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _JUMP: Final = np.uint64(0xD1342543DE82EF95)
 # Arms and pulls share the 64-bit counter: 24 bits for the arm, 40 for its pulls.
 _PULL_BITS: Final = np.uint64(40)
 # Factors of the hash below.
-FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
-SECOND: Final = np.uint64(0x94D049BB133111EB)
+MIX_FACTOR_1: Final = np.uint64(0xBF58476D1CE4E5B9)
+MIX_FACTOR_2: Final = np.uint64(0x94D049BB133111EB)
 _TO_UNIT: Final = 2.0**-53
 
 
@@ -45,8 +45,8 @@ def mix64(word: np.uint64) -> np.uint64:
 
     The finaliser of SplitMix64: variant 13 of Stafford's (2011) improved mixers.
     """
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(FIRST)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(SECOND)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(MIX_FACTOR_1)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(MIX_FACTOR_2)
     return word ^ (word >> np.uint64(31))
 
 
@@ -57,8 +57,8 @@ def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
     Each coordinate, from 0 and below 2**64, is hashed before the next is added, so that
     neighbouring coordinates lead to unrelated keys.
     """
-    key = mix64(np.uint64(seed) + np.uint64(WALK))
-    key = mix64(key + np.uint64(replication) * np.uint64(WALK))
+    key = mix64(np.uint64(seed) + np.uint64(COUNTER_STEP))
+    key = mix64(key + np.uint64(replication) * np.uint64(COUNTER_STEP))
     return mix64(key + np.uint64(purpose) * np.uint64(_JUMP))
 
 
@@ -83,7 +83,7 @@ def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
 @kernel
 def next_uint64(rng: Stream) -> np.uint64:
     """Draw 64 random bits and move the stream one draw on."""
-    rng[0] += np.uint64(WALK)
+    rng[0] += np.uint64(COUNTER_STEP)
     return mix64(rng[0])
 
 

@@ -93,10 +93,10 @@ class BisectionPolicy(Policy, abstract=True):
             arms * needed * bisection_steps(self.gamma) / max(1, integer_part(resource))
         )
 
-    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the search may outlast the horizon."""
         return unfinished_search_warning(
-            self, self.search_rounds(told["arms"], told["resource"]), told
+            self, self.search_rounds(facts["arms"], facts["resource"]), facts
         )
 
     def init(p, s: State) -> None:

@@ -34,11 +34,14 @@ class CommonThresholdPolicy(Policy, abstract=True):
         check_integer("m", self.m, Range(ge=0, le=facts["arms"]))
         return facts
 
-    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if an equal share is below the threshold of an arm of the problem."""
-        if problem is None or self.m == told["arms"]:
+        if problem is None or self.m == facts["arms"]:
             return ""
-        share, needed = equal_share(self, told["arms"], told["resource"]), problem.thresholds.max()
+        share, needed = (
+            equal_share(self, facts["arms"], facts["resource"]),
+            problem.thresholds.max(),
+        )
         if is_sufficient(share, needed):
             return ""
         return f"{self} gives {share:.4g} to each arm that it funds; up to {needed:.4g} is needed"

@@ -120,9 +120,9 @@ def integer_part(resource: float) -> int:
     return math.floor(resource + ENOUGH)
 
 
-def unfinished_search_warning(p: CorePolicy, rounds: int, told: Mapping[str, Any]) -> str:
+def unfinished_search_warning(p: CorePolicy, rounds: int, facts: Mapping[str, Any]) -> str:
     """Return a warning if a search may take more rounds than the horizon; otherwise no text."""
-    horizon = told.get("horizon")
+    horizon = facts.get("horizon")
     if horizon is None or rounds <= horizon:
         return ""
     return f"{p} may search for {rounds:,} rounds, more than the horizon of {horizon:,}"

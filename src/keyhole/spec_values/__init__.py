@@ -6,7 +6,7 @@ With them a setting, also one of an installed package, declares how specs descri
 from keyhole.spec_values.error_messages import error_message, unknown_name_error
 from keyhole.spec_values.problem_factory import Argument, ProblemFactory
 from keyhole.spec_values.values import (
-    Read,
+    ValueReader,
     file_path,
     list_of,
     plain_value,
@@ -17,7 +17,7 @@ from keyhole.spec_values.values import (
 __all__ = [
     "Argument",
     "ProblemFactory",
-    "Read",
+    "ValueReader",
     "error_message",
     "file_path",
     "list_of",

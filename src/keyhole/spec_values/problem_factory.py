@@ -9,7 +9,7 @@ from typing import Any
 
 from keyhole.contract.environment import Problem
 from keyhole.spec_values.error_messages import unknown_name_error
-from keyhole.spec_values.values import Read
+from keyhole.spec_values.values import ValueReader
 from keyhole.validate import check_memory
 
 
@@ -39,7 +39,7 @@ class ProblemFactory:
     make : callable
         The function; its errors begin with the name of an argument.
     read : callable, optional
-        Converts the value of that entry to the first argument: see `Read`.
+        Converts the value of that entry to the first argument: see `ValueReader`.
     further_readers : mapping of str to callable
         The same for further entries, by name.
     excluded : tuple of str
@@ -48,8 +48,8 @@ class ProblemFactory:
 
     doc: str
     make: Callable[..., Problem]
-    read: Read | None = None
-    further_readers: Mapping[str, Read] = field(default_factory=dict)
+    read: ValueReader | None = None
+    further_readers: Mapping[str, ValueReader] = field(default_factory=dict)
     excluded: tuple[str, ...] = ()
 
     @property
@@ -108,7 +108,7 @@ def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     return result
 
 
-def _read(read: Read | None, path: str, value: Any, folder: Path) -> Any:
+def _read(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
     if read is None:
         return value
     try:

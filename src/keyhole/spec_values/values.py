@@ -9,7 +9,7 @@ import numpy as np
 
 from keyhole.validate import check_choice, short_repr
 
-Read = Callable[[str, Any, Path], Any]
+ValueReader = Callable[[str, Any, Path], Any]
 """A function of a field's path (``problem.cost``), its value and the folder of the file.
 
 It returns the argument of a factory. Errors begin with the path, or name no field."""
@@ -52,7 +52,7 @@ def file_path(field: str, value: Any, folder: Path) -> Path:
     return folder / value
 
 
-def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> Read:
+def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> ValueReader:
     """Return a reader of tables such as ``{ function = "Power", slope = 0.1 }``.
 
     The entry `tag` names one of the types or functions; the other entries are its parameters.
@@ -99,7 +99,7 @@ def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> Read:
     return read
 
 
-def tagged_value(*kinds: Callable[..., Any]) -> Read:
+def tagged_value(*kinds: Callable[..., Any]) -> ValueReader:
     """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
     It is the name of one of the types or functions; those without parameters take no value.
@@ -136,7 +136,7 @@ def tagged_value(*kinds: Callable[..., Any]) -> Read:
     return read
 
 
-def list_of(read: Read) -> Read:
+def list_of(read: ValueReader) -> ValueReader:
     """Return a reader of a list of tables, each of which `read` reads."""
 
     def read_all(field: str, value: Any, folder: Path) -> Any:

@@ -35,19 +35,19 @@ def is_local(on: str | Cluster) -> bool:
 def cluster_executors(on: str | Cluster, workers: int, spec: Spec) -> Iterator[Executors | None]:
     """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
-    A cluster that was started here, with `workers` slots, is closed in the end.
+    A cluster that was started here, with the capacity `workers`, is closed in the end.
     """
     if on != THREADS and spec.cores > 1:
-        raise ValueError(f"cores must be 1 on a cluster: a run has one slot, got {spec.cores}")
+        raise ValueError(f"cores must be 1 on a cluster: a run is one task, got {spec.cores}")
     started = is_local(on) and on != THREADS
     with cluster_connection(on, workers if started else None) as cluster:
         if cluster is None:
             yield None
             return
-        if (slots := cluster.capacity()) < workers and not started:
+        if (capacity := cluster.capacity()) < workers and not started:
             warnings.warn(
-                f"workers: {workers} runs at a time on {cluster.name}, which has {slots} slots "
-                "now: the others wait",
+                f"workers: {workers} runs at a time on {cluster.name}, which has a capacity of "
+                f"{capacity} now: the others wait",
                 stacklevel=2,
             )
         runs = ClusterRuns(cluster, spec.environment)

@@ -14,7 +14,7 @@ from keyhole.kernels.numba_internals.compiler import Part, compile_entry_point, 
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load
 
 _OPTIONS = OPTIONS | {"error_model": "numpy", "nogil": True}
-_WALK, _FACTORS = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_COUNTER_STEP, _FACTORS = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 # The keys of a node come first; then a table, four variates, and the two tables that they need.
 _TABLE, _DRAWN, _STEPS, _ENDS, _CELLS = 16, 28, 32, 32 + 257, 32 + 2 * 257
@@ -55,7 +55,7 @@ def _entry() -> Any:
     def borrow(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give its name to the view."""
 
-    view, four = make_view("float64", borrow), make_four_betas(_WALK, _FACTORS)
+    view, four = make_view("float64", borrow), make_four_betas(_COUNTER_STEP, _FACTORS)
 
     def half(x, by):  # type: ignore[no-untyped-def]
         return math.sqrt(x * x) / by

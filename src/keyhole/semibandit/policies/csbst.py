@@ -117,12 +117,12 @@ class CSBST(Policy):
         needed = self.loss_free_rounds or rounds_needed(self.delta, self.epsilon, resource, count)
         return needed * math.ceil(math.log2(count))
 
-    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if thresholds differ, or the search may outlast the horizon."""
-        rounds = self.search_rounds(told["arms"], told["resource"])
+        rounds = self.search_rounds(facts["arms"], facts["resource"])
         if rounds > 0 and problem is not None and not problem.common:
             return f"{self} searches for one threshold for all arms, but theirs differ"
-        return unfinished_search_warning(self, rounds, told)
+        return unfinished_search_warning(self, rounds, facts)
 
     def init(p, s: State, rng: Stream) -> None:
         """Start the binary search in the middle."""
