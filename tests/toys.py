@@ -4,7 +4,7 @@ from keyhole.contract.environment import Environment, Problem
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, float_array, int_array, integer, number
+from keyhole.contract.state_arrays import Field, float_array, int_array, integer, number
 from keyhole.draws.streams import seek, uniform
 from keyhole.metric import Metric
 

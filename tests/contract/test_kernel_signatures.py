@@ -8,10 +8,16 @@ import pytest
 
 from keyhole import Metric, parameter, simulate, threshold
 from keyhole.contract.environment import Environment
-from keyhole.contract.kernel_signatures import ENVIRONMENT, GUARD, IMPUTE, POLICY, signature_table
+from keyhole.contract.kernel_signatures import (
+    ENVIRONMENT_KERNELS,
+    GUARD,
+    IMPUTE,
+    POLICY_KERNELS,
+    signature_table,
+)
 from keyhole.contract.policy import Policy as AnyPolicy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, float_array, int_array, integer
+from keyhole.contract.state_arrays import Field, float_array, int_array, integer
 from keyhole.delayed import ODAAF
 from keyhole.semibandit import CSBDT, CTS
 from keyhole.stochastic import HoeffdingUCB
@@ -370,7 +376,7 @@ def test_an_index_that_is_not_a_number_is_refused():
         simulate(PROBLEM, [Blind()], horizon=10, replications=1, checked=True)
 
 
-@pytest.mark.parametrize("signatures", [POLICY, (IMPUTE,), ENVIRONMENT, (GUARD,)])
+@pytest.mark.parametrize("signatures", [POLICY_KERNELS, (IMPUTE,), ENVIRONMENT_KERNELS, (GUARD,)])
 def test_the_documentation_shows_the_signatures(signatures):
     page = Path(__file__).parents[2] / "docs" / "contract.md"
     assert signature_table(signatures) in page.read_text()

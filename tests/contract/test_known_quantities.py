@@ -8,7 +8,7 @@ from keyhole import Learner, parameter
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, int_array
+from keyhole.contract.state_arrays import Field, int_array
 from keyhole.delayed import QPMD, DelayedUCB1
 from keyhole.resource import RCUCB
 from keyhole.threshold import DKWUCB

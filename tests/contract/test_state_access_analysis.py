@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from keyhole.contract import kernel_ir, pending_modes
+from keyhole.contract import kernel_ir, pending_mode_inference
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
-from keyhole.contract.state_memory import argmin_keys, float_array, int_array, scratch_array
+from keyhole.contract.state_arrays import argmin_keys, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
 from keyhole.draws.unpulled_arms import first_unpulled
@@ -395,10 +395,10 @@ def other_numba(request, monkeypatch):
     else:
         monkeypatch.setattr(kernel_ir.ir, request.param, type(request.param, (), {}))
     kernel_ir.read_lines.cache_clear()
-    pending_modes._find_analysis.cache_clear()
+    pending_mode_inference._find_analysis.cache_clear()
     yield
     kernel_ir.read_lines.cache_clear()
-    pending_modes._find_analysis.cache_clear()
+    pending_mode_inference._find_analysis.cache_clear()
 
 
 OTHERS = ["no first pass", "Assign", "SetItem", "Expr", "Var", "Global", "Arg", "Return"]
@@ -441,13 +441,15 @@ DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Unifo
 
 def test_no_own_policy_is_doubted():
     bound = [type(FixedLimit(limit=0.5)) if p is FixedLimit else p for p in own_policies()]
-    assert [text for policy in bound if (text := pending_modes.describe_doubts(policy))] == []
+    assert [
+        text for policy in bound if (text := pending_mode_inference.describe_doubts(policy))
+    ] == []
 
 
 def test_own_declarations_equal_the_inference():
     against = {
         policy.__name__
         for policy in own_policies()
-        if policy.pending != ("wait",) and pending_modes._find_reasons(policy)
+        if policy.pending != ("wait",) and pending_mode_inference._find_reasons(policy)
     }
     assert against == DECLARED_AGAINST_ANALYSIS

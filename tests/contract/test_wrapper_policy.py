@@ -8,7 +8,7 @@ import pytest
 
 from keyhole import Learner, simulate
 from keyhole.contract.policy import parameter
-from keyhole.contract.state_memory import float_array, int_array
+from keyhole.contract.state_arrays import float_array, int_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.testing import check_policy
 from keyhole.thresholding import APT, LSA, UCBE, OptKG, Policy, Problem

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import Learner
-from keyhole.contract.state_memory import float_array, int_array
+from keyhole.contract.state_arrays import float_array, int_array
 from keyhole.delayed import ODAAF, ODAAFB, QPMD, DelayedUCB1, Policy
 from keyhole.play.learner import make_learner
 from keyhole.stochastic import ImprovedUCB

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 from keyhole.distributions import (
     Bernoulli,
     Beta,

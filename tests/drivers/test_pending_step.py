@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.state_memory import allocate
+from keyhole.contract.state_arrays import allocate
 from keyhole.drivers.pending_step import (
     CHECK,
     DECIDE,

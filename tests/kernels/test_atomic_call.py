@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from keyhole.kernels import compiler_lock
+from keyhole.kernels import compiler_fork_locks
 from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.stochastic import UCB1
 from tests.forks import ENOUGH, in_child
@@ -41,7 +41,7 @@ def test_a_call_does_not_wait_while_another_thread_compiles():
     holds, ends = threading.Event(), threading.Event()
 
     def compile_long():
-        with compiler_lock.compiler_lock():
+        with compiler_fork_locks.compiler_lock():
             holds.set()
             ends.wait()
 
@@ -81,7 +81,7 @@ class Calling:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
-    monkeypatch.setitem(compiler_lock._wait_for_call.keywords, "timeout", 60.0)
+    monkeypatch.setitem(compiler_fork_locks._wait_for_call.keywords, "timeout", 60.0)
     calling = Calling()
     os.register_at_fork(before=calling.go_on.set)  # before the fork waits for locks
     assert in_child(calling.step) == "2"
@@ -93,7 +93,7 @@ def test_a_thread_may_fork_during_its_own_call():
     parent, step = os.getpid(), AtomicCall("Mine", os.fork)
     try:
         child = step()
-        code = int(compiler_lock._calling._is_owned())
+        code = int(compiler_fork_locks._calling._is_owned())
     except RuntimeError:
         code = 2
     if os.getpid() != parent:
@@ -104,7 +104,7 @@ def test_a_thread_may_fork_during_its_own_call():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 @pytest.mark.filterwarnings("ignore:.*built-in method release")
 def test_a_child_forked_during_a_call_refuses_it(monkeypatch):
-    monkeypatch.setitem(compiler_lock._wait_for_call.keywords, "timeout", 0.0)
+    monkeypatch.setitem(compiler_fork_locks._wait_for_call.keywords, "timeout", 0.0)
     calling = Calling()
 
     def call():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.contract.state_memory import float_array
+from keyhole.contract.state_arrays import float_array
 from keyhole.testing import check_policy
 from keyhole.thresholding import Policy, Problem
 

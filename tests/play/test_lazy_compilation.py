@@ -10,7 +10,7 @@ import pytest
 
 import keyhole
 from keyhole import simulate
-from keyhole.kernels import compile_cache, compiler_lock
+from keyhole.kernels import compile_cache, compiler_fork_locks
 from keyhole.kernels.tiered_execution import BUDGET, TieredFunction, TimeBudget
 from keyhole.thresholding import APT, LSA, Problem, Uniform
 
@@ -169,8 +169,8 @@ def first_use(run):
 
 
 def test_no_fork_happens_in_the_midst_of_a_call():
-    assert first_use(lambda: compiler_lock._calling._is_owned())()
-    assert not compiler_lock._calling._is_owned()
+    assert first_use(lambda: compiler_fork_locks._calling._is_owned())()
+    assert not compiler_fork_locks._calling._is_owned()
 
 
 PROCESS = """

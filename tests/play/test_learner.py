@@ -293,7 +293,7 @@ def test_a_state_of_another_form_is_refused(tmp_path):
 
     class Other(Mine):
         class State(Mine.State):
-            extra = keyhole.contract.state_memory.float_array("arms")
+            extra = keyhole.contract.state_arrays.float_array("arms")
 
     Other.__name__ = "Mine"
     with pytest.raises(ValueError, match="does not fit Mine as it is now: its state lacks extra"):

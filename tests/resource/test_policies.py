@@ -10,7 +10,7 @@ import pytest
 from keyhole import simulate
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import POLICY, stream, uniform
-from keyhole.drivers.policy_step import PENDING
+from keyhole.drivers.learner_step import PENDING
 from keyhole.policy import Stream
 from keyhole.resource import (
     RCUCB,

@@ -9,13 +9,13 @@ from keyhole.runner import Runner
 @pytest.fixture
 def runner():
     try:
-        from keyhole.runner.helper import cgroup
+        from keyhole.runner.helper import cgroup_accounting
     except ImportError:
         pytest.skip("needs POSIX")
     with Runner() as one:
         if not one._helper.exact:
             pytest.skip("no control group may be made here")
-        yield one, cgroup.own_cgroup_path()
+        yield one, cgroup_accounting.own_cgroup_path()
 
 
 def groups(above):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
-from keyhole.semibandit import CTS, MPTS, Problem, candidate_thresholds, funded_arms
+from keyhole.semibandit import CTS, MPTS, Problem, candidate_thresholds, count_funded_arms
 from tests.reference import semibandit as reference
 from tests.semibandit.cases import losses_of
 
@@ -28,9 +28,9 @@ def test_candidates_are_as_many_as_the_lemma_says(arms, resource):
 
 def test_quotients_that_are_whole_but_for_rounding_are_taken_for_whole():
     assert 0.3 / 0.1 < 3
-    assert funded_arms(0.1, arms=9, resource=0.3) == 3
-    assert funded_arms(0.7, arms=20, resource=7) == 10
-    assert funded_arms(0.7, arms=4, resource=7) == 4
+    assert count_funded_arms(0.1, arms=9, resource=0.3) == 3
+    assert count_funded_arms(0.7, arms=20, resource=7) == 10
+    assert count_funded_arms(0.7, arms=4, resource=7) == 4
 
 
 @settings(max_examples=100)
@@ -64,7 +64,7 @@ def multiple_play_regret(problem, m, horizon, seed, replication):
 
 def test_proposition_1_one_known_threshold_is_a_bandit_with_multiple_plays():
     problem = Problem([0.9, 0.3, 0.6, 0.5, 0.75, 0.2], 0.45, resource=1.5)
-    m = problem.arms - funded_arms(0.45, problem.arms, problem.resource)
+    m = problem.arms - count_funded_arms(0.45, problem.arms, problem.resource)
     assert m == 3
     curves = simulate(problem, {"it": MPTS(m=m)}, horizon=200, replications=2, seed=4)
     expected = [multiple_play_regret(problem, m, 200, 4, r) for r in range(2)]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.drivers.policy_step import PENDING
+from keyhole.drivers.learner_step import PENDING
 from keyhole.stochastic import (
     KLUCB,
     MOSS,

@@ -7,7 +7,7 @@ import pytest
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.arms import Arms
-from keyhole.study.decision_rows import DecisionRows
+from keyhole.study.decision_bytes import DecisionBytes
 from keyhole.study.policy_state import PolicyState
 from keyhole.study.state import State
 from keyhole.thresholding import LSA
@@ -32,8 +32,8 @@ def calls(monkeypatch):
 
     for home, name in (
         (PolicyState, "with_arms"),
-        (DecisionRows, "with_positions"),
-        (DecisionRows, "values"),
+        (DecisionBytes, "with_positions"),
+        (DecisionBytes, "values"),
         (State, "has_expired"),
     ):
         watch(home, name)

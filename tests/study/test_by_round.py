@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 from keyhole.policy import (
     RoundFeedback,
     SettingLearner,

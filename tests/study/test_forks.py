@@ -18,7 +18,7 @@ import pytest
 import keyhole.study
 from keyhole.contract import compiled_class
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.kernels import compiler_lock
+from keyhole.kernels import compiler_fork_locks
 from keyhole.results.html import Table
 from keyhole.study import Study, backup, definition, list_studies, log_export, writer
 from keyhole.study.events import ASKED, TOLD
@@ -406,12 +406,12 @@ def test_the_children_of_who_is_idle_are_refused_a_file_that_was_replaced(tmp_pa
 
 
 def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
-    monkeypatch.setitem(compiler_lock._wait_for_compiler.keywords, "timeout", 0.01)
+    monkeypatch.setitem(compiler_fork_locks._wait_for_compiler.keywords, "timeout", 0.01)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)  # of what is not to be released
     begun, go = threading.Event(), threading.Event()
 
     def compile_slowly():
-        with compiler_lock._compiling:
+        with compiler_fork_locks._compiling:
             begun.set()
             go.wait(ENOUGH)
 
@@ -419,7 +419,7 @@ def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
         pool.submit(compile_slowly)
         begun.wait()
         try:
-            assert in_child(lambda: compiler_lock._compiling.acquire(timeout=10)) == "True"
+            assert in_child(lambda: compiler_fork_locks._compiling.acquire(timeout=10)) == "True"
         finally:
             go.set()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, float_array, scratch_array
+from keyhole.contract.state_arrays import Field, float_array, scratch_array
 from keyhole.draws.streams import uniform
 from keyhole.testing import (
     PROBLEM_CHECKS,

@@ -103,23 +103,23 @@ def test_the_best_test_of_one_arm_stays_above_the_lower_bound(gap, budget):
     wrong = stats.binom.cdf((budget - 1) // 2, budget, 0.5 + gap)
     if budget % 2 == 0:
         wrong += stats.binom.pmf(budget // 2, budget, 0.5 + gap) / 2
-    bound = sampling_allocation.lower_bound([gap], budget)
+    bound = sampling_allocation.regret_lower_bound([gap], budget)
     assert bound == pytest.approx(math.exp(-16 * budget * gap**2) / 4)
     assert wrong >= bound
 
 
 def test_arms_that_are_far_from_the_threshold_add_nothing_to_the_lower_bound():
-    assert sampling_allocation.lower_bound([0.1, 0.48], 50) == sampling_allocation.lower_bound(
-        [0.1], 50
-    )
-    assert sampling_allocation.lower_bound([0.48, 0.5], 50) == 0.0
+    assert sampling_allocation.regret_lower_bound(
+        [0.1, 0.48], 50
+    ) == sampling_allocation.regret_lower_bound([0.1], 50)
+    assert sampling_allocation.regret_lower_bound([0.48, 0.5], 50) == 0.0
 
 
 def test_the_lower_bound_takes_in_arms_as_long_as_its_divergence_is_one():
     assert math.atanh(2 * 0.478) <= 4 * 0.478
     assert math.atanh(2 * 0.479) > 4 * 0.479
-    assert sampling_allocation.lower_bound([0.478], 1) > 0.0
-    assert sampling_allocation.lower_bound([0.479], 1) == 0.0
+    assert sampling_allocation.regret_lower_bound([0.478], 1) > 0.0
+    assert sampling_allocation.regret_lower_bound([0.479], 1) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_the_lower_bound_takes_in_arms_as_long_as_its_divergence_is_one():
         ),
         (lambda: sampling_allocation.integer_value([0.0], 1), "gaps must have an entry above 0"),
         (
-            lambda: sampling_allocation.lower_bound([0.0], 1),
+            lambda: sampling_allocation.regret_lower_bound([0.0], 1),
             r"gaps\[0\] must lie in \(0, 0.5\], got 0.0",
         ),
         (lambda: sampling_allocation.optimal_value([0.1], 1, c=0), "c must be above 0, got 0"),

@@ -4,7 +4,7 @@ import signal
 import pytest
 
 from keyhole.tune import Spec
-from keyhole.tune.command import Arm
+from keyhole.tune.arms import Arm
 from keyhole.tune.outcome import CannotStartError, judge_outcome
 from keyhole.tune.success_rule import SuccessRule
 from tests.tune.conftest import TABLE, Run

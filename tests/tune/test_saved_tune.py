@@ -1,90 +1,160 @@
-"""A tune folder with the former names is read and resumed with the same results.
+"""The stated probability of a tune, including untried pairs, checked on replayed tunes."""
 
-See tests/saved/README.md.
-"""
-
-import dataclasses
-import json
-import shutil
-from pathlib import Path
-
+import numpy as np
 import pytest
 
-from keyhole.study import Study
+from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
 from keyhole.tune import Spec, Tune, Tuner
-from tests.tune.conftest import Simulated
+from keyhole.tune.summary import format_recommendation
+from tests.tune.conftest import Run
+from tests.tune.trial_records import record
 
-SAVED = Path(__file__).parents[1] / "saved" / "before_renames"
-EXPECTED = json.loads((SAVED / "tune.json").read_text())
-MORE = 8
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("KEYHOLE_INTERPRET", "1")  # a tuner has threads
-    return shutil.copytree(SAVED / "tune", tmp_path / "tune")
+LIMITS = [0.01, 0.1, 1.0]
+TUNES = 50
 
 
-def facts_of(run):
-    """Return the values of a record without times and random ids."""
-    return [run.round, run.arm, run.limit, run.instance, run.seed, run.seconds, run.reward,
-            run.code, run.reason, run.output, run.memory]  # fmt: skip
+def spec_of(arms, limits):
+    arm = [{"name": f"arm {n}", "command": "true"} for n in range(arms)]
+    return Spec.from_table({"arm": arm, "limits": limits})
 
 
-def rounded(value):
-    """Return rounded values: processors may differ in the last digits."""
-    if isinstance(value, tuple):
-        return [rounded(one) for one in value]
-    return float(f"{value:.9g}") if isinstance(value, float) else value
+@pytest.mark.parametrize("limits", [[1.0], LIMITS], ids=["one limit", "three"])
+def test_an_arm_that_was_never_run_is_counted(tmp_path, limits):
+    runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
+    alone = Tune(tmp_path, spec_of(1, limits), runs).best()
+    beside_one_unknown = Tune(tmp_path, spec_of(2, limits), runs).best()
+    assert alone.probability > 0.9
+    assert beside_one_unknown.probability < 0.5
+    assert beside_one_unknown.regret_bound > alone.regret_bound
 
 
-def found(folder):
-    """Return the values of a tune in the order of fields, without names, which may change."""
-    tune = Tune.load(folder)
-    with Study.open(folder / "study.db", "tune") as study:
-        events = [[row.kind, row.body.hex()] for row in study.log()]
-        recommended = study.recommend()
-    kinds = sorted({run.outcome for run in tune.runs})
-    return json.loads(
-        json.dumps(
-            {
-                "runs": [facts_of(run) for run in tune.runs],
-                "outcomes": [kinds.index(run.outcome) for run in tune.runs],
-                "done over": [facts_of(run) for run in tune.expired],
-                "best": rounded(dataclasses.astuple(tune.best())),
-                "pairs": [
-                    rounded(dataclasses.astuple(tune.estimate_pair(arm, limit)))
-                    for arm in (0, 1)
-                    for limit in (0, 1, 2)
-                ],
-                "events": events,
-                "recommended": recommended,
-                "instances": [one.name for one in tune.spec.instances],
-                "notes": tune.spec.notes,
-            }
-        )
+def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path):
+    runs = []
+    for arm, done in (("arm 0", 40), ("arm 1", 39)):
+        runs += [record("ok", 0.5, 1.0, arm) for _ in range(done)]
+        runs += [record("out of time", 1.0, 1.0, arm) for _ in range(50 - done)]
+    tune = Tune(tmp_path, spec_of(2, LIMITS), runs)
+    best = tune.best()
+    assert (best.limit, best.gain_over_full.high) == (1.0, 0.0)
+    assert best.gain_over_full.value < 0.0
+    assert -0.5 < best.gain_over_full.low < -0.1  # the share done of either is known to some .06
+    assert "the full cut-off is its best limit" in format_recommendation(tune)[3]
+    assert "another command is better there by at most 0." in format_recommendation(tune)[3]
+
+
+def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
+    runs = []
+    for number in range(12):  # five of six are done at once, the others never
+        runs += [record("ok", 0.05, 1.0, f"arm {number}") for _ in range(5)]
+        runs += [record("out of time", 1.0, 1.0, f"arm {number}")]
+    tune = Tune(tmp_path, spec_of(12, LIMITS), runs)
+    assert tune.best().limit == 0.1
+    assert tune.best().gain_over_full.value < 0.0
+    assert "below 0, since another command may be better there" in format_recommendation(tune)[3]
+
+
+@pytest.mark.parametrize("limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=len)
+def test_the_interval_of_an_arm_that_always_succeeds_covers_the_truth(tmp_path, limits):
+    runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
+    for number in range(1, 6):
+        runs += [record("ok", 0.4 + 0.1 * number, 1.0, f"arm {number}") for _ in range(10)]
+    best = Tune(tmp_path, spec_of(6, limits), runs).best()
+    assert best.gain.low < 1.0 - 0.3 <= best.gain.high
+    assert best.success_rate.high == 1.0
+
+
+class Constant:
+    """Simulated executor: the command `true SECONDS` takes so many seconds, without waiting."""
+
+    words = "constant"
+
+    def run(self, command, limit, **told):
+        seconds = float(command[1])
+        if seconds > limit:
+            return Run("out of time", limit, code=None, signal=9)
+        return Run(seconds=seconds)
+
+    def close(self):
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["as written", "reversed"])
+@pytest.mark.parametrize("limits", [[1.0], LIMITS], ids=["one limit", "three"])
+def test_a_tune_runs_every_arm_and_finds_the_fastest_wherever_it_stands(tmp_path, limits, order):
+    seconds = ([0.3] + [0.35] * 6 + [0.01])[::order]
+    arm = [{"name": str(n), "command": ["true", str(s)]} for n, s in enumerate(seconds)]
+    spec = Spec.from_table({"arm": arm, "limits": limits})
+    tune = Tuner(spec, tmp_path / "out", executors=Constant).run(runs=3 * len(arm))
+    assert min(tune.best().runs_of_arms.values()) >= 1
+    assert seconds[int(tune.best().arm)] == 0.01
+
+
+def replayed(policy, seed, limits, runs):
+    """Replay a tune; return its stated probability, whether it is right, and on the cut-off."""
+    problem = portfolio("scattered", 6, seed=34, limits=limits)
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(distribution.consumptions) for distribution in problem.distributions]
+    learner = policy.learner(
+        arms=6, limits=limits, cost=Power(slope=1.0), penalty=Power(slope=1.0), seed=seed
     )
+    records, turns = [], [0] * 6
+    for _ in range(runs):
+        arm, limit = learner.ask()
+        seconds, turns[arm] = float(orders[arm][turns[arm]]), turns[arm] + 1
+        if seconds <= limit:
+            learner.tell(reward=1.0, consumption=seconds)
+            records.append(record("ok", seconds, limit, f"arm {arm}"))
+        else:
+            learner.tell(exceeded=True)
+            records.append(record("out of time", limit, limit, f"arm {arm}"))
+    best = Tune("", spec_of(6, limits), records).best()
+    arm, place = int(best.arm.split()[1]), limits.index(best.limit)
+    is_right = problem.gains.max() - problem.gains[arm, place] <= 0.01
+    more = problem.gains[arm, place] - problem.gains[:, -1].max()
+    return best.probability, is_right, best.gain_over_full.low <= more <= best.gain_over_full.high
 
 
-def test_a_saved_tune_is_opened_with_its_runs(folder):
-    assert found(folder) == EXPECTED["found"]
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [HazardUCB(), HazardThompson()], ids=repr)
+@pytest.mark.parametrize(
+    "limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=["one limit", "ten"]
+)
+def test_stated_probabilities_are_calibrated_or_conservative(policy, limits):
+    found = np.array([replayed(policy, seed, limits, 200) for seed in range(TUNES)], dtype=float)
+    probability, right, held = found.mean(axis=0)
+    # Five standard errors of a share, at most 1/2 from either side.
+    assert right >= probability - 5 * 0.5 / TUNES**0.5
+    if len(limits) > 1:
+        assert held >= 0.95 - 5 * (0.05 * 0.95 / TUNES) ** 0.5
 
 
-def test_a_saved_spec_round_trips(folder):
-    spec = Tune.load(folder).spec
-    assert Spec.from_json(json.loads(json.dumps(spec.as_json()))) == spec
+def close_arms(policy, seed, runs):
+    """Tune arms that differ by .015 in turn; return the stated probability, and if it is right."""
+    rng = np.random.default_rng(seed)
+    shares = rng.permutation(0.75 - 0.015 * np.arange(5))
+    times = np.where(rng.random((400, 5)) < shares, rng.exponential(0.2, (400, 5)), 99.0)
+    learner = policy.learner(
+        arms=5, limits=[1.0], cost=Power(slope=1.0), penalty=Power(slope=1.0), seed=seed
+    )
+    records = []
+    for turn in range(runs):
+        arm, _ = learner.ask()
+        seconds = float(times[turn, arm])
+        if seconds <= 1.0:
+            learner.tell(reward=1.0, consumption=seconds)
+            records.append(record("ok", seconds, 1.0, f"arm {arm}"))
+        else:
+            learner.tell(exceeded=True)
+            records.append(record("out of time", 1.0, 1.0, f"arm {arm}"))
+    best = Tune("", spec_of(5, [1.0]), records).best()
+    gains = np.where(times <= 1.0, 1.0 - times, -1.0).mean(axis=0)
+    return best.probability, gains.max() - gains[int(best.arm.split()[1])] <= 0.01
 
 
-def test_a_saved_tune_can_be_resumed(folder):
-    assert went_on(folder) == EXPECTED["went_on"]
-    assert len(Tune.load(folder).expired) == len(EXPECTED["found"]["done over"])
-
-
-def went_on(folder):
-    """Resume a tune with its own spec; return the new runs and the best pair."""
-    spec = Tune.load(folder).spec
-    runs = len(EXPECTED["found"]["runs"])
-    tune = Tuner(spec, folder, executors=Simulated).run(runs=runs + MORE)
-    more = [facts_of(run) for run in tune.runs[runs:]]
-    best = rounded(dataclasses.astuple(tune.best()))
-    return json.loads(json.dumps({"runs": more, "best": best}))
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [HazardUCB(), HazardThompson()], ids=repr)
+def test_probabilities_are_conservative_for_arms_that_hardly_differ(policy):
+    tunes = 800
+    found = np.array([close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
+    probability, right = found.mean(axis=0)
+    assert right >= probability - 5 * 0.5 / tunes**0.5

@@ -135,7 +135,7 @@ def reproduce(
 ) -> None:
     """Rerun published experiments and judge their claims."""
     if list_:
-        from keyhole.cli.reproductions import show_entries
+        from keyhole.cli.reproduction_list import show_entries
 
         show_entries()
         return

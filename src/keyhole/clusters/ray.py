@@ -23,9 +23,9 @@ from typing import IO, Any, Final, Self, cast
 import ray
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
+from keyhole.clusters.process_termination import kill_session
 from keyhole.clusters.ray_driver import HEARTBEAT_SECONDS, START_TICKET, remove_folder
 from keyhole.clusters.serialization import RETRIES, SharedBytes, serialize_task, unpack_result
-from keyhole.clusters.session_termination import kill_session
 
 _BOOT: Final = (
     "import sys; sys.argv[0], *sys.path[:] = sys.argv[1:]; "

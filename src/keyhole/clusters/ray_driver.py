@@ -24,6 +24,7 @@ from ray.exceptions import (
     WorkerCrashedError,
 )
 
+from keyhole.clusters.process_termination import kill_session
 from keyhole.clusters.serialization import (
     RETRIES,
     TaskFailure,
@@ -31,7 +32,6 @@ from keyhole.clusters.serialization import (
     missing_package_message,
     run_serialized,
 )
-from keyhole.clusters.session_termination import kill_session
 
 START_TICKET: Final = 0
 """The ticket of the start request, which has an address and the number of workers."""

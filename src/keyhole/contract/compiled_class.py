@@ -19,16 +19,16 @@ from keyhole.contract.kernel_checks import (
     make_return_check,
 )
 from keyhole.contract.kernel_signatures import (
-    ENVIRONMENT,
+    ENVIRONMENT_KERNELS,
     GUARD,
-    POLICY,
+    POLICY_KERNELS,
     KernelRecords,
     KernelSignature,
     single_integers,
 )
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import (
+from keyhole.contract.state_arrays import (
     Field,
     Layout,
     compile_shared,
@@ -72,7 +72,8 @@ def bind_kernel(
     values = ", ".join(expressions.get(name, name) for name in names)
     scope = {"kernel": fresh_copy(kernel), **{n: given[n] for n in names if n in given}}
     result = f"kernel({values})"
-    # The interpreter finds the round of an error in functions of this name (`interpreter.errors`).
+    # The interpreter finds the round of an error in functions of this name
+    # (`interpreter.error_explanation`).
     if wanted is not None:
         scope["returned"], result = make_return_check(owner, kernel, wanted), f"returned({result})"
     exec(f"def adapter({call}):\n    return {result}\n", scope)
@@ -216,7 +217,7 @@ def _base_calls(base: type[Policy]) -> dict[str, str]:
     # A base's kernels are called from kernels, which have single values and no records.
     return {
         signature.name: signature.flat_call(base.setting)
-        for signature in POLICY
+        for signature in POLICY_KERNELS
         if signature.callable_by_wrapper
     }
 
@@ -225,7 +226,7 @@ def compiled_policy(policy: type[Policy]) -> CompiledClass:
     """Return the layouts and kernels of a policy class."""
     inputs = policy.input_fields()
     return CompiledClass(
-        policy, KernelRecords(policy.setting, single_integers(inputs)), inputs, POLICY
+        policy, KernelRecords(policy.setting, single_integers(inputs)), inputs, POLICY_KERNELS
     )
 
 
@@ -239,7 +240,7 @@ def compiled_environment(environment: type[Environment]) -> CompiledClass:
     }
     score = getattr(environment, "score", _do_nothing)
     check_field_access(environment.__qualname__, score, "metrics", metrics, lambda name: "")
-    return CompiledClass(environment, records, inputs, ENVIRONMENT, metrics)
+    return CompiledClass(environment, records, inputs, ENVIRONMENT_KERNELS, metrics)
 
 
 def compile_guard(policy: CompiledClass, setting: Setting) -> Kernel:

@@ -5,9 +5,9 @@ from functools import lru_cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from keyhole.contract.kernel_signatures import ENVIRONMENT, check_functions, check_kernels
+from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS, check_functions, check_kernels
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import declared_fields
+from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric
 from keyhole.validate import check_distinct, short_repr
 
@@ -51,9 +51,11 @@ class Environment:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Refuse a class that breaks the contract (see `keyhole.contract.kernel_signatures`)."""
-        check_functions(cls, ENVIRONMENT, Environment, abstract=abstract)
+        check_functions(cls, ENVIRONMENT_KERNELS, Environment, abstract=abstract)
         if not abstract:
-            check_kernels(cls, ENVIRONMENT, declared_fields(cls), cls.helpers, lambda name: "")
+            check_kernels(
+                cls, ENVIRONMENT_KERNELS, declared_fields(cls), cls.helpers, lambda name: ""
+            )
 
 
 class Problem(ABC):

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from keyhole.contract.policy import Policy, known_fact
-from keyhole.contract.state_memory import argmin_keys, float_array
+from keyhole.contract.state_arrays import argmin_keys, float_array
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
 from keyhole.kernels.fingerprint import Kernel
 

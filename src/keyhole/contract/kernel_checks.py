@@ -6,8 +6,12 @@ from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from keyhole.contract.return_value_check import describe_value, describe_wanted, make_value_check
-from keyhole.contract.state_memory import Field
+from keyhole.contract.interpreted_return_check import (
+    describe_value,
+    describe_wanted,
+    make_value_check,
+)
+from keyhole.contract.state_arrays import Field
 from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent

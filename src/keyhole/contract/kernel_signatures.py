@@ -1,7 +1,7 @@
 """The signatures of all kernels: their names, arguments and results, and when they are called.
 
 Compiled classes, the checks of classes and the tables in the documentation are made from the
-two tables `POLICY` and `ENVIRONMENT`.
+two tables `POLICY_KERNELS` and `ENVIRONMENT_KERNELS`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from keyhole.contract.kernel_checks import (
     find_attribute_uses,
     source_location,
 )
-from keyhole.contract.record_layout import RecordLayout
+from keyhole.contract.kernel_value_records import RecordLayout
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, Layout, declared_state
+from keyhole.contract.state_arrays import Field, Layout, declared_state
 from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.validate import suggestion
@@ -79,7 +79,7 @@ _GROUPS: Final = ("context", "decision", "feedback", "report")
 _P: Final = ("p", "s", "t", "rng")
 _E: Final = ("e", "s", "t", "rng")
 
-POLICY: Final = (
+POLICY_KERNELS: Final = (
     KernelSignature("init", "prepares the state", "before the first round", _P),
     KernelSignature(
         "select",
@@ -124,7 +124,7 @@ kernel may name, in the order of the table:
 ``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
 """
 
-ENVIRONMENT: Final = (
+ENVIRONMENT_KERNELS: Final = (
     KernelSignature("init", "prepares the state", "before the first round", _E),
     KernelSignature(
         "observe", "returns the context", "at the start of every round", _E, outputs="context"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, overload
 
 from keyhole.contract.reward_units import Scale
-from keyhole.contract.state_memory import Field, FloatArray
+from keyhole.contract.state_arrays import Field, FloatArray
 from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
 
 OWN_PARAMETER: Final = object()

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_
 
 from keyhole.contract.kernel_signatures import (
     IMPUTE,
-    POLICY,
+    POLICY_KERNELS,
     check_functions,
     check_kernels,
 )
-from keyhole.contract.learner_method import make_learner_method
-from keyhole.contract.pending_modes import (
+from keyhole.contract.learner_signature import make_learner_method
+from keyhole.contract.pending_mode_inference import (
     PENDING as PENDING,
 )
-from keyhole.contract.pending_modes import (
+from keyhole.contract.pending_mode_inference import (
     check_pending,
     describe_remedy,
     infer_pending,
@@ -25,7 +25,7 @@ from keyhole.contract.pending_modes import (
     reason_to_wait,
 )
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.validate import Range, check_choice, check_integer, check_number, suggestion
 
@@ -201,7 +201,7 @@ class Policy:
                 cls.learner = made  # type: ignore[method-assign]
         for name in cls.needs:
             check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
-        check_functions(cls, (*POLICY, IMPUTE), Policy, abstract=abstract)
+        check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
         check_pending(cls)
         if not abstract:
             cls.check_kernels()
@@ -238,7 +238,9 @@ class Policy:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
         infer_pending(cls)
-        signatures = (*POLICY, IMPUTE) if "impute" in list_candidates(cls) else POLICY
+        signatures = (
+            (*POLICY_KERNELS, IMPUTE) if "impute" in list_candidates(cls) else POLICY_KERNELS
+        )
         check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from numba import types
 
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 
 
 def is_returnable(value: types.Type, wanted: Sequence[Field]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from keyhole.contract.kernel_checks import check_argument_names, check_field_access
 from keyhole.contract.known_quantities import Fact, declared_facts
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import Range, check_integer
 

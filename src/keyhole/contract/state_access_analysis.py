@@ -17,7 +17,7 @@ from keyhole.contract.kernel_ir import (
     takes_varargs,
     variables_of,
 )
-from keyhole.contract.state_memory import declared_state
+from keyhole.contract.state_arrays import declared_state
 from keyhole.contract.view_analysis import (
     DEEPEST,
     NOTHING,
@@ -32,7 +32,7 @@ from keyhole.contract.view_analysis import (
     views_of_entry,
 )
 from keyhole.kernels.fingerprint import Kernel, is_function, python_function
-from keyhole.kernels.numba_ir import ir
+from keyhole.kernels.numba_frontend import ir
 
 _BASE_KERNELS: Final = ("init", "select", "update")
 

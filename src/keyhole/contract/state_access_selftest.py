@@ -3,7 +3,7 @@
 from typing import Any
 
 from keyhole.contract.state_access_analysis import StateAccess, analyse_state_access
-from keyhole.contract.state_memory import float_array, int_array
+from keyhole.contract.state_arrays import float_array, int_array
 
 
 def check_state_access_analysis() -> None:

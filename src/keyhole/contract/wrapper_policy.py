@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
-from keyhole.contract.kernel_signatures import POLICY
-from keyhole.contract.pending_modes import combine_pending, list_candidates
+from keyhole.contract.kernel_signatures import POLICY_KERNELS
+from keyhole.contract.pending_mode_inference import combine_pending, list_candidates
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import Field, declared_state
+from keyhole.contract.state_arrays import Field, declared_state
 from keyhole.validate import check_choice
 
 # One subclass for each wrapper and class of base: dataclasses of different classes are never equal,
@@ -135,7 +135,11 @@ class WrapperPolicy(Policy, abstract=True):
         """Return the functions that kernels may name: `helpers`, and the base's kernels."""
         return (
             *cls.helpers,
-            *(f"base_{signature.name}" for signature in POLICY if signature.callable_by_wrapper),
+            *(
+                f"base_{signature.name}"
+                for signature in POLICY_KERNELS
+                if signature.callable_by_wrapper
+            ),
         )
 
 

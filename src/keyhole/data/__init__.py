@@ -8,19 +8,19 @@ from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.aslib_export import ExportedRun, write_aslib
 from keyhole.data.crime_events import Events, load_patrols, patrols, read_patrols_csv
 from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
+from keyhole.data.deadline_times import Times, count_kept_deadlines
 from keyhole.data.delayed_conversions import (
     Conversions,
     cdnow,
     load_cdnow,
     read_conversions_csv,
 )
-from keyhole.data.flights import flights, load_flights
+from keyhole.data.disease_reporting_delays import reporting_delay
+from keyhole.data.flight_deadlines import flights, load_flights
 from keyhole.data.food_deliveries import deliveries, load_deliveries
 from keyhole.data.random_forest_training import Forests, forests, load_forests, measure_forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.data.recorded_rewards import read_rewards_csv
-from keyhole.data.recorded_times import Times, count_kept_deadlines
-from keyhole.data.reporting_delays import reporting_delay
 
 __all__ = [
     "Conversions",

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder, read_table
 from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem

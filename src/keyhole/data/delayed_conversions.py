@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.data.csv_rows import read_rows
-from keyhole.data.recorded_times import read_bundled_table
+from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
 from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_number

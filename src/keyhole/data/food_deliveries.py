@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.state_memory import FloatArray
-from keyhole.data.recorded_times import Times, check_decreasing, read_bundled_table
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.data.deadline_times import Times, check_decreasing, read_bundled_table
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
 from keyhole.validate import check_choice, check_vector

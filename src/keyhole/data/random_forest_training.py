@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.extras import require_extra
 from keyhole.resource import Power, Problem

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import read_rows, shorten_message
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing

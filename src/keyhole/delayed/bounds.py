@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.delayed.phase_policy import PhasePolicy
 from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, NaivePhases
 from keyhole.validate import Range, check_integer, check_number, check_vector

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.policy import Policy
-from keyhole.drivers.policy_step import PLAN
+from keyhole.drivers.learner_step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_columns import float_column, int_column
+from keyhole.play.replay_column_checks import float_column, int_column
 from keyhole.validate import Range, check_integer, check_number
 
 # Relative slack for the rounding of sums of sums.

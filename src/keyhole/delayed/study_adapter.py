@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values, Words
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.validate import Range, check_integer, check_number

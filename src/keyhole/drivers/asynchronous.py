@@ -19,7 +19,7 @@ from keyhole.contract.compiled_class import (
 )
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import borrow_word
+from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP
 from keyhole.drivers.pending_memory import (

@@ -22,7 +22,7 @@ from keyhole.contract.compiled_class import (
 )
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import FloatArray, IntArray, Layout, borrow_word
+from keyhole.contract.state_arrays import FloatArray, IntArray, Layout, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import CompiledClass
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.draws import streams
 from keyhole.drivers.engine import Sizes
 from keyhole.kernels.kernel_declaration import kernel

@@ -18,9 +18,9 @@ from keyhole.contract.compiled_class import (
     digest_values,
     tuple_reader,
 )
-from keyhole.contract.kernel_signatures import IMPUTE, POLICY
+from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import borrow_word
+from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy
@@ -80,7 +80,7 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     if compiled.base is not None:
         helpers |= base_kernels(compiled.base)
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
-    update = next(signature for signature in POLICY if signature.name == "update")
+    update = next(signature for signature in POLICY_KERNELS if signature.name == "update")
     argument_list = update.flat_call(compiled.owner.setting)  # type: ignore[attr-defined]
     identity = {name: name for name in argument_list.split(", ")}
     helpers["update"] = bind_kernel(

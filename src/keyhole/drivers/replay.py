@@ -4,8 +4,8 @@ from typing import Final
 
 from keyhole.contract.compiled_class import CompiledClass, digest_values
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import borrow_int
-from keyhole.drivers.policy_step import PLAN, REFUSED, ROUNDS, Words, learner_kernels
+from keyhole.contract.state_arrays import borrow_int
+from keyhole.drivers.learner_step import PLAN, REFUSED, ROUNDS, Words, learner_kernels
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.kernel_declaration import kernel, signature

@@ -8,7 +8,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.engine import compiled_engine
-from keyhole.drivers.policy_step import compiled_step
+from keyhole.drivers.learner_step import compiled_step
 from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.kernel_declaration import bounds_checked

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.files import write_atomically
 from keyhole.play.replication_block import ReplicationBlock
 from keyhole.play.simulation_job import SimulationJob

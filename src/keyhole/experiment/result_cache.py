@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from keyhole.clusters import Cluster
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.replication_block_files import (
     merge_blocks,
     missing_replications,

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_versions import spec_from_version_2

@@ -35,7 +35,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_points import Point
 from keyhole.experiment.sweep_tables import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
-from keyhole.kernels.math_library import math_library_digest
+from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.play.progress import Report, print_step, progress_report
 

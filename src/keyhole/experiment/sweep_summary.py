@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.sweep_points import value_to_toml
 from keyhole.metric import Metric

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.kernels.compiler_lock import call_lock
+from keyhole.kernels.compiler_fork_locks import call_lock
 
 
 class AtomicCall:
     """An interpreted function whose calls are atomic: completed, or rolled back by an interrupt.
 
     A compiled function that holds the GIL is so by itself. A fork waits for the end of a call, up
-    to the limit of `keyhole.kernels.compiler_lock`; after that, the child refuses to call it.
+    to the limit of `keyhole.kernels.compiler_fork_locks`; after that, the child refuses to call it.
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ from keyhole.kernels.cache_files import (
     read_file,
     write_file,
 )
-from keyhole.kernels.compiler_lock import compiler_lock, import_numba
+from keyhole.kernels.changed_numba_settings import changed_settings
+from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpret, is_interpreted
 from keyhole.kernels.kernel_declaration import (
@@ -38,7 +39,6 @@ from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     options,
 )
-from keyhole.kernels.numba_settings import changed_settings
 from keyhole.kernels.source_digest import COMPILED_PACKAGES, code_digest
 from keyhole.kernels.tiered_execution import (
     TieredFunction,

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
-from keyhole.kernels.compiler_lock import compiler_lock, import_numba
-from keyhole.kernels.numba_settings import changed_settings
+from keyhole.kernels.changed_numba_settings import changed_settings
+from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 
 if changed_settings().get("DISABLE_JIT"):
     raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
@@ -34,10 +34,10 @@ _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
 def import_internals() -> Any:
-    """Return `keyhole.kernels.numba_internals.compiler_api`, which compiles kernels."""
+    """Return `keyhole.kernels.numba_internals.internals_api`, which compiles kernels."""
     with compiler_lock():
         import_numba()
-        return import_module("keyhole.kernels.numba_internals.compiler_api")
+        return import_module("keyhole.kernels.numba_internals.internals_api")
 
 
 def import_loader() -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_address import THREADS, check_address
 from keyhole.experiment import Spec
-from keyhole.experiment.missing_runs import connect_if_missing, simulate_missing
+from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation

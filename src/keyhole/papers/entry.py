@@ -17,9 +17,9 @@ from keyhole.papers.entry_files import (
     read_tables,
     select_keys,
 )
-from keyhole.papers.entry_validation import PlansOf, check_names, metrics_in
+from keyhole.papers.entry_name_checks import PlansOf, check_names, metrics_in
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.problem_figures import ProblemFigure
+from keyhole.papers.report.problem_drawings import ProblemFigure
 from keyhole.papers.report.published_values import PublishedValues
 from keyhole.papers.verdicts import Setup
 from keyhole.play.plan import Plan

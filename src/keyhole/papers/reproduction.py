@@ -11,7 +11,7 @@ from typing import Any, Final
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_address import THREADS, check_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
-from keyhole.experiment.missing_runs import connect_if_missing, simulate_missing
+from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest

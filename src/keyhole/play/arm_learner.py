@@ -4,9 +4,9 @@ from typing import Any, Never
 
 from numpy.typing import ArrayLike
 
-from keyhole.drivers.policy_step import ASK, NOT_ASKED, TELL_WITH_NUMBER
+from keyhole.drivers.learner_step import ASK, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
-from keyhole.play.log_columns import int_column
+from keyhole.play.replay_column_checks import int_column
 from keyhole.validate import Range, short_repr
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, iterate_results
 from keyhole.clusters.worker_checks import check_versions, make_wanted_check
-from keyhole.kernels.math_library import math_library_digest
+from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_executor import make_simulators, simulate_replications
 from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan

@@ -9,7 +9,7 @@ import numpy as np
 from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
 from keyhole.contract.environment import environment_inputs
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers.engine import (
     REFUSED_REPLICATION,
     REFUSED_ROUND,
@@ -19,7 +19,7 @@ from keyhole.drivers.engine import (
 )
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted
-from keyhole.kernels.interpreter.errors import OutOfBoundsError
+from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.plan import Plan

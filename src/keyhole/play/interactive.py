@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import compiled_environment
 from keyhole.contract.environment import Problem, environment_inputs, metrics_for
-from keyhole.contract.state_memory import allocate
+from keyhole.contract.state_arrays import allocate
 from keyhole.drivers.environment_step import (
     INIT,
     OBSERVE,

@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from keyhole.contract.compiled_class import CompiledClass
-from keyhole.drivers.policy_step import compiled_step
+from keyhole.drivers.learner_step import compiled_step
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted

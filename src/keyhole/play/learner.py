@@ -16,7 +16,7 @@ from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.text_formatting import count_text
-from keyhole.drivers.policy_step import (
+from keyhole.drivers.learner_step import (
     ASK,
     ASK_WITH_NUMBER,
     CHECK,
@@ -36,12 +36,12 @@ from keyhole.drivers.policy_step import (
     state_view,
 )
 from keyhole.kernels.interpreted_mode import is_interpretation_requested, is_interpreted
-from keyhole.kernels.interpreter.errors import OutOfBoundsError
+from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
-from keyhole.play.known_facts import describe_facts
+from keyhole.play.fact_descriptions import describe_facts
 from keyhole.play.lazy_compilation import find_step
-from keyhole.play.log_columns import float_column
 from keyhole.play.log_replay import replay_rows
+from keyhole.play.replay_column_checks import float_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.validate import Range, check_integer, check_memory, check_seed, short_repr
 

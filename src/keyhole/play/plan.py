@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from keyhole.contract.environment import PER_ROUND, Problem, metrics_for
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from keyhole.metric import CLOCK, Metric
 from keyhole.play.checkpoints import check_checkpoints

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES, ROUNDS_DONE, STOP
 from keyhole.play.asynchronous_simulator import AsynchronousSimulator
 from keyhole.play.engine_simulator import EngineSimulator

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.plan import Plan
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.state_memory import Layout
+from keyhole.contract.state_arrays import Layout
 from keyhole.files import content_checksum, read_file, write_atomically
 from keyhole.validate import (
     Range,

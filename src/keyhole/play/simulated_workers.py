@@ -7,9 +7,9 @@ import numpy as np
 
 from keyhole.contract.environment import Problem
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.pending_modes import check_allowed
+from keyhole.contract.pending_mode_inference import check_allowed
 from keyhole.contract.policy import PENDING, Policy
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import Range, check_choice, check_integer, short_repr
 

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any, Final
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
 from keyhole.play.plan import Plan
 from keyhole.play.plan_executor import simulate_replications

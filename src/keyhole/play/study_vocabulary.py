@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 from keyhole.validate import Range, check_choice, check_integer
 
 FactReader = Callable[[str, Any, Path], Any]

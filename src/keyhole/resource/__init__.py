@@ -35,7 +35,7 @@ from keyhole.resource.problem import Problem
 from keyhole.resource.problem_factories import PROBLEM_FACTORIES
 from keyhole.resource.reward_scale import RewardScale
 from keyhole.resource.setting import SETTING, Policy
-from keyhole.resource.synthetic_solvers import portfolio
+from keyhole.resource.solver_portfolio import portfolio
 
 __all__ = [
     "PROBLEM_FACTORIES",

@@ -1,6 +1,6 @@
 """Kernels (compiled functions) that search and check a limit among the allowed ones."""
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 
 
 def limit_index(limits: FloatArray, limit: float) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.joint_distributions import BetaExponential, Distribution, TruncatedNormal
 from keyhole.resource.problem import Problem

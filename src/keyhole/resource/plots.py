@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner

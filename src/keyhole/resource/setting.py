@@ -9,7 +9,7 @@ from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, FloatArray, IntArray
+from keyhole.contract.state_arrays import Field, FloatArray, IntArray
 from keyhole.contract.text_formatting import count_text
 from keyhole.resource.allowed_limits import is_admissible
 from keyhole.resource.cost_functions import (

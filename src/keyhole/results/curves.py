@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.contract.text_formatting import count_text
 from keyhole.extras import require_extra
 from keyhole.metric import Metric

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.metric import PER_ARM_LOGARITHM, Metric
 from keyhole.results.estimate import Estimate
 from keyhole.validate import check_choice

@@ -5,7 +5,7 @@ arm that gets its threshold is *funded*. Enough patrols, say, prevent incidents 
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy
-from keyhole.semibandit.common_threshold import candidate_thresholds, funded_arms
+from keyhole.semibandit.common_threshold import candidate_thresholds, count_funded_arms
 from keyhole.semibandit.joint_losses import CustomDistribution
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import Learner
@@ -30,6 +30,6 @@ __all__ = [
     "Policy",
     "Problem",
     "candidate_thresholds",
-    "funded_arms",
+    "count_funded_arms",
     "solve_knapsack",
 ]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from keyhole.contract.state_memory import (
+from keyhole.contract.state_arrays import (
     FloatArray,
     IntArray,
     float_array,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from keyhole.contract.state_memory import FloatArray
-from keyhole.semibandit.common_threshold import candidate_thresholds, funded_arms
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.semibandit.common_threshold import candidate_thresholds, count_funded_arms
 from keyhole.semibandit.knapsack_search import SLACK
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.setting import integer_part
@@ -220,7 +220,7 @@ def _sorted(problem: Problem) -> tuple[FloatArray, int]:
     threshold = float(problem.thresholds[0])
     if threshold > problem.resource:
         return np.sort(problem.mean_losses), 0
-    funded = funded_arms(threshold, problem.arms, problem.resource)
+    funded = count_funded_arms(threshold, problem.arms, problem.resource)
     return np.sort(problem.mean_losses), problem.arms - funded
 
 

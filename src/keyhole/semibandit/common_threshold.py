@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.semibandit.setting import integer_part
 from keyhole.validate import Range, check_integer, check_number
 
@@ -41,7 +41,7 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     return np.minimum(1.0, available / np.arange(most, fewest - 1, -1))
 
 
-def funded_arms(threshold: float, arms: int, resource: float) -> int:
+def count_funded_arms(threshold: float, arms: int, resource: float) -> int:
     r"""Return the number of arms that can be funded, :math:`\min\{\lfloor Q/\theta_c \rfloor, K\}`.
 
     Quotients up to 1e-9 below an integer count as that integer. The threshold is in (0, 1], and at
@@ -49,7 +49,7 @@ def funded_arms(threshold: float, arms: int, resource: float) -> int:
 
     Examples
     --------
-    >>> funded_arms(0.7, arms=20, resource=7)
+    >>> count_funded_arms(0.7, arms=20, resource=7)
     10
     """
     least = check_number("threshold", threshold, _THRESHOLD)

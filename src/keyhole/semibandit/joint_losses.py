@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions import Distribution
 from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler, check_moments
 from keyhole.draws.streams import ENVIRONMENT, stream

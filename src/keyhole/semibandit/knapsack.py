@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.state_memory import FloatArray, IntArray, Layout, declared_fields
+from keyhole.contract.state_arrays import FloatArray, IntArray, Layout, declared_fields
 from keyhole.semibandit.knapsack_search import (
     EMPTY,
     FULL,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from keyhole.contract.state_memory import FloatArray, IntArray, float_array, int_array
+from keyhole.contract.state_arrays import FloatArray, IntArray, float_array, int_array
 
 SLACK: Final = 1e-10
 """Tolerance of the capacity, because sums of decimals are not exact."""

@@ -6,10 +6,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray
-from keyhole.drivers.policy_step import RECOMMEND
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.drivers.learner_step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_columns import float_column
+from keyhole.play.replay_column_checks import float_column
 from keyhole.validate import Range, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)

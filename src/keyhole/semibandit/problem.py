@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.environment import Problem as AnyProblem
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.reward_problem import list_values
 from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_joint_environment
 from keyhole.semibandit.joint_losses import DayDistribution, Days

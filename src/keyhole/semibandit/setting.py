@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, FloatArray, IntArray
+from keyhole.contract.state_arrays import Field, FloatArray, IntArray
 from keyhole.semibandit.learner import Learner
 from keyhole.semibandit.study_adapter import StudyVocabulary
 

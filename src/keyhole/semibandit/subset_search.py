@@ -8,7 +8,7 @@ the optimum; branch and bound, depth first, enumerates the sets that could be be
 import math
 from typing import Final
 
-from keyhole.contract.state_memory import FloatArray, IntArray, float_array, int_array
+from keyhole.contract.state_arrays import FloatArray, IntArray, float_array, int_array
 from keyhole.semibandit.knapsack import sort_down
 
 TIE: Final = 1e-11

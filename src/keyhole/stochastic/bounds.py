@@ -11,7 +11,7 @@ from typing import Final
 
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
 from keyhole.validate import Range, check_integer, check_vector
 

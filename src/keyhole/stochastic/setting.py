@@ -6,7 +6,7 @@ from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, FloatArray, IntArray
+from keyhole.contract.state_arrays import Field, FloatArray, IntArray
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.stochastic.learner import Learner

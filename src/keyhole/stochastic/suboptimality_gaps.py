@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 
 TIE: Final = 1e-12
 """Arms whose means differ by at most this much are equal: rounding errors are smaller."""

@@ -6,7 +6,7 @@ from keyhole.study.policy_errors import LearningError
 from keyhole.study.setting_code_errors import SettingCodeError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study
-from keyhole.study.study_summaries import list_studies
+from keyhole.study.study_list import list_studies
 
 __all__ = [
     "ConflictError",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.state_memory import IntArray
+from keyhole.contract.state_arrays import IntArray
 from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_line
 
 

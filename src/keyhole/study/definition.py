@@ -12,8 +12,8 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from keyhole.contract.learner_method import resolve_facts
-from keyhole.contract.pending_modes import check_allowed
+from keyhole.contract.learner_signature import resolve_facts
+from keyhole.contract.pending_mode_inference import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.example_decisions import example_decisions

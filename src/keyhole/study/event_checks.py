@@ -11,8 +11,8 @@ from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
+from keyhole.study.decision_bytes import DecisionBytes
 from keyhole.study.decision_ids import is_id
-from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ARM_ADDED,
@@ -60,7 +60,7 @@ class CheckedState(Protocol):
 
     definition: Definition
     arms: Arms
-    decisions: DecisionRows
+    decisions: DecisionBytes
     feedback: FeedbackCodec
     sums: RowCodec
     pending: dict[str, bytes]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.state_memory import FloatArray, IntArray, allocate
+from keyhole.contract.state_arrays import FloatArray, IntArray, allocate
 from keyhole.drivers.pending_step import (
     CHECK,
     DECIDE,

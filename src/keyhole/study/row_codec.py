@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import Any, Final
 
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 from keyhole.play.study_vocabulary import StudyVocabulary, Values
 
 _CODES: Final = {"int64": "q", "float64": "d"}

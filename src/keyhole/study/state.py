@@ -6,10 +6,10 @@ from typing import Any, Final, cast
 import numpy as np
 
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
-from keyhole.study.decision_rows import DecisionRows
+from keyhole.study.decision_bytes import DecisionBytes
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventChecker
 from keyhole.study.events import (
@@ -27,7 +27,7 @@ from keyhole.study.events import (
     TOLD_LATE,
     TOLD_TOO_LATE,
 )
-from keyhole.study.feedback_batch import AT_ONCE, FeedbackBatch
+from keyhole.study.learning_batch import AT_ONCE, LearningBatch
 from keyhole.study.policy_errors import LearningError, PolicyChangedError
 from keyhole.study.policy_state import PolicyState
 from keyhole.study.row_codec import FeedbackCodec, RowCodec
@@ -78,7 +78,7 @@ class State:
         self.vocabulary = definition.vocabulary(self.arms.names)
         setting, kind = definition.policy.setting, cast(Any, type(definition.policy))
         arm_fields = self.vocabulary.find_arm_fields()
-        self.decisions = DecisionRows(setting, self.policy_state.sizes, self.arms, arm_fields)
+        self.decisions = DecisionBytes(setting, self.policy_state.sizes, self.arms, arm_fields)
         self.feedback = FeedbackCodec(self.vocabulary, self.policy_state.sizes)
         self.sums = RowCodec(self.vocabulary.sum_fields, self.policy_state.sizes)
         self.checker = EventChecker(self)
@@ -103,7 +103,7 @@ class State:
         self._round = None if by_round is None else by_round(self.vocabulary, definition.policy)
 
     def _reset_batch(self) -> None:
-        self._batch = FeedbackBatch()
+        self._batch = LearningBatch()
         self._not_imputed: list[bytes] = []
         self._must_reimpute = True
 

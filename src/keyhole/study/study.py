@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from keyhole.contract.pending_modes import Pending
+from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
@@ -19,7 +19,7 @@ from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.storage import Row, StoreError, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
-from keyhole.study.study_summaries import summary_rows
+from keyhole.study.study_list import summary_rows
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
 from keyhole.validate import check_distinct, check_entries, check_line, check_short_line

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.interpreted_mode import interpreted
-from keyhole.kernels.interpreter.errors import NotInterpretedError
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.pending_checks import PendingPolicy, pending_modes
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.pending_modes import describe_doubts
-from keyhole.contract.state_memory import FloatArray, allocate
+from keyhole.contract.pending_mode_inference import describe_doubts
+from keyhole.contract.state_arrays import FloatArray, allocate
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment

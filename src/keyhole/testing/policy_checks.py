@@ -16,7 +16,7 @@ import numpy as np
 
 from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import declared_state
+from keyhole.contract.state_arrays import declared_state
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.learner import Learner
 from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_of

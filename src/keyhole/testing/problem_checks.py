@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.contract.environment import PER_ROUND, Problem
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import declared_fields
+from keyhole.contract.state_arrays import declared_fields
 from keyhole.play.example_decisions import is_allowed
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.testing.check_context import CheckContext

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl
 from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
 from keyhole.threshold.problem import Problem

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions import Distribution, Replay, TabulatedDistribution
 from keyhole.distributions.custom_distribution import CustomSampler, check_moments
 from keyhole.distributions.tabulated_distribution import is_scipy

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_columns import int_column
+from keyhole.play.replay_column_checks import int_column
 from keyhole.validate import Range, check_integer
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole.contract.environment import Environment
 from keyhole.contract.environment import Problem as AnyProblem
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.distributions import Replay
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps

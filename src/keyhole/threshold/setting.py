@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, get_a
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, FloatArray, IntArray
+from keyhole.contract.state_arrays import Field, FloatArray, IntArray
 from keyhole.threshold.learner import Learner
 from keyhole.threshold.study_adapter import StudyVocabulary
 

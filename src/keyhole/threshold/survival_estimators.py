@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold.setting import add_observation
 from keyhole.validate import Range, check_integer, check_number, check_vector
 

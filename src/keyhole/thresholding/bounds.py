@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.environment import Environment
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import Replay, make_replay
 from keyhole.distributions.reward_distributions import UNIT

@@ -3,7 +3,7 @@
 from typing import Final
 
 from keyhole.spec_values import ProblemFactory
-from keyhole.thresholding.confidence_sequences import ConfidenceProblem
+from keyhole.thresholding.confidence_problem import ConfidenceProblem
 from keyhole.thresholding.problem import Problem
 
 PROBLEM_FACTORIES: Final = {

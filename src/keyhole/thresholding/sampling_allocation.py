@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
@@ -135,7 +135,7 @@ def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
     return float(np.exp(-c * allocation * delta**2).sum())
 
 
-def lower_bound(gaps: ArrayLike, budget: float) -> float:
+def regret_lower_bound(gaps: ArrayLike, budget: float) -> float:
     r"""Return a lower bound on the worst regret of any policy over all instances with these gaps.
 
     .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
@@ -155,7 +155,7 @@ def lower_bound(gaps: ArrayLike, budget: float) -> float:
 
     Examples
     --------
-    >>> round(lower_bound([0.05, 0.2, 0.3], 100), 4)
+    >>> round(regret_lower_bound([0.05, 0.2, 0.3], 100), 4)
     0.0089
     """
     delta = check_vector("gaps", gaps, Range(gt=0, le=0.5))

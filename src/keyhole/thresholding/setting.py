@@ -8,7 +8,7 @@ from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import Field, FloatArray
+from keyhole.contract.state_arrays import Field, FloatArray
 from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel

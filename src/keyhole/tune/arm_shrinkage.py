@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 
 _GRID: Final = 2.0 ** np.arange(13)
 """Values of s: as how many runs of an arm the common mean counts."""

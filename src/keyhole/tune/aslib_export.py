@@ -7,8 +7,8 @@ from typing import Final
 from keyhole.data import write_aslib
 from keyhole.data.aslib_export import ExportedRun
 from keyhole.tune.folder import SPEC
+from keyhole.tune.saved_tune import Tune
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.tune import Tune
 
 _STATUSES: Final = {
     "ok": "ok",

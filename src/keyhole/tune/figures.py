@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.plots import blank_figure
 from keyhole.results.plot import finish_axes, line_style
+from keyhole.tune.saved_tune import Tune
 from keyhole.tune.survival import Survival
-from keyhole.tune.tune import Tune
 
 _MAX_STEPS: Final = 500
 

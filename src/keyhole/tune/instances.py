@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from keyhole.data.csv_rows import read_text
 from keyhole.spec_values import unknown_name_error
-from keyhole.tune.command import RUN_FIELDS
+from keyhole.tune.arms import RUN_FIELDS
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import check_distinct, check_line, short_repr
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from keyhole.runner.function_process_child import MARK
 from keyhole.study import Decision, PendingDecisionError, Study
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
-from keyhole.tune.command import Arm
+from keyhole.tune.arms import Arm
 from keyhole.tune.cpu_cores import LoadMonitor
 from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.folder import STUDY

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyhole.runner import CommandResult
-from keyhole.tune.command import Arm
+from keyhole.tune.arms import Arm
 from keyhole.tune.function_arms import find_answer
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import RunScore, SuccessRule

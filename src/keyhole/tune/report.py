@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from keyhole.experiment.html_page import PageBlock, Picture, Section, Text, write_page
 from keyhole.results.html import Table
 from keyhole.tune import figures, folder
+from keyhole.tune.saved_tune import Tune
 from keyhole.tune.summary import (
     POOLING_NOTE,
     arms_table,
@@ -20,7 +21,6 @@ from keyhole.tune.summary import (
     format_progress,
     format_recommendation,
 )
-from keyhole.tune.tune import Tune
 
 _HEAD: Final = ("round", "arm", "limit", "instance", "outcome", "seconds", "reward", "CPU s",
                 "MiB", "why", "began")  # fmt: skip

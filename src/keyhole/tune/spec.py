@@ -16,7 +16,7 @@ from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import LEAST_MEMORY
 from keyhole.spec_values import unknown_name_error
-from keyhole.tune.command import Arm, parse_arms
+from keyhole.tune.arms import Arm, parse_arms
 from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.success_rule import SuccessRule

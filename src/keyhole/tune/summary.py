@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from keyhole.results.estimate import format_estimate
+from keyhole.tune.saved_tune import Tune
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.tune import Tune
 from keyhole.tune.value_estimates import Interval
 
 _SAFE_WORD: Final = re.compile(

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.trial_log import TrialRecord
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile

@@ -13,9 +13,9 @@ from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.function_arms import is_in_function_process
 from keyhole.tune.instances import InstanceOrder, command_seed
 from keyhole.tune.loop import Progress, TuningLoop, command_fields
+from keyhole.tune.saved_tune import Tune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog
-from keyhole.tune.tune import Tune
 from keyhole.tune.warnings import workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
 

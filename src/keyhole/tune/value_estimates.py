@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.resource.hazard_rate_policy import grid_coarseness
 from keyhole.tune.arm_shrinkage import draw_means, draw_shares
 from keyhole.tune.spec import Spec

@@ -2,7 +2,7 @@
 
 import threading
 
-from keyhole.kernels import compiler_lock
+from keyhole.kernels import compiler_fork_locks
 from keyhole.kernels.interpreter import kernel_copies
 
 
@@ -11,8 +11,8 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     found = []
 
     def look():
-        if free := compiler_lock._compiling.acquire(blocking=False):
-            compiler_lock._compiling.release()
+        if free := compiler_fork_locks._compiling.acquire(blocking=False):
+            compiler_fork_locks._compiling.release()
         found.append(free)
 
     def copied(plain):

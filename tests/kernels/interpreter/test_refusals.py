@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba.extending import intrinsic
 
-from keyhole.kernels.interpreter.errors import NotInterpretedError
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.kernels.interpreter.interpreted_function import InterpretedFunction
 
 NARROW = np.zeros(3, np.float32)

@@ -12,10 +12,10 @@ from keyhole.kernels import kernel_declaration
 
 ROOT = Path(keyhole.__file__).parent
 HERE = ROOT / "kernels" / "numba_internals"
-NUMBA_IR = ROOT / "kernels" / "numba_ir.py"
+NUMBA_FRONTEND = ROOT / "kernels" / "numba_frontend.py"
 ANALYSIS = [
     ROOT / "contract" / name
-    for name in ("kernel_ir.py", "state_access_analysis.py", "pending_modes.py")
+    for name in ("kernel_ir.py", "state_access_analysis.py", "pending_mode_inference.py")
 ]
 PUBLIC = {"numba", "numba.extending"}
 
@@ -30,7 +30,9 @@ def imported(path):
 
 
 def test_no_other_file_uses_internals_of_numba():
-    files = [path for path in ROOT.rglob("*.py") if HERE not in path.parents and path != NUMBA_IR]
+    files = [
+        path for path in ROOT.rglob("*.py") if HERE not in path.parents and path != NUMBA_FRONTEND
+    ]
     assert len(files) > 300
     for path in files:
         text = path.read_text()
@@ -38,7 +40,7 @@ def test_no_other_file_uses_internals_of_numba():
         assert (
             "numba_internals" not in text or path == ROOT / "kernels" / "kernel_declaration.py"
         ), path
-        assert "numba_ir" not in text or path in ANALYSIS, path
+        assert "numba_frontend" not in text or path in ANALYSIS, path
         if "numba" in text or "llvmlite" in text:
             for module, name in imported(path):
                 if module.split(".")[0] in ("numba", "llvmlite"):
@@ -61,7 +63,7 @@ def has_internals_of(version, monkeypatch):
 @pytest.mark.parametrize("version", ["0.69.0", "1.0.0rc1"])
 def test_internals_of_a_newer_numba_are_used_if_the_check_passes(monkeypatch, version):
     checked = []
-    internals = pytest.importorskip("keyhole.kernels.numba_internals.compiler_api")
+    internals = pytest.importorskip("keyhole.kernels.numba_internals.internals_api")
     monkeypatch.delenv("KEYHOLE_PLAIN_NUMBA", raising=False)
     monkeypatch.setattr(internals, "check_internals", lambda: checked.append(1))
     assert has_internals_of(version, monkeypatch)
@@ -69,7 +71,7 @@ def test_internals_of_a_newer_numba_are_used_if_the_check_passes(monkeypatch, ve
 
 
 def test_public_numba_is_used_with_one_warning_where_internals_differ(monkeypatch):
-    internals = pytest.importorskip("keyhole.kernels.numba_internals.compiler_api")
+    internals = pytest.importorskip("keyhole.kernels.numba_internals.internals_api")
 
     def moved():
         raise AttributeError("module 'numba' has no attribute 'core'")
@@ -93,7 +95,7 @@ import importlib.metadata, sys, warnings
 class Hidden:
     "Finds nothing of Numba's insides, for those who look for it now."
     def find_spec(self, name, path=None, target=None):
-        if name.startswith("keyhole.kernels.numba_internals.compiler_api"):
+        if name.startswith("keyhole.kernels.numba_internals.internals_api"):
             raise ImportError("cannot import name 'CompilerBase' from 'numba.core.compiler'")
 
 sys.meta_path.insert(0, Hidden())

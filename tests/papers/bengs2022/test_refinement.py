@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from keyhole.papers.bengs2022 import refinement_schedule
-from keyhole.papers.bengs2022.refinement_plot import draw_refinement
+from keyhole.papers.bengs2022.grid_refinement_plot import draw_refinement
 from keyhole.resource import three_models
 
 pytestmark = pytest.mark.interpreted

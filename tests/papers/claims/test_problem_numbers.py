@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
-from keyhole.papers.report.problem_figures import DRAWINGS, ProblemFigure
+from keyhole.papers.report.problem_drawings import DRAWINGS, ProblemFigure
 from tests.html import check_page
 from tests.papers.conftest import make_once
 from tests.papers.made_up import WORDS

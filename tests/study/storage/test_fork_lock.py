@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from keyhole.kernels import compiler_lock
+from keyhole.kernels import compiler_fork_locks
 from keyhole.study.storage import fork_lock
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from tests.forks import ENOUGH, in_child
@@ -49,7 +49,7 @@ def fork_with_an_interrupt(monkeypatch, name, step):
 
 def use():
     """Use what forks wait for, in another thread."""
-    with FORK_LOCK.shared(), compiler_lock.compiler_lock():
+    with FORK_LOCK.shared(), compiler_fork_locks.compiler_lock():
         return threading.get_ident()
 
 

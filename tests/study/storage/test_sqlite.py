@@ -348,7 +348,7 @@ def test_an_interrupt_releases_the_lock(path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite_file.OpenFile.check", interrupted)
+            patch.setattr("keyhole.study.storage.sqlite_transactions.OpenFile.check", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)
@@ -461,7 +461,9 @@ def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_ha
 
 
 @pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
-@pytest.mark.parametrize("step", ["sqlite_file.OpenFile.fits", "sqlite_connection._is_emptied"])
+@pytest.mark.parametrize(
+    "step", ["sqlite_transactions.OpenFile.fits", "sqlite_connection._is_emptied"]
+)
 def test_a_closing_that_is_interrupted_releases_the_lock(path, monkeypatch, step):
     """A fork ignores what is raised before it, and nobody else would release the lock."""
     with closing(open_store(path)) as store:

@@ -9,7 +9,7 @@ from weakref import finalize
 
 import numpy as np
 
-from keyhole.kernels.interpreter.errors import NotInterpretedError, explain_error
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_error
 from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
 from keyhole.kernels.interpreter.memory_views import start_caching, stop_caching, view_of
 from keyhole.kernels.interpreter.wrapping_integers import UInt64

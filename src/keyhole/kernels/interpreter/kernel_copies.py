@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from keyhole.kernels.compiler_lock import compiler_lock
+from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, find_references
 from keyhole.kernels.interpreter import arithmetic
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
-from keyhole.kernels.interpreter.errors import NotInterpretedError
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
 from keyhole.kernels.interpreter.memory_views import cache_views, is_array, to_numpy, view_of
 from keyhole.kernels.interpreter.python_equivalents import find_python_equivalent, returns_views

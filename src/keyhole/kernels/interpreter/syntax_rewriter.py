@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from keyhole.kernels.interpreter import arithmetic, array_functions
 from keyhole.kernels.interpreter.constant_folding import fold_constant
-from keyhole.kernels.interpreter.errors import NotInterpretedError
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.kernels.interpreter.source_trees import compile_definition, find_definition
 from keyhole.kernels.interpreter.wrapping_integers import LARGEST, to_uint64
 

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.joint_distributions import Distribution
 from keyhole.resource.problem import Problem

@@ -9,9 +9,9 @@ from keyhole.papers.claims.bounds import Bounded
 from keyhole.papers.claims.cells import Cell
 from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.kinds import KINDS
+from keyhole.papers.claims.paired_comparisons import LEVEL, Comparison, comparisons, holm
 from keyhole.papers.claims.problem_numbers import NUMBERS
 from keyhole.papers.claims.ratio_estimates import ratio_of
-from keyhole.papers.claims.significance import LEVEL, Comparison, comparisons, holm
 
 __all__ = [
     "BOUNDS",

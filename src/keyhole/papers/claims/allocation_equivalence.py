@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, Result, decide, format_round
 from keyhole.papers.claims.claimed_ranges import format_range
 from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.verdict_numbers import number_of
-from keyhole.papers.entry_validation import Checkpoint
+from keyhole.papers.entry_name_checks import Checkpoint
 from keyhole.papers.verma2019.threshold_equivalence import allocation_equivalent
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import share_estimate

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.sample_size import replications_needed
-from keyhole.papers.entry_validation import Checkpoint, MetricName, ProblemName
+from keyhole.papers.entry_name_checks import Checkpoint, MetricName, ProblemName
 from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves

@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Claim, Result
-from keyhole.papers.entry_validation import PolicyName, ProblemName
+from keyhole.papers.entry_name_checks import PolicyName, ProblemName
 
 
 class Cell(BaseModel):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from keyhole.papers.claims.base import decide
-from keyhole.papers.claims.significance import LEVEL, holm
+from keyhole.papers.claims.paired_comparisons import LEVEL, holm
 from keyhole.papers.verdicts import Status
 from keyhole.results.estimate import Estimate, format_estimate
 

@@ -5,11 +5,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.cells import Cell, CellsClaim, cell_names, problems_of
 from keyhole.papers.claims.verdict_numbers import format_compared, known_number
-from keyhole.papers.entry_validation import MetricName
+from keyhole.papers.entry_name_checks import MetricName
 from keyhole.papers.verdicts import Number
 
 _SHOWN: Final = 3

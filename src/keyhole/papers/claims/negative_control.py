@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from keyhole.papers.claims.base import Claim, Finding, Result
 from keyhole.papers.claims.verdict_numbers import attribute_numbers
-from keyhole.papers.entry_validation import PolicyName, ProblemName
+from keyhole.papers.entry_name_checks import PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 
 

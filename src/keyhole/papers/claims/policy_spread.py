@@ -4,10 +4,10 @@ import math
 from dataclasses import replace
 from typing import Literal
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, ProblemClaim, Result, decide
 from keyhole.papers.claims.verdict_numbers import factor_of
-from keyhole.papers.entry_validation import PolicyName
+from keyhole.papers.entry_name_checks import PolicyName
 from keyhole.results.estimate import mean_estimate
 
 

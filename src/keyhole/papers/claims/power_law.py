@@ -7,12 +7,12 @@ from typing import Annotated, Final, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.claimed_ranges import check_ends, is_inside, or_infinite
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.verdict_numbers import number_of
-from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.entry_name_checks import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_estimate
 

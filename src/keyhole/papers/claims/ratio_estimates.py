@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.estimate import Estimate, mean_estimate
 
 _FEWEST: Final = 3  # without one replication, two are needed for a variance

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.abernethy2016.ucb_potential import potential, potential_bound, regret_bound
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.verdict_numbers import number_of
-from keyhole.papers.entry_validation import MetricName
+from keyhole.papers.entry_name_checks import MetricName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic.policies import HoeffdingUCB

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from keyhole.papers.claims.significance import Comparison
+from keyhole.papers.claims.paired_comparisons import Comparison
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, PairedDifference
 

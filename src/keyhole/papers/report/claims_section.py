@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import ClassVar, get_args
 
-from keyhole.papers.report.repeated_claims import RepeatedClaim
+from keyhole.papers.report.shared_claims import RepeatedClaim
 from keyhole.papers.verdicts import (
     SETUPS,
     WORDS,

@@ -11,8 +11,8 @@ from keyhole.papers.coverage import Coverage, Item
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import PAPERS
 from keyhole.papers.report.claims_section import RULES, ClaimsSection, ClaimsSummary, origin_table
-from keyhole.papers.report.repeated_claims import repeated_verdicts
 from keyhole.papers.report.reproduction_page import ReportPart
+from keyhole.papers.report.shared_claims import repeated_verdicts
 from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
 
 _OURS: Final = "Beyond the papers"

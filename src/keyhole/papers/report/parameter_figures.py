@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyhole.papers.entry_validation import Checkpoint, MetricName, PolicyName, ProblemName
+from keyhole.papers.entry_name_checks import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 

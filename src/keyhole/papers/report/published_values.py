@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from keyhole.papers.entry_validation import Checkpoint, MetricName, PolicyName, ProblemName
+from keyhole.papers.entry_name_checks import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.results.curves import Curves
 from keyhole.results.html import Table
 

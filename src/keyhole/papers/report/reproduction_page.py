@@ -17,8 +17,8 @@ from keyhole.papers.entry import Entry
 from keyhole.papers.report.claims_section import RULES, ClaimsSection, ClaimsSummary
 from keyhole.papers.report.comparison_figures import draw_bound, draw_parameter_figure, ratio_figure
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.problem_figures import ProblemFigure
-from keyhole.papers.report.repeated_claims import RepeatedClaim, repeated_verdicts
+from keyhole.papers.report.problem_drawings import ProblemFigure
+from keyhole.papers.report.shared_claims import RepeatedClaim, repeated_verdicts
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 from keyhole.results.html import Table

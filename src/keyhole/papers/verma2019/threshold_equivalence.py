@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from keyhole.semibandit import funded_arms, solve_knapsack
+from keyhole.semibandit import count_funded_arms, solve_knapsack
 from keyhole.validate import Range, check_number, check_vector
 
 _UNIT = Range(ge=0, le=1)
@@ -29,7 +29,8 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
     """
     least = check_number("threshold", threshold, _THRESHOLD)
     return min(
-        1.0, check_number("resource", resource, _RESOURCE) / funded_arms(least, arms, resource)
+        1.0,
+        check_number("resource", resource, _RESOURCE) / count_funded_arms(least, arms, resource),
     )
 
 

@@ -6,19 +6,19 @@ from typing import Any
 
 from keyhole.policy import Kernel
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.grid_policy import GridPolicy
-from keyhole.resource.limit_grid import (
+from keyhole.resource.normalized_gain import check_cost_covered
+from keyhole.resource.refined_grid_policy import RefinedGridPolicy
+from keyhole.resource.refined_limit_grid import (
     choose_best,
     common_spread,
     recompute_bounds,
     update_grid,
     update_statistics,
 )
-from keyhole.resource.normalized_gain import check_cost_covered
 from keyhole.resource.ucb_kernels import net_reward
 
 
-class StoOO(GridPolicy):
+class StoOO(RefinedGridPolicy):
     r"""Search for the best limit as for the maximum of any noisy function, one function an arm.
 
     A baseline for `ZoomingRCUCB` and a continuum of limits: a run is informative only about the
@@ -80,17 +80,17 @@ class StoOO(GridPolicy):
         """Return the checked facts; refuse a cost above the penalty at the largest limit."""
         return check_cost_covered(type(self).__name__, super().check_facts(values))
 
-    def width(p, s: GridPolicy.State, arm: int, k: int) -> float:
+    def width(p, s: RefinedGridPolicy.State, arm: int, k: int) -> float:
         """Return the range of a run's gain."""
         return float(1.0 + s.penalties[arm, s.sizes[arm] - 1])
 
-    def planned(p, s: GridPolicy.State) -> int:
+    def planned(p, s: RefinedGridPolicy.State) -> int:
         """Return T."""
         return int(p.horizon)
 
     def update(
         p,
-        s: GridPolicy.State,
+        s: RefinedGridPolicy.State,
         arm: int,
         limit: float,
         reward: float,

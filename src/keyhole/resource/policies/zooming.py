@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import Kernel, float_array, int_array, parameter
-from keyhole.resource.grid_policy import GridPolicy
-from keyhole.resource.limit_grid import (
+from keyhole.resource.refined_grid_policy import RefinedGridPolicy
+from keyhole.resource.refined_limit_grid import (
     choose_best,
     common_spread,
     count_earlier_rounds,
@@ -18,7 +18,7 @@ from keyhole.resource.limit_grid import (
 from keyhole.resource.ucb_kernels import net_reward
 
 
-class ZoomingRCUCB(GridPolicy):
+class ZoomingRCUCB(RefinedGridPolicy):
     r"""Play `RCUCB` on a grid of limits for each arm, and refine the grids near the best limits.
 
     For a continuum of limits: it refines the grids near the best limit.
@@ -93,7 +93,7 @@ class ZoomingRCUCB(GridPolicy):
 
     gain_range: float = parameter(default=1.0, gt=0, le=2, doc="width of the range of R - c(C)")
 
-    class State(GridPolicy.State):
+    class State(RefinedGridPolicy.State):
         """Grids, and the history of all rounds."""
 
         # A linked list of the rounds of each arm, in order: rounds count from 1, 0 is the end.

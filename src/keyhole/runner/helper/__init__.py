@@ -8,7 +8,8 @@ Four processes, each started by the one above it:
     main      the command, which may start further processes          .command_process
 
 When one of them ends, all below it are killed: the helper notices the end of the runner, an init
-notices the end of the helper. `.termination` has the three mechanisms by which an init kills a run.
+notices the end of the helper. `.kill_mechanisms` has the three mechanisms by which an init kills a
+run.
 
 The helper is started without installed packages, so that it is small and starts fast: its modules
 import one another relatively, and nothing else of Keyhole.

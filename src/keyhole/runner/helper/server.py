@@ -11,10 +11,10 @@ import traceback
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
-from .cgroup import ControlGroup
+from .cgroup_accounting import ControlGroup
 from .framing import encode_frame, is_frame, read_frame
+from .kill_mechanisms import MECHANISMS, Mechanism
 from .supervision import supervise
-from .termination import MECHANISMS, Mechanism
 from .usage_meter import reaped_cpu_seconds
 
 _POLL: Final = 500  # milliseconds between two checks of the parent process

@@ -7,12 +7,12 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-from .cgroup import ControlGroup
+from .cgroup_accounting import ControlGroup
 from .command_process import CommandProcess, start_command
 from .framing import encode_frame
+from .kill_mechanisms import Mechanism
 from .linux_syscalls import set_dumpable
 from .output_capture import OutputCapture
-from .termination import Mechanism
 from .usage_meter import UsageMeter
 
 _MIN_SLEEP: Final = 0.1  # seconds of suspension that are reported: two clocks drift by less

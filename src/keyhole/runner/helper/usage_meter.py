@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from . import process_tree
-from .cgroup import ControlGroup
+from .cgroup_accounting import ControlGroup
 from .linux_syscalls import LINUX
 
 _UNIT: Final = 1024 if LINUX else 1  # of ru_maxrss

@@ -4,11 +4,11 @@ import math
 
 from keyhole.policy import FloatArray, float_array, parameter
 from keyhole.semibandit.allocation_kernels import AllocationState, write_allocation
-from keyhole.semibandit.common_threshold_policy import CommonThresholdPolicy
+from keyhole.semibandit.equal_share_policy import EqualSharePolicy
 from keyhole.semibandit.subset_search import Subsets, best_subset
 
 
-class ESCB(CommonThresholdPolicy):
+class ESCB(EqualSharePolicy):
     r"""Give nothing to the m arms with the lowest joint loss bound; the others share the resource.
 
     Among all sets L of m arms, the one that is given nothing has the lowest confidence bound

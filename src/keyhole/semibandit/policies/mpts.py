@@ -2,10 +2,10 @@
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation
-from keyhole.semibandit.common_threshold_policy import CommonThresholdPolicy
+from keyhole.semibandit.equal_share_policy import EqualSharePolicy
 
 
-class MPTS(CommonThresholdPolicy):
+class MPTS(EqualSharePolicy):
     r"""Give nothing to the m arms with the smallest sampled losses; the others share the resource.
 
     Multiple-play Thompson sampling: for each arm draw
@@ -15,7 +15,7 @@ class MPTS(CommonThresholdPolicy):
     with :math:`S_i` the observed losses and :math:`F_i` the observed rounds without; give nothing
     to the m arms with the smallest draws, and each of the others :math:`Q / (K - m)`. If the
     threshold :math:`\theta_c` is common to all arms and known,
-    :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see `funded_arms`): this is `CSBST`
+    :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see `count_funded_arms`): this is `CSBST`
     without its search.
 
     Parameters

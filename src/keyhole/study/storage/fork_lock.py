@@ -26,7 +26,7 @@ from typing import Final, NamedTuple, Protocol
 
 # A fork also waits for compilations under way, but only after operations: one that needs a kernel
 # would otherwise wait for the fork. `before` hooks run in the reverse order of registration.
-import keyhole.kernels.compiler_lock  # noqa: F401
+import keyhole.kernels.compiler_fork_locks  # noqa: F401
 
 FORK_TIMEOUT: Final = 35.0  # seconds; more than BUSY_TIMEOUT, after which an operation fails
 _POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should notify was interrupted

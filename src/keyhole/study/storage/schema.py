@@ -7,7 +7,7 @@ appended. An older database is migrated when it is opened, in one transaction.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from keyhole.study.storage.migration import Execute, add_digests
+from keyhole.study.storage.digest_migration import Execute, add_digests
 
 Step = tuple[str | Callable[[Execute], None], ...]
 

@@ -11,7 +11,7 @@ from keyhole.study.storage.errors import DamagedError
 from keyhole.study.storage.page_check import find_damage
 from keyhole.study.storage.rows import QueryResult, Record, Row
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
-from keyhole.study.storage.sqlite_file import SqliteFile
+from keyhole.study.storage.sqlite_transactions import SqliteFile
 from keyhole.validate import short_repr
 
 _INSERT: Final = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
 from keyhole.validate import ANY, check_distinct, check_vector

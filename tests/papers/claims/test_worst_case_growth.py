@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims.worst_case import WorstCaseGrowth
+from keyhole.papers.claims.worst_case_growth import WorstCaseGrowth
 from tests.papers.made_up import WORDS, result
 
 X = {"a": 100, "b": 100, "c": 400, "d": 400, "e": 1600, "f": 1600}

@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Result
 from keyhole.papers.claims.power_law import PowerGrowth
-from keyhole.papers.entry_validation import ProblemName
+from keyhole.papers.entry_name_checks import ProblemName
 
 _PLACES: Final = 3
 

@@ -7,10 +7,10 @@ import warnings
 import pytest
 
 from keyhole import simulate, stochastic
-from keyhole.contract.pending_modes import describe_doubts
+from keyhole.contract.pending_mode_inference import describe_doubts
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
-from keyhole.contract.state_memory import float_array, int_array, scratch_array
+from keyhole.contract.state_arrays import float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.streams import uniform
 from keyhole.play.plan import Plan

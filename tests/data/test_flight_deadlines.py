@@ -7,8 +7,8 @@ import pytest
 
 from keyhole import simulate
 from keyhole.data import flights, load_flights
-from keyhole.data.flights import DEADLINES, ORIGINS
-from keyhole.data.recorded_times import read_bundled_table
+from keyhole.data.deadline_times import read_bundled_table
+from keyhole.data.flight_deadlines import DEADLINES, ORIGINS
 from keyhole.threshold import DKWUCB
 
 FOLDER = Path(str(resources.files("keyhole.data"))) / "nycflights13"

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import PairedDifference
 

@@ -15,12 +15,12 @@ from keyhole.semibandit.setting import Policy, is_sufficient
 from keyhole.validate import Range, check_integer
 
 
-class CommonThresholdPolicy(Policy, abstract=True):
+class EqualSharePolicy(Policy, abstract=True):
     r"""Base class of policies that give m arms nothing, and share the resource among the others.
 
     Each of the others gets :math:`Q / (K - m)`, at most 1. If the threshold :math:`\theta_c` is
     common to all arms and known, :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see
-    `funded_arms`). A subclass defines `select`.
+    `count_funded_arms`). A subclass defines `select`.
     """
 
     m: int = parameter(ge=0, doc="how many arms are given nothing")
@@ -69,6 +69,6 @@ class CommonThresholdPolicy(Policy, abstract=True):
         return format_counts(learner.state)
 
 
-def equal_share(p: CommonThresholdPolicy, arms: int, resource: float) -> float:
+def equal_share(p: EqualSharePolicy, arms: int, resource: float) -> float:
     """Return the amount of each funded arm."""
     return min(1.0, resource / max(1, arms - p.m))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.clusters.session_termination import kill_session
+from keyhole.clusters.process_termination import kill_session
 
 LEADER = """
 import os, subprocess, sys, time

@@ -8,16 +8,16 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Claim, Finding, Result, decide, order_by_lead
-from keyhole.papers.claims.significance import LEVEL, comparisons, holm
+from keyhole.papers.claims.paired_comparisons import LEVEL, comparisons, holm
 from keyhole.papers.claims.verdict_numbers import (
     differences,
     factor_of,
     format_compared,
     known_number,
 )
-from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.entry_name_checks import Checkpoint, PolicyName, ProblemName
 from keyhole.results.estimate import mean_estimate
 
 _Two = Annotated[list[PolicyName], Field(min_length=2)]

@@ -23,7 +23,7 @@ from keyhole.contract.compiled_class import (
 )
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import (
+from keyhole.contract.state_arrays import (
     FloatArray,
     Layout,
     allocate,

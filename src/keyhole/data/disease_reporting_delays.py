@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.data.recorded_times import read_bundled_table
+from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical
 from keyhole.validate import check_choice
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
 from keyhole.study.events import ROUND, ROW_HEADER, STREAM, TIME
@@ -18,7 +18,7 @@ _CELL: Final = 8
 _NUMBER: Final = Struct("<q")
 
 
-class DecisionRows:
+class DecisionBytes:
     """Reads and writes rows of decisions, in which arms have permanent numbers.
 
     Parameters

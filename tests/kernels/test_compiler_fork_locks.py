@@ -18,7 +18,7 @@ class Interrupt:
             signal.raise_signal(signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupt())
-from keyhole.kernels.compiler_lock import import_numba
+from keyhole.kernels.compiler_fork_locks import import_numba
 try:
     import_numba()
     print("not interrupted")

@@ -1,8 +1,8 @@
 """The first pass of Numba's compiler, which reads a function as operations on named variables.
 
 It compiles nothing. It is separate from `numba_internals`, which compiles: only the analysis of
-policies that do not declare `pending` imports it (see `keyhole.contract.pending_modes`), and a
-change of Numba in one place does not affect the other.
+policies that do not declare `pending` imports it (see `keyhole.contract.pending_mode_inference`),
+and a change of Numba in one place does not affect the other.
 """
 
 from typing import Any, Final

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.kernel_signatures import missing_arrays
-from keyhole.contract.state_memory import declared_state
+from keyhole.contract.state_arrays import declared_state
 from keyhole.contract.text_formatting import join_words
-from keyhole.kernels.compiler_lock import compiler_lock, import_numba
+from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.validate import check_choice
 
 Modes = tuple[str, ...]

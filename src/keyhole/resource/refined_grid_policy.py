@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from keyhole.contract.policy import known_fact, parameter
-from keyhole.contract.state_memory import (
+from keyhole.contract.state_arrays import (
     Field,
     FloatArray,
     IntArray,
@@ -14,14 +14,14 @@ from keyhole.contract.state_memory import (
     int_array,
     scratch_array,
 )
-from keyhole.resource.limit_grid import finest_pair, log_ratio, start_grids
+from keyhole.resource.refined_limit_grid import finest_pair, log_ratio, start_grids
 from keyhole.resource.setting import Policy
 
 # Grid points of all arms together: nine arrays of 8 bytes make 72 MB per concurrent replication.
 _MOST_POINTS: Final = 2**20
 
 
-class GridPolicy(Policy, abstract=True):
+class RefinedGridPolicy(Policy, abstract=True):
     r"""Base class of policies that keep a grid of limits for each arm and refine it near the best.
 
     Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits

@@ -9,7 +9,7 @@ group name its values in both cases.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keyhole.contract.state_memory import Field, Layout, compile_generated, compile_shared
+from keyhole.contract.state_arrays import Field, Layout, compile_generated, compile_shared
 from keyhole.kernels.fingerprint import Kernel
 
 
@@ -95,7 +95,7 @@ class RecordLayout:
         """
         whole = self.single and all(f.dtype == "int64" for f in self.layout.fields.values())
         # From 0 on, since a learner's step returns negative numbers for decisions that it refuses
-        # (`keyhole.drivers.policy_step`).
+        # (`keyhole.drivers.learner_step`).
         code = "max(int(values), 0)" if whole else "0"
         return compile_shared(f"def code(values):\n    return {code}\n", "code")
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from keyhole.experiment.plots import blank_figure
-from keyhole.papers.bengs2022.refinement_plot import draw_refinement
+from keyhole.papers.bengs2022.grid_refinement_plot import draw_refinement
 from keyhole.resource.plots import draw_gains, draw_runs
 from keyhole.results.plot import set_title
 from keyhole.validate import check_choice

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from keyhole.contract.state_memory import Field
+from keyhole.contract.state_arrays import Field
 
 _KINDS: Final = {"int64": "a whole number", "float64": "a number", "bool": "True or False"}
 

@@ -8,7 +8,7 @@ from keyhole.study.policy_state import PolicyState
 AT_ONCE: Final = 4096  # rows that are learnt together
 
 
-class FeedbackBatch:
+class LearningBatch:
     """Decisions with their feedback, to be learnt together, and the numbers of their events."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from scipy.special import ndtri
 
-from keyhole.contract.state_memory import FloatArray
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.draws.streams import stream, uniform
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.joint_distributions import Distribution, Replay

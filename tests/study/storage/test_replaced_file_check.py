@@ -11,11 +11,11 @@ import pytest
 from keyhole.study.storage import (
     Row,
     StoreError,
-    open_file,
     open_store,
     queued_file,
+    replaced_file_check,
     sqlite_connection,
-    sqlite_file,
+    sqlite_transactions,
 )
 
 pytestmark = pytest.mark.skipif(not queued_file.has_queues(), reason="SQLite decides it there")
@@ -24,8 +24,8 @@ PAGE = 4120
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_file, "_LONG", 40 * PAGE)
-    monkeypatch.setattr(open_file, "_COMMITS", 10)
+    monkeypatch.setattr(replaced_file_check, "_LONG", 40 * PAGE)
+    monkeypatch.setattr(replaced_file_check, "_COMMITS", 10)
     return tmp_path / "studies.db"
 
 
@@ -103,7 +103,7 @@ def test_two_writers_share_checkpoints_and_keep_their_connections(path, monkeypa
         for seq in range(1, 61):
             write((one, two)[seq % 2], study, seq)
         assert log_pages(path) > 40
-        counted(sqlite_file, "checkpoint")
+        counted(sqlite_transactions, "checkpoint")
         counted(sqlite_connection, "connect")
         for seq in range(61, 161):
             write((one, two)[seq % 2], study, seq)
@@ -135,7 +135,7 @@ def test_a_copy_that_one_has_taken_is_not_mixed_with_what_another_remembers(path
 def test_a_log_that_was_made_anew_may_grow_as_far_as_the_first(path):
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT)
     path.touch()
-    file, long = open_file.OpenFile(path), 40 * PAGE
+    file, long = replaced_file_check.OpenFile(path), 40 * PAGE
     assert file.is_long(10 * long, queue)  # where somebody has read for long
     assert not file.is_long(10 * long, queue)
     assert not file.is_long(PAGE, queue)

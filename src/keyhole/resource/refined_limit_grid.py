@@ -1,8 +1,8 @@
 """Kernels (compiled functions) for grids of limits that grow, with statistics of each grid point.
 
-`s` is the state of a `keyhole.resource.grid_policy.GridPolicy`, `p` its parameters and facts,
-`width` its kernel of that name, and `spread` the factor shared by all confidence lengths of a round
-(`common_spread`). An arm's points are kept in increasing order.
+`s` is the state of a `keyhole.resource.refined_grid_policy.RefinedGridPolicy`, `p` its parameters
+and facts, `width` its kernel of that name, and `spread` the factor shared by all confidence lengths
+of a round (`common_spread`). An arm's points are kept in increasing order.
 """
 
 import math

@@ -12,8 +12,8 @@ from keyhole.study.storage import schema, sqlite_connection
 from keyhole.study.storage.errors import FinalStoreError
 from keyhole.study.storage.file_identity import file_identity
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.open_file import WHY_REPLACED, OpenFile
 from keyhole.study.storage.queued_file import QueuedFile, has_queues
+from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
     READ_FILE_ALONE,

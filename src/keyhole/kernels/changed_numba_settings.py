@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.kernels.compiler_lock import import_numba
+from keyhole.kernels.compiler_fork_locks import import_numba
 
 # The settings on which machine code depends, with Numba's defaults as `repr` shows them.
 _DEFAULTS: Final = {

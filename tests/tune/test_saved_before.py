@@ -1,0 +1,90 @@
+"""A tune folder with the former names is read and resumed with the same results.
+
+See tests/saved/README.md.
+"""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from keyhole.study import Study
+from keyhole.tune import Spec, Tune, Tuner
+from tests.tune.conftest import Simulated
+
+SAVED = Path(__file__).parents[1] / "saved" / "before_renames"
+EXPECTED = json.loads((SAVED / "tune.json").read_text())
+MORE = 8
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("KEYHOLE_INTERPRET", "1")  # a tuner has threads
+    return shutil.copytree(SAVED / "tune", tmp_path / "tune")
+
+
+def facts_of(run):
+    """Return the values of a record without times and random ids."""
+    return [run.round, run.arm, run.limit, run.instance, run.seed, run.seconds, run.reward,
+            run.code, run.reason, run.output, run.memory]  # fmt: skip
+
+
+def rounded(value):
+    """Return rounded values: processors may differ in the last digits."""
+    if isinstance(value, tuple):
+        return [rounded(one) for one in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def found(folder):
+    """Return the values of a tune in the order of fields, without names, which may change."""
+    tune = Tune.load(folder)
+    with Study.open(folder / "study.db", "tune") as study:
+        events = [[row.kind, row.body.hex()] for row in study.log()]
+        recommended = study.recommend()
+    kinds = sorted({run.outcome for run in tune.runs})
+    return json.loads(
+        json.dumps(
+            {
+                "runs": [facts_of(run) for run in tune.runs],
+                "outcomes": [kinds.index(run.outcome) for run in tune.runs],
+                "done over": [facts_of(run) for run in tune.expired],
+                "best": rounded(dataclasses.astuple(tune.best())),
+                "pairs": [
+                    rounded(dataclasses.astuple(tune.estimate_pair(arm, limit)))
+                    for arm in (0, 1)
+                    for limit in (0, 1, 2)
+                ],
+                "events": events,
+                "recommended": recommended,
+                "instances": [one.name for one in tune.spec.instances],
+                "notes": tune.spec.notes,
+            }
+        )
+    )
+
+
+def test_a_saved_tune_is_opened_with_its_runs(folder):
+    assert found(folder) == EXPECTED["found"]
+
+
+def test_a_saved_spec_round_trips(folder):
+    spec = Tune.load(folder).spec
+    assert Spec.from_json(json.loads(json.dumps(spec.as_json()))) == spec
+
+
+def test_a_saved_tune_can_be_resumed(folder):
+    assert went_on(folder) == EXPECTED["went_on"]
+    assert len(Tune.load(folder).expired) == len(EXPECTED["found"]["done over"])
+
+
+def went_on(folder):
+    """Resume a tune with its own spec; return the new runs and the best pair."""
+    spec = Tune.load(folder).spec
+    runs = len(EXPECTED["found"]["runs"])
+    tune = Tuner(spec, folder, executors=Simulated).run(runs=runs + MORE)
+    more = [facts_of(run) for run in tune.runs[runs:]]
+    best = rounded(dataclasses.astuple(tune.best()))
+    return json.loads(json.dumps({"runs": more, "best": best}))
