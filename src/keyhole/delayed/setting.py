@@ -1,4 +1,4 @@
-"""Declaration of the setting `delayed`: decision, feedback, and base class of its policies."""
+"""The setting `delayed` (rewards arrive rounds after the pull): decision, feedback, policy base."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Learner (a policy in memory) of limited runs: ask for arm and limit, tell how the run ended."""
+"""Learner (a policy in memory) that chooses arm and limit of each run, and is told how it ended."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Declaration of the setting `resource`: decision, feedback, and base class of its policies."""
+"""The setting `resource` (a run ends at a limit at the latest): decision, feedback, policy base."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol

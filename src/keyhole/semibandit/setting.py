@@ -1,4 +1,4 @@
-"""Declaration of the setting `semibandit`: decision, feedback, and base class of its policies."""
+"""The setting `semibandit` (losses of arms with enough of a shared resource are hidden)."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Declaration of the setting `stochastic`: decision, feedback, base classes of policies."""
+"""The setting `stochastic` (the pulled arm's reward is seen): decision, feedback, policy bases."""
 
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 

@@ -1,4 +1,4 @@
-"""Reader for definitions of earlier versions, whose bytes stay as they are under their checksum."""
+"""Reader of study definitions of earlier versions, whose stored bytes are never rewritten."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Declaration of the setting `threshold`: decision, feedback, and base class of its policies."""
+"""The setting `threshold` (a sample counts if it reaches a threshold): decision and feedback."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, get_args

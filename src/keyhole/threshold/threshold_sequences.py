@@ -1,4 +1,4 @@
-"""Rules for the threshold that a simulation shows in each round: random, in stages, or listed."""
+"""Rules for the threshold of each round, which a sample must reach: random, staged, or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Declaration of the setting `thresholding`: decision, feedback, base classes of policies."""
+"""The setting `thresholding` (which means exceed a threshold?): decision, feedback, policies."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol

@@ -1,4 +1,4 @@
-"""Three mechanisms that kill all processes of a run, the best first."""
+"""Ways to kill all processes of a run: PID namespace, subreaper, or process group, as available."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""ImprovedUCB: equal pulls of all arms in phases, which end with the elimination of bad arms."""
+"""Policy ImprovedUCB: equal pulls of the remaining arms in phases, which end with eliminations."""
 
 import math
 from typing import Any

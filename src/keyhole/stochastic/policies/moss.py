@@ -1,4 +1,4 @@
-"""Policy MOSS: upper confidence bounds with the smallest worst-case regret, up to a factor."""
+"""Policy MOSS: pulls the arm with the largest confidence bound, made for the worst case."""
 
 import math
 
