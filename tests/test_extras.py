@@ -16,7 +16,7 @@ from keyhole.study import Study
 CURVES = Curves([10], ["regret"], {"A": np.array([[[0.0, 1.0]]])})
 NEEDED = {
     "dask": lambda: connect("dask=tcp://127.0.0.1:1"),
-    "forests": keyhole.data.Forests,
+    "forests": keyhole.data.ForestTraining,
     "pandas": CURVES.to_pandas,
     "postgres": lambda: Study.open("postgresql://127.0.0.1:1/x", "mine"),
     "ray": lambda: connect("ray"),

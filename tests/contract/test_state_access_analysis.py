@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keyhole.contract import kernel_ir, pending_mode_inference
-from keyhole.contract.policy import PENDING, Policy
+from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_arrays import argmin_keys, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
@@ -429,7 +429,7 @@ def test_own_policies_declare_their_modes_and_are_not_analysed(other_numba):
         for policy in own_policies():
             assert issubclass(policy, Policy)
             assert policy.explain_waiting() == "", policy
-            assert set(policy.pending) <= set(PENDING)
+            assert set(policy.pending) <= set(PENDING_MODES)
             stands = inspect.getattr_static(policy, "pending")
             assert isinstance(stands, tuple) or issubclass(policy, WrapperPolicy), policy
         assert IndexPolicy.pending == ("impute", "ignore")

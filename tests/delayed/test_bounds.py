@@ -14,7 +14,7 @@ from keyhole.delayed.bounds import (
     odaafv_order,
     pulls_bound,
     regret_bound,
-    stretch_bound,
+    regret_outside_bridges,
     worst_case_order,
 )
 
@@ -67,7 +67,9 @@ def test_the_phase_of_a_bound_is_the_first_with_half_the_gap_above_its_tolerance
 def test_the_bound_with_constants_is_kept(policy, delay):
     means, horizon = [0.3, 0.6, 0.5], 150_000
     curves = simulate(Problem(means, delay), {"it": policy}, horizon=horizon, replications=20)
-    assert np.all(curves.values("it", "regret")[-1] <= stretch_bound(policy, means, horizon) + 1e-6)
+    assert np.all(
+        curves.values("it", "regret")[-1] <= regret_outside_bridges(policy, means, horizon) + 1e-6
+    )
 
 
 def test_the_regret_bound_adds_bridges_and_failed_estimates():

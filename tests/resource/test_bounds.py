@@ -152,7 +152,7 @@ def test_what_is_subtracted_is_never_added_and_is_something_where_alpha_is_large
     gaps, penalties, horizon = [[0.0, 0.3], [0.5, 0.4]], [0.1, 0.2], 50_000
     for alpha, least, most in ((1.5, 1.0, 1.0), (30.0, 0.9, 0.9999)):
         plain = bounds.rcucb_regret_bound(gaps, penalties, horizon, alpha=alpha)
-        found = bounds.refined_regret_bound(gaps, penalties, horizon, alpha=alpha)
+        found = bounds.informed_regret_bound(gaps, penalties, horizon, alpha=alpha)
         assert least * plain <= found <= most * plain
     assert bounds.anytime_probability(2, 2, horizon, alpha=1.5) == 0.0
 
@@ -201,7 +201,7 @@ def test_a_limit_below_the_best_is_told_of_by_nearly_every_round():
             r"informative must have shape \(1, 2\), got \(2, 2\)",
         ),
         (
-            lambda: bounds.refined_regret_bound([[0.1]], [0.1], 9, alpha=2, slack=1),
+            lambda: bounds.informed_regret_bound([[0.1]], [0.1], 9, alpha=2, slack=1),
             r"slack must lie in \(0, 1\), got 1",
         ),
         (

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.stochastic import UCB, BernsteinUCB, HoeffdingUCB, Problem
+from keyhole.stochastic import BernsteinUCB, HoeffdingUCB, Problem, UCBPolicy
 from keyhole.stochastic.ucb_policy import least_error
 
 pytestmark = pytest.mark.interpreted
 
 
-class Halved(UCB):
+class Halved(UCBPolicy):
     """Hoeffding's deviation function, without the width in closed form."""
 
     def deviation(p, pulls, error):

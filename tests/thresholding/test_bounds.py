@@ -37,7 +37,7 @@ def test_the_exploration_level_solves_equation_10(gaps, spare, alpha):
     budget = per_arm * len(gaps) * spare
     level = bounds.exploration_level(gaps, budget, alpha=alpha)
     assert level == pytest.approx(plain_level(gaps, budget, alpha), abs=1e-8)
-    shares = bounds.exploration_budget(gaps, budget, alpha=alpha)
+    shares = bounds.arm_budgets(gaps, budget, alpha=alpha)
     assert shares.sum() == pytest.approx(budget / per_arm, rel=1e-6)
 
 
@@ -48,7 +48,7 @@ def test_lambda_solves_the_programme_that_the_paper_says(alpha):
     budget = 100 * 4 * max(40 / alpha + 1, 40)
     level = bounds.exploration_level(gaps, budget, alpha=alpha)
     raised = np.maximum(gaps, math.exp(-level))
-    shares = bounds.exploration_budget(gaps, budget, alpha=alpha)
+    shares = bounds.arm_budgets(gaps, budget, alpha=alpha)
     expected = sampling_allocation.optimal_allocation(raised, shares.sum(), c=2 * alpha)
     assert shares == pytest.approx(expected, rel=1e-8)
 
@@ -64,7 +64,7 @@ def test_theorem_1_follows_from_lemmas_3_and_4(alpha):
     gaps = [0.05, 0.1, 0.3, 0.45]
     budget = 50 * 4 * max(40 / alpha + 1, 40)
     level = bounds.exploration_level(gaps, budget, alpha=alpha)
-    pulls = bounds.exploration_budget(gaps, budget, alpha=alpha)
+    pulls = bounds.arm_budgets(gaps, budget, alpha=alpha)
     assert max(gaps) > math.exp(-level)
     # E bound(k) where the chance to be k short or more is that of Lemma 3; up to 0.1 alpha, as 0.1.
     ks = 0.1 * alpha + np.linspace(0, alpha, 201)

@@ -17,7 +17,7 @@ from keyhole.validate import check_choice
 Modes = tuple[str, ...]
 
 Pending = Literal["impute", "ignore", "wait"]
-PENDING: Final = get_args(Pending)
+PENDING_MODES: Final = get_args(Pending)
 """The pending modes: see `Policy`."""
 WAIT: Final = ("wait",)
 
@@ -108,7 +108,7 @@ def check_pending(cls: Any) -> None:
     if not isinstance(modes, tuple) or not modes:
         raise TypeError(f"{name} must be a tuple of at least one mode, got {modes!r}")
     for mode in modes:
-        check_choice(name, mode, PENDING)
+        check_choice(name, mode, PENDING_MODES)
     if "impute" in modes and not (cls.abstract or hasattr(cls, "impute")):
         raise TypeError(f"{name} has 'impute', but {cls.__name__} lacks the kernel impute")
 

@@ -15,7 +15,7 @@ from keyhole.contract.kernel_signatures import (
 )
 from keyhole.contract.learner_signature import make_learner_method
 from keyhole.contract.pending_mode_inference import (
-    PENDING as PENDING,
+    PENDING_MODES as PENDING_MODES,
 )
 from keyhole.contract.pending_mode_inference import (
     check_pending,

@@ -18,7 +18,12 @@ from keyhole.data.delayed_conversions import (
 from keyhole.data.disease_reporting_delays import reporting_delay
 from keyhole.data.flight_deadlines import flights, load_flights
 from keyhole.data.food_deliveries import deliveries, load_deliveries
-from keyhole.data.random_forest_training import Forests, forests, load_forests, measure_forests
+from keyhole.data.random_forest_training import (
+    ForestTraining,
+    forests,
+    load_forests,
+    measure_forests,
+)
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.data.recorded_rewards import read_rewards_csv
 
@@ -26,7 +31,7 @@ __all__ = [
     "Conversions",
     "Events",
     "ExportedRun",
-    "Forests",
+    "ForestTraining",
     "Labels",
     "MeasuredRuns",
     "Scenario",

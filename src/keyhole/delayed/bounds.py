@@ -146,7 +146,7 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
     return bounds
 
 
-def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
+def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     r"""Return a bound on the regret outside bridges if no estimate fails: see `pulls_bound`.
 
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, n_{m_j}
@@ -156,7 +156,7 @@ def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     Examples
     --------
     >>> from keyhole.delayed import ODAAF
-    >>> round(stretch_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
+    >>> round(regret_outside_bridges(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
     7951
     """
     values = check_vector("means", means, _UNIT)
@@ -190,12 +190,12 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, (n_{m_j} + b \, n_{m_j - 1})
         + \frac{96 \, c}{\Delta_j}
 
-    The first part is `stretch_bound` and, with b = 1 for the policies that have them, the bridges.
-    The second is for estimates that fail, with the c of `failure_bound`: either an arm is kept
-    since its estimate or the best arm's fails in phase :math:`m_j`, which costs :math:`2 c \Delta_j
-    / \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`; or the best arm is given up in one of the phases
-    until then, after which a round costs :math:`4 \tilde\Delta_m` at most: together :math:`\sum_{m
-    \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
+    The first part is `regret_outside_bridges` and, with b = 1 for the policies that have them, the
+    bridges. The second is for estimates that fail, with the c of `failure_bound`: either an arm is
+    kept since its estimate or the best arm's fails in phase :math:`m_j`, which costs :math:`2 c
+    \Delta_j / \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`; or the best arm is given up in one of
+    the phases until then, after which a round costs :math:`4 \tilde\Delta_m` at most: together
+    :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
 
     References
     ----------
@@ -209,7 +209,7 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     >>> round(regret_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
     10831
     """
-    failures, bound = _failures(policy), stretch_bound(policy, means, horizon)
+    failures, bound = _failures(policy), regret_outside_bridges(policy, means, horizon)
     values = check_vector("means", means, _UNIT)
     for gap in (values.max() - values).tolist():
         if gap > 0:

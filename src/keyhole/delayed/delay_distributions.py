@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfc
 
-from keyhole.distributions.distribution import Distribution, Number
+from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.distribution_parser import parse_distribution
 from keyhole.distributions.empirical_distribution import Replay, draw_recorded, draw_recorded_pair
 from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, poisson, uniform
@@ -57,7 +57,7 @@ KERNELS: Final[tuple[Kernel, ...]] = (
 """The kernels of this module's distributions, compiled together into one environment."""
 
 
-class Delay(Number):
+class Delay(NumberDistribution):
     """Base class of the distributions of delays: whole numbers of rounds, at least 0."""
 
     whole = True
@@ -321,7 +321,7 @@ def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
     return values
 
 
-def parse_delay(value: Any) -> Number:
+def parse_delay(value: Any) -> NumberDistribution:
     """Return a distribution of delays from one, from one of SciPy's, or from a spec entry.
 
     Parameters
@@ -344,12 +344,12 @@ def parse_delay(value: Any) -> Number:
     >>> parse_delay({"distribution": "Uniform", "low": 0, "high": 4})
     Uniform(low=0, high=4)
     """
-    distribution = parse_distribution("delay", value, Number, _DISTRIBUTIONS)
+    distribution = parse_distribution("delay", value, NumberDistribution, _DISTRIBUTIONS)
     distribution.check("delay", Range(ge=0), whole=True)
     return distribution
 
 
-_DISTRIBUTIONS: Final[dict[str, type[Number]]] = {
+_DISTRIBUTIONS: Final[dict[str, type[NumberDistribution]]] = {
     distribution.__name__: distribution
     for distribution in (
         Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical,

@@ -10,7 +10,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
-from keyhole.distributions import Number
+from keyhole.distributions import NumberDistribution
 from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import check_recorded, samples_by_arm
 from keyhole.distributions.reward_distributions import UNIT
@@ -70,7 +70,7 @@ class Problem(RewardProblem):
     def __init__(
         self,
         means: SequenceLike,
-        delay: Number | Mapping[str, Any] | None,
+        delay: NumberDistribution | Mapping[str, Any] | None,
         *,
         feedback: Feedback = "anonymous",
         distribution: str = "bernoulli",
@@ -78,7 +78,7 @@ class Problem(RewardProblem):
         scale: float | None = None,
     ) -> None:
         self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
-        self.delay: Number | None = None if delay is None else parse_delay(delay)
+        self.delay: NumberDistribution | None = None if delay is None else parse_delay(delay)
         if self.delay is None:
             super().__init__(*_recorded_pairs(means))
             return

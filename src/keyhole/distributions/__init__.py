@@ -5,7 +5,7 @@ distributions wherever they accept means, including those of SciPy and user-defi
 """
 
 from keyhole.distributions.custom_distribution import CustomDistribution
-from keyhole.distributions.distribution import Distribution, Number
+from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import Bernoulli, Beta, TruncatedNormal
 from keyhole.distributions.tabulated_distribution import TabulatedDistribution
@@ -15,7 +15,7 @@ __all__ = [
     "Beta",
     "CustomDistribution",
     "Distribution",
-    "Number",
+    "NumberDistribution",
     "Replay",
     "TabulatedDistribution",
     "TruncatedNormal",

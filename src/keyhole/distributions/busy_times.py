@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.distributions.distribution import Distribution, Number
+from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.distribution_parser import parse_distribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.sampler_dispatch import dispatch_kernel
@@ -38,13 +38,13 @@ _KERNELS: Final[tuple[Kernel, ...]] = (draw_constant, draw_exponential, draw_par
 """Samplers of this module's distributions, compiled together."""
 
 
-def draw_consumed(limit: float, consumption: float, exceeded: int) -> float:
+def capped_consumption(limit: float, consumption: float, exceeded: int) -> float:
     """Return the consumption of a run, or its limit if it exceeded it."""
     return limit if exceeded == 1 else consumption
 
 
 @dataclass(frozen=True)
-class Constant(Number):
+class Constant(NumberDistribution):
     """Distribution of one constant duration.
 
     Parameters
@@ -66,7 +66,7 @@ class Constant(Number):
 
 
 @dataclass(frozen=True)
-class Exponential(Number):
+class Exponential(NumberDistribution):
     """The exponential distribution, which is memoryless.
 
     Parameters
@@ -85,7 +85,7 @@ class Exponential(Number):
 
 
 @dataclass(frozen=True)
-class Pareto(Number):
+class Pareto(NumberDistribution):
     r"""The Pareto distribution: :math:`P(X > x) = (l / x)^a` from the smallest value l on.
 
     Parameters
@@ -172,7 +172,7 @@ class Consumption(Distribution):
     The age of a pending run is then a lower bound of its consumption, which policies may use.
     """
 
-    draw = staticmethod(draw_consumed)
+    draw = staticmethod(capped_consumption)
     numbers = np.zeros(1)
     aged = True
 
@@ -213,7 +213,7 @@ def parse_duration(value: Any, name: str = "duration") -> Distribution:
     Pareto(shape=3.0, mean=1.0)
     """
     distribution = parse_distribution(name, value, Distribution, _DURATIONS)
-    if isinstance(distribution, Number):
+    if isinstance(distribution, NumberDistribution):
         distribution.check(name, _NOT_NEGATIVE)
     return distribution
 

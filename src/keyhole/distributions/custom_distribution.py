@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.distributions.distribution import Distribution, Number
+from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.fingerprint import python_function
 from keyhole.policy import FloatArray, Kernel
@@ -68,7 +68,7 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
         )
 
 
-class CustomDistribution(CustomSampler, Number):
+class CustomDistribution(CustomSampler, NumberDistribution):
     """User-defined distribution: a compiled sampler and its mean.
 
     Parameters

@@ -26,7 +26,7 @@ class Distribution:
     error: float = 0.0
 
 
-class Number(Distribution):
+class NumberDistribution(Distribution):
     """Distribution of a single number.
 
     Attributes

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
-from keyhole.distributions.distribution import Distribution, Number
+from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import (
     INSIDE,
@@ -23,7 +23,7 @@ from keyhole.validate import Range, check_choice, check_number, check_vector, co
 
 AnyDistribution = TypeVar("AnyDistribution", bound=Distribution)
 
-REWARDS: Final[dict[str, type[Number]]] = {
+REWARDS: Final[dict[str, type[NumberDistribution]]] = {
     distribution.__name__: distribution
     for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 }
@@ -32,7 +32,7 @@ REWARDS: Final[dict[str, type[Number]]] = {
 
 def parse_reward_distributions(
     means: Any, distribution: str, *, concentration: float | None, scale: float | None
-) -> tuple[FloatArray, list[Number]]:
+) -> tuple[FloatArray, list[NumberDistribution]]:
     """Return the mean and the distribution of each arm's rewards.
 
     Parameters
@@ -69,11 +69,11 @@ def parse_reward_distributions(
     if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
         check_vector("means", means)  # which refuses it
     found_means: list[float] = []
-    distributions: list[Number] = []
+    distributions: list[NumberDistribution] = []
     for i, given in enumerate(means):
         name = f"means[{i}]"
         if _is_distribution(given):
-            found = parse_distribution(name, given, Number, REWARDS)
+            found = parse_distribution(name, given, NumberDistribution, REWARDS)
             found.check(name, UNIT)
             found_means.append(found.mean)
         else:
@@ -90,7 +90,7 @@ def parse_reward_distributions(
 
 def _distribution_maker(
     distribution: str, concentration: float | None, scale: float | None
-) -> Callable[[float], Number]:
+) -> Callable[[float], NumberDistribution]:
     """Return a function that makes a distribution from its mean."""
     check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
     for name, wanted, value in (
@@ -144,7 +144,7 @@ def parse_distribution(
     Examples
     --------
     >>> value = {"distribution": "Bernoulli", "mean": 0.5}
-    >>> parse_distribution("means[0]", value, Number, {"Bernoulli": Bernoulli})
+    >>> parse_distribution("means[0]", value, NumberDistribution, {"Bernoulli": Bernoulli})
     Bernoulli(mean=0.5)
     """
     if isinstance(value, kind):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.distributions.distribution import Number
+from keyhole.distributions.distribution import NumberDistribution
 from keyhole.policy import FloatArray, Stream, uniform
 from keyhole.validate import (
     ANY,
@@ -34,7 +34,7 @@ def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
     return numbers[i], numbers[count + i]
 
 
-class Replay(Number):
+class Replay(NumberDistribution):
     """Empirical distribution: recorded values, drawn with replacement.
 
     Parameters

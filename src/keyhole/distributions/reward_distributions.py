@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.distributions.distribution import Number
+from keyhole.distributions.distribution import NumberDistribution
 from keyhole.policy import FloatArray, Stream, beta, normal, uniform
 from keyhole.validate import Range, check_number
 
@@ -52,7 +52,7 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Bernoulli(Number):
+class Bernoulli(NumberDistribution):
     """The Bernoulli distribution, of rewards 0 or 1.
 
     Parameters
@@ -77,7 +77,7 @@ class Bernoulli(Number):
 
 
 @dataclass(frozen=True)
-class Beta(Number):
+class Beta(NumberDistribution):
     """The beta distribution.
 
     Parameters
@@ -106,7 +106,7 @@ class Beta(Number):
 
 
 @dataclass(frozen=True)
-class TruncatedNormal(Number):
+class TruncatedNormal(NumberDistribution):
     """The normal distribution truncated to [0, 1].
 
     Parameters

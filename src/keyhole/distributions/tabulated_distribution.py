@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.distributions.distribution import Number
+from keyhole.distributions.distribution import NumberDistribution
 from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
@@ -37,7 +37,7 @@ def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
     return float(numbers[i] + (place - i) * (numbers[i + 1] - numbers[i]))
 
 
-class TabulatedDistribution(Number):
+class TabulatedDistribution(NumberDistribution):
     """Table of a distribution of SciPy.
 
     Keyhole converts distributions of SciPy to this class. A discrete distribution is exact, up to a

@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.contract.environment import Problem
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.pending_mode_inference import check_allowed
-from keyhole.contract.policy import PENDING, Policy
+from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import Range, check_choice, check_integer, short_repr
@@ -73,7 +73,7 @@ class SimulatedWorkers:
                 f"keyhole.distributions.busy_times.Exponential(), got {short_repr(self.duration)}"
             )
         if self.pending is not None:
-            check_choice("pending", self.pending, PENDING)
+            check_choice("pending", self.pending, PENDING_MODES)
 
     def check(self, policy: Policy, problem: Problem) -> None:
         """Refuse a setting in which time counts in rounds, and a mode that the policy lacks."""

@@ -103,12 +103,12 @@ def sufficient_rounds(
         return np.asarray(2.0 * alpha * np.log(rounds) * width**2 / gaps**2)
 
 
-def cap_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
+def capped_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
     """Return the sum of gap * plays, with at most T plays per pair, and at most T * largest gap.
 
     Examples
     --------
-    >>> cap_regret(np.array([[0.0, 0.5]]), np.array([[np.inf, 3.0]]), 10)
+    >>> capped_regret(np.array([[0.0, 0.5]]), np.array([[np.inf, 3.0]]), 10)
     1.5
     """
     inside = gaps > 0.0
@@ -160,7 +160,7 @@ def rcucb_regret_bound(
 
     Notes
     -----
-    The term that the theorem subtracts is left out; `refined_regret_bound` has it. The bound does
+    The term that the theorem subtracts is left out; `informed_regret_bound` has it. The bound does
     not say whether RCUCB or the reduction is better: where w = 2 and penalties are below 1, the
     width :math:`w + \lambda(\tau)`, and so the bound, is larger than the
     :math:`1 + \lambda(\bar\tau)` of `ucb_regret_bound`, whatever the regrets are.
@@ -176,7 +176,7 @@ def rcucb_regret_bound(
     horizon = check_integer("horizon", horizon, Range(ge=1))
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    return cap_regret(gaps, rcucb_play_bound(gaps, width, horizon, alpha), horizon)
+    return capped_regret(gaps, rcucb_play_bound(gaps, width, horizon, alpha), horizon)
 
 
 def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float) -> float:
@@ -203,7 +203,7 @@ def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alp
     width = np.full(len(penalties), 1.0 + penalties[-1])
     failures = 2.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
     plays = sufficient_rounds(gaps, width, horizon, alpha) + 2.0 + failures
-    return cap_regret(gaps, plays, horizon)
+    return capped_regret(gaps, plays, horizon)
 
 
 def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
@@ -336,7 +336,7 @@ def _informative(
     return found
 
 
-def refined_regret_bound(
+def informed_regret_bound(
     gaps: ArrayLike,
     penalties: ArrayLike,
     horizon: int,
@@ -372,7 +372,7 @@ def refined_regret_bound(
     >>> from keyhole.resource.bounds import rcucb_regret_bound
     >>> gaps, penalties = [[0.0, 0.3], [0.5, 0.4]], [0.1, 0.2]
     >>> plain = rcucb_regret_bound(gaps, penalties, 10**5, alpha=40)
-    >>> round(refined_regret_bound(gaps, penalties, 10**5, alpha=40) / plain, 3)
+    >>> round(informed_regret_bound(gaps, penalties, 10**5, alpha=40) / plain, 3)
     0.991
     """
     penalties = check_vector("penalties", penalties, Range(ge=0))
@@ -384,7 +384,7 @@ def refined_regret_bound(
     plays = rcucb_play_bound(delta, width, horizon, alpha)
     share = anytime_probability(arms, limits, horizon, alpha=alpha, slack=slack)
     if share == 0.0 or horizon <= arms:
-        return cap_regret(delta, plays, horizon)
+        return capped_regret(delta, plays, horizon)
     lengths = np.tile(width * np.sqrt(alpha / 2.0), (arms, 1))
     steps = int(np.ceil(np.log(horizon / arms) / np.log(_STEP)))
     times = np.unique(np.floor(np.geomspace(arms, horizon, steps + 1)))
@@ -397,4 +397,4 @@ def refined_regret_bound(
     inside = delta > 0.0
     needed = sufficient_rounds(delta, width, horizon, alpha)[inside]
     plays[inside] -= share * np.maximum(0.0, needed - most[inside])
-    return cap_regret(delta, plays, horizon)
+    return capped_regret(delta, plays, horizon)

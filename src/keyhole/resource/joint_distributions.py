@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from keyhole.distributions import Distribution as Distribution
-from keyhole.distributions import Number, TabulatedDistribution
+from keyhole.distributions import NumberDistribution, TabulatedDistribution
 from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
@@ -351,7 +351,9 @@ class Independent(SmoothDistribution):
     """
 
     def __init__(self, reward: Any, consumption: Any) -> None:
-        self.reward: Number = parse_distribution("reward", reward, Number, REWARDS)
+        self.reward: NumberDistribution = parse_distribution(
+            "reward", reward, NumberDistribution, REWARDS
+        )
         self.reward.check("reward", UNIT)
         self.consumption: TabulatedDistribution = parse_distribution(
             "consumption", consumption, TabulatedDistribution, {}

@@ -2,11 +2,11 @@
 
 from keyhole.runner.command_result import OUTCOMES, CommandResult
 from keyhole.runner.function_process import FunctionProcess, JobError
-from keyhole.runner.runner import LEAST_MEMORY, MECHANISMS, Runner
+from keyhole.runner.runner import MECHANISMS, MEMORY_LIMITS, Runner
 
 __all__ = [
-    "LEAST_MEMORY",
     "MECHANISMS",
+    "MEMORY_LIMITS",
     "OUTCOMES",
     "CommandResult",
     "FunctionProcess",

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 from keyhole.runner import function_process_child
 from keyhole.runner.command_result import CommandResult
 from keyhole.runner.function_process_child import LENGTH, Answer, parse_answer
-from keyhole.runner.runner import LEAST_MEMORY, Runner
+from keyhole.runner.runner import MEMORY_LIMITS, Runner
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
@@ -76,7 +76,7 @@ class FunctionProcess:
                 _check_importable(name, function)
         self._functions = _pickle("job", (job, prepare))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
-        self._memory = None if memory is None else check_integer("memory", memory, LEAST_MEMORY)
+        self._memory = None if memory is None else check_integer("memory", memory, MEMORY_LIMITS)
         self._child: _Child | None = None
         self._lock = threading.Lock()
 

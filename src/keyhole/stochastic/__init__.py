@@ -18,14 +18,13 @@ from keyhole.stochastic.policies import (
 from keyhole.stochastic.problem import Problem
 from keyhole.stochastic.problem_factories import PROBLEM_FACTORIES
 from keyhole.stochastic.setting import SETTING, IndexPolicy, Policy
-from keyhole.stochastic.ucb_policy import UCB
+from keyhole.stochastic.ucb_policy import UCBPolicy
 
 __all__ = [
     "KLUCB",
     "MOSS",
     "PROBLEM_FACTORIES",
     "SETTING",
-    "UCB",
     "UCB1",
     "BernsteinUCB",
     "CustomDistribution",
@@ -36,5 +35,6 @@ __all__ = [
     "Policy",
     "Problem",
     "ThompsonSampling",
+    "UCBPolicy",
     "Uniform",
 ]

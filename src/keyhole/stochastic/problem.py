@@ -44,7 +44,7 @@ class Problem(RewardProblem):
     ----------
     means : ndarray of float64, shape (arms,)
         The mean rewards.
-    distributions : list of keyhole.distributions.Number
+    distributions : list of keyhole.distributions.NumberDistribution
         The reward distributions.
 
     Raises

@@ -12,7 +12,7 @@ from keyhole.validate import Range, check_number
 _HALVINGS = 64
 
 
-class UCB(IndexPolicy, abstract=True):
+class UCBPolicy(IndexPolicy, abstract=True):
     r"""Base class of UCB policies whose width follows from a deviation function.
 
     A deviation function bounds the probability that a mean of N rewards is off by more than eps:
@@ -31,7 +31,7 @@ class UCB(IndexPolicy, abstract=True):
 
     Examples
     --------
-    >>> class Cautious(UCB):
+    >>> class Cautious(UCBPolicy):
     ...     def deviation(p, pulls, error):
     ...         return 2 * math.exp(-pulls * error * error)
     >>> Cautious().sufficient_pulls(0.5, horizon=10)

@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.contract.learner_signature import resolve_facts
 from keyhole.contract.pending_mode_inference import check_allowed
-from keyhole.contract.policy import PENDING, Policy
+from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.example_decisions import example_decisions
 from keyhole.play.reserved_study_words import check_words, declared_words
@@ -314,7 +314,7 @@ def pending_mode(policy: Policy, pending: str | None) -> str:
     bears = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return bears[0]
-    check_choice("pending", pending, PENDING)
+    check_choice("pending", pending, PENDING_MODES)
     check_allowed(policy, pending, bears)
     return pending
 

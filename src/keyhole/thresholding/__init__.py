@@ -5,7 +5,7 @@ threshold classifies the arms, and the reward of every pull is seen.
 """
 
 from keyhole.distributions import CustomDistribution
-from keyhole.thresholding.confidence_problem import ConfidenceProblem
+from keyhole.thresholding.confidence_problem import ConfidenceSequenceProblem
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from keyhole.thresholding.problem import Problem
@@ -18,7 +18,7 @@ __all__ = [
     "PROBLEM_FACTORIES",
     "SETTING",
     "UCBE",
-    "ConfidenceProblem",
+    "ConfidenceSequenceProblem",
     "CustomDistribution",
     "IndexPolicy",
     "KnownGaps",

@@ -68,14 +68,14 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     return float(brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-14))
 
 
-def exploration_budget(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> FloatArray:
+def arm_budgets(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> FloatArray:
     r"""Return :math:`\lambda_i`, Theorem 1's exploration budget of each arm (equation (11)).
 
     They sum to budget / max{40/alpha + 1, 40}.
 
     Examples
     --------
-    >>> exploration_budget([0.1, 0.4], 1000).round(2)
+    >>> arm_budgets([0.1, 0.4], 1000).round(2)
     array([16.5,  8.5])
     """
     delta, budget, alpha = _check_arguments(gaps, budget, alpha)
@@ -100,7 +100,7 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
     True
     """
     delta = check_vector("gaps", gaps, _GAP)
-    pulls = exploration_budget(delta, budget, alpha=alpha)
+    pulls = arm_budgets(delta, budget, alpha=alpha)
     return 9.3 * _union_factor(1.1 * alpha, alpha) * float(np.exp(-pulls * delta**2 / 10.0).sum())
 
 

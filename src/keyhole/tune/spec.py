@@ -14,7 +14,7 @@ from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
-from keyhole.runner import LEAST_MEMORY
+from keyhole.runner import MEMORY_LIMITS
 from keyhole.spec_values import unknown_name_error
 from keyhole.tune.arms import Arm, parse_arms
 from keyhole.tune.cost_model import CostModel
@@ -265,12 +265,12 @@ def _parse_memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
         unit = check_choice("memory: its unit", found[2], _BYTES)
         # Fractions are exact: 0.1 GB in floating point may be a byte more or less.
-        return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), LEAST_MEMORY)
+        return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), MEMORY_LIMITS)
     if isinstance(value, str):
         raise ValueError(
             f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
         )
-    return None if value is None else check_integer("memory", value, LEAST_MEMORY)
+    return None if value is None else check_integer("memory", value, MEMORY_LIMITS)
 
 
 def _check_environment(value: Any) -> dict[str, str]:

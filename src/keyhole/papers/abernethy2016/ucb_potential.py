@@ -2,7 +2,7 @@
 
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
 section 2. V is the width of a policy's bound, delta its failure probability. Throughout, `policy`
-is a `UCB` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
+is a `UCBPolicy` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
 """
 
 from types import SimpleNamespace
@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.stochastic.ucb_policy import UCB, delta
+from keyhole.stochastic.ucb_policy import UCBPolicy, delta
 from keyhole.validate import Range, check_integer, check_vector
 
 _PULLS: Final = Range(ge=0)
 _GAP: Final = Range(gt=0, le=1)
 
 
-def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
     r"""Return the potential: twice the sum of the widths at these pulls (equations (2) and (7)).
 
     .. math:: \Phi(N_2, \dots, N_K) = 2 \sum_{i \ge 2} \sum_{N=0}^{N_i - 1} V(N, \delta),
@@ -44,7 +44,7 @@ def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
     return np.asarray(2.0 * met[flat].reshape(counts.shape).sum(axis=-1))
 
 
-def potential_bound(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
     r"""Return Lemma 1's terms for each run: their mean bounds the regret, for any horizon.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
@@ -61,7 +61,7 @@ def potential_bound(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArra
     return potential(policy, pulls, horizon=horizon) + 2.0 * horizon * delta(horizon)
 
 
-def regret_bound(policy: UCB, gaps: ArrayLike, *, horizon: int) -> float:
+def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
     r"""Return Lemma 2's bound: the potential at the pulls after which each width is half a gap.
 
     .. math:: E \Phi(N_2, \dots, N_K) \le
@@ -82,7 +82,7 @@ def regret_bound(policy: UCB, gaps: ArrayLike, *, horizon: int) -> float:
     return float(potential(policy, needed, horizon=horizon))
 
 
-def _widths(policy: UCB, pulls: int, horizon: int) -> FloatArray:
+def _widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:
     """Return V(0), ..., V(pulls - 1)."""
     t = check_integer("horizon", horizon, Range(ge=1))
     p, kernels = SimpleNamespace(**policy.parameters(), horizon=t), cast(Any, type(policy))

@@ -3,10 +3,10 @@
 import math
 
 from keyhole.policy import Kernel, parameter
-from keyhole.stochastic.ucb_policy import UCB, log_term
+from keyhole.stochastic.ucb_policy import UCBPolicy, log_term
 
 
-class BernsteinUCB(UCB):
+class BernsteinUCB(UCBPolicy):
     r"""Pull the arm with the largest upper confidence bound, narrower for a small known variance.
 
     Better than `HoeffdingUCB` where the variance of every arm is known to be well below 1/4, the
@@ -20,7 +20,7 @@ class BernsteinUCB(UCB):
 
     with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and v the
     bound on the variances. The width comes from :math:`f(N, \epsilon) =
-    2 \exp(-N \epsilon^2 / (2 v + 2 \epsilon / 3))`, see `keyhole.stochastic.UCB`.
+    2 \exp(-N \epsilon^2 / (2 v + 2 \epsilon / 3))`, see `keyhole.stochastic.UCBPolicy`.
 
     Parameters
     ----------

@@ -3,10 +3,10 @@
 import math
 
 from keyhole.policy import Kernel
-from keyhole.stochastic.ucb_policy import UCB, log_term
+from keyhole.stochastic.ucb_policy import UCBPolicy, log_term
 
 
-class HoeffdingUCB(UCB):
+class HoeffdingUCB(UCBPolicy):
     r"""Pull the arm with the largest upper confidence bound, at one confidence level throughout.
 
     A variant of `UCB1` for a known horizon: an arm's bound depends on its own pulls alone.
@@ -17,7 +17,7 @@ class HoeffdingUCB(UCB):
         \qquad \delta = \tfrac12 T^{-2}
 
     with :math:`N_i` the pulls of arm i and :math:`\hat\mu_i` the mean of their rewards. The width
-    comes from :math:`f(N, \epsilon) = 2 \exp(-2 N \epsilon^2)`, see `keyhole.stochastic.UCB`.
+    comes from :math:`f(N, \epsilon) = 2 \exp(-2 N \epsilon^2)`, see `keyhole.stochastic.UCBPolicy`.
 
     Notes
     -----
