@@ -1,6 +1,6 @@
-"""Check of the type that a compiled kernel returns, as Numba infers it, and its name in words.
+"""Check of the type that a compiled kernel returns, as Numba infers it, and the type in words.
 
-Imported while something is compiled, since it imports Numba.
+Imported only while something is compiled, since it imports Numba.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The report of a sweep: its varied entries, small multiples, and a table for each metric."""
+"""The report of a sweep (an experiment that varies spec entries): plots, and tables of metrics."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Environments (simulators) of censored semi-bandits: they draw losses of arms below threshold."""
+"""Environments (simulators) of censored semi-bandits: arms below their threshold show losses."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol

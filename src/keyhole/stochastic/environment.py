@@ -1,4 +1,4 @@
-"""Environment (simulator) of the stochastic bandit: it draws the reward of the pulled arm."""
+"""Environment (simulator) of the stochastic bandit: it draws the pulled arm's reward at random."""
 
 from typing import Any, ClassVar, Final, Protocol
 

@@ -1,4 +1,4 @@
-"""Checks that problems and settings keep the contract."""
+"""Checks that problems, and settings (kinds of bandits), do what other code relies on."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Environment (simulator) of the threshold bandit: it shows thresholds and draws samples."""
+"""Environment (simulator) of the threshold bandit: reward 1 if a sample reaches the threshold."""
 
 import math
 from typing import Any, ClassVar, Final, Protocol

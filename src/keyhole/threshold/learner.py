@@ -1,4 +1,4 @@
-"""Learner (a policy in memory) of the threshold bandit: ask for an arm, tell its sample."""
+"""Learner (a policy in memory): ask for an arm at a threshold, tell the sample that it gave."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Problem of the threshold bandit: arms, the kind of feedback, the sequence of thresholds."""
+"""Problem of the threshold bandit, in which a sample counts if it reaches the round's threshold."""
 
 from typing import Any, Final, Self, get_args
 

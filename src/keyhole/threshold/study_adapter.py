@@ -1,4 +1,4 @@
-"""Adapter of the threshold bandit to studies (decisions in a database): thresholds, samples."""
+"""Adapter of the threshold bandit to studies (decisions in a database): thresholds and samples."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

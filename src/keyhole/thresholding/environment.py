@@ -1,4 +1,4 @@
-"""Environments (simulators) of the thresholding bandit: they draw rewards, count wrong labels."""
+"""Environments (simulators) that draw rewards, and count arms labelled on the wrong side."""
 
 from typing import Any, ClassVar, Final, Protocol
 

@@ -1,4 +1,4 @@
-"""Learner (a policy in memory) of the thresholding bandit: ask for an arm, tell its reward."""
+"""Learner (a policy in memory) that labels arms as above or below a threshold after few pulls."""
 
 import numpy as np
 from numpy.typing import NDArray

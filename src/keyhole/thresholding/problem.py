@@ -1,4 +1,4 @@
-"""Problem of the thresholding bandit: arms, their reward distributions, and the threshold."""
+"""Problem of the thresholding bandit: find the arms whose mean reward is above the threshold."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Self

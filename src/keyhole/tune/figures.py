@@ -1,4 +1,4 @@
-"""Figures of a tune: survival curves, cactus plot, and gains by limit."""
+"""Figures of a tune: unfinished runs and solved instances over time, and gains by time limit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
