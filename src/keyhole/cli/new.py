@@ -1,4 +1,4 @@
-"""`keyhole new`: write stubs of a policy, setting, problem or entry that pass their tests."""
+"""`keyhole new`: write stubs of a policy, setting, problem or paper reproduction, with tests."""
 
 import inspect
 import keyword

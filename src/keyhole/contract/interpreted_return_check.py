@@ -1,4 +1,4 @@
-"""Check of the value that an interpreted kernel returns, and its name in words."""
+"""Check of the value that an interpreted kernel returns, and its description for errors."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

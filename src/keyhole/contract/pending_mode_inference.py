@@ -1,4 +1,4 @@
-"""Pending modes: how a policy decides while earlier decisions have no feedback yet."""
+"""Inference, from a policy's kernels, of how it may decide while feedback is outstanding."""
 
 import inspect
 import warnings

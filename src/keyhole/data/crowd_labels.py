@@ -1,4 +1,4 @@
-"""Crowdsourced binary labels as a thresholding bandit whose arms are items."""
+"""Crowdsourced yes/no labels, as the problem of which items most workers would label yes."""
 
 import csv
 import io

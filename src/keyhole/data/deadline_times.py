@@ -1,4 +1,4 @@
-"""Recorded times of each arm, which a list of deadlines turns into a threshold bandit."""
+"""Recorded times of each arm, as the problem of choosing the arm that meets a deadline."""
 
 import math
 from dataclasses import dataclass

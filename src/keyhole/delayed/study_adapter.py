@@ -1,4 +1,4 @@
-"""Adapter of delayed feedback to studies (decisions in a database); it collects rewards."""
+"""Adapter of delayed feedback to studies: collects the rewards that arrive during a round."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Special functions that kernels may call."""
+"""Functions of the beta distribution that kernels may call."""
 
 import math
 from typing import Final

@@ -1,4 +1,4 @@
-"""The run folder: its files, which are written atomically, and a finished run read from it.
+"""The run folder: its files are written atomically, and a finished run can be read from it.
 
 A run folder has ``run.json`` (what was run, by what, and the checksums of spec, results and
 itself), ``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications simulated

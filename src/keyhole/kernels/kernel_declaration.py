@@ -1,4 +1,4 @@
-"""Declaration of kernels: functions that are compiled on demand, when Numba is first imported."""
+"""Declaration of kernels: functions compiled at first use; only then is Numba imported."""
 
 import functools
 import os

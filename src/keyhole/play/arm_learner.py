@@ -1,4 +1,4 @@
-"""The learner (a policy at work) of settings with one arm a round, whose feedback is its reward."""
+"""Learner (a policy and its state) for settings with one arm a round, whose reward is seen."""
 
 from typing import Any, Never
 

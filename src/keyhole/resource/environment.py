@@ -1,4 +1,4 @@
-"""Environments (simulators) of limited runs: they draw the reward and consumption of a run."""
+"""Simulators of runs that are cut off at a limit: draw each run's reward and consumption."""
 
 from typing import Any, ClassVar, Final, Protocol
 

@@ -1,7 +1,7 @@
-"""Expected gain of running an arm up to a limit, equation (2), by numerical integration.
+"""Expected reward less cost and penalty of running an arm up to a limit, by integration.
 
-It is E[(R - c(C)) 1{C <= limit}] - penalty(limit) P(C > limit). An arm's `GainCurve` computes the
-expectation and P(C <= limit) for every limit.
+By equation (2) it is E[(R - c(C)) 1{C <= limit}] - penalty(limit) P(C > limit). An arm's
+`GainCurve` computes the expectation and P(C <= limit) for every limit.
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""Base class of policies that estimate when runs end, by hazard rates with a prior of all arms.
+"""Base class of policies that estimate the chance that runs end, with a prior from all arms.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
 run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a

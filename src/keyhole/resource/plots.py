@@ -1,4 +1,4 @@
-"""Plots of the setting: runs of each arm, gains over limits, and the grids of a learner."""
+"""Plots of runs under limits: runs of each arm, gains by limit, and the limits of a learner."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Client side of the helper process: start it, send it requests, and read its answers."""
+"""Client of the helper process, which starts commands and kills them at their limits."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Thresholds that all arms share: how many arms the resource then funds."""
+"""One amount that all arms need: how many arms a resource funds, and the amounts to distinguish."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Environments (simulators) of censored semi-bandits: arms below their threshold show losses."""
+"""Simulators of dividing a resource: an arm that gets less than it needs shows its loss."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol

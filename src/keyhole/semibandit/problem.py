@@ -1,4 +1,4 @@
-"""Problem of censored semi-bandits: mean losses, thresholds, and the resource to allocate."""
+"""Problem of dividing a resource: arms' mean losses, the amount each needs, and the total."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Self

@@ -1,4 +1,4 @@
-"""Distributions of samples of the threshold bandit, on whole numbers from 0 to m (the levels)."""
+"""Distributions of an arm's sample, from 0 to m, which is compared with a threshold."""
 
 from collections.abc import Sequence
 from typing import Any

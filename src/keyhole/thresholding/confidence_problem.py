@@ -1,4 +1,4 @@
-"""Arms with confidence sequences: bounds on their running means that hold at all times at once."""
+"""Problem that measures how often running means leave bounds which should hold at all times."""
 
 import math
 from typing import Any, ClassVar, Protocol

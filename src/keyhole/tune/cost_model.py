@@ -1,4 +1,4 @@
-"""Cost model: what a second of run time costs, and what giving up costs."""
+"""Cost model: what a second of run time costs, and what it costs to stop a run at its limit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Policy ODAAF for sums of delayed rewards: pulls an arm for several expected delays in a row."""
+"""Policy ODAAF: many pulls of an arm in a row, since only sums of late rewards are seen."""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter

@@ -1,4 +1,4 @@
-"""Policy ODAAFB for sums of delayed rewards: ODAAF for delays with a known bound."""
+"""Policy ODAAFB: many pulls of an arm in a row, for late rewards with a known longest delay."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Policy ODAAFV for sums of delayed rewards: ODAAF for delays with a known variance."""
+"""Policy ODAAFV: many pulls of an arm in a row, for late rewards with delays of known variance."""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter

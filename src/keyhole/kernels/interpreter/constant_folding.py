@@ -1,4 +1,4 @@
-"""Constant folding: expressions that Python evaluates when it compiles a function."""
+"""Folds constants as Python's compiler does, before syntax trees of kernels are rewritten."""
 
 import ast
 import dis

@@ -1,4 +1,4 @@
-"""Potential function of UCB policies, and the bounds on their regret that follow from it.
+"""Bounds on the loss (regret) of UCB policies, from sums of their confidence widths.
 
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
 section 2. V is the width of a policy's bound, delta its failure probability. Throughout, `policy`

@@ -1,4 +1,4 @@
-"""Claim that estimated thresholds lead to the best allocation (setting ``semibandit``)."""
+"""Claim that a policy's estimates of what arms need lead to the best division of a resource."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Fields of the claim that an estimate lies in a range, and which of them each quantity takes."""
+"""Fields of a claim about an estimate, and which of them each kind of quantity allows."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, Self, get_args

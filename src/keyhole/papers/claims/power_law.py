@@ -1,4 +1,4 @@
-"""Claim that a metric grows as a power of T, or of a number of the problem."""
+"""Claim that a metric grows as a power of the horizon T, or of a parameter of the problem."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Claim that the regret is bounded by the potential function of upper confidence bounds."""
+"""Claim that the loss (regret) of a UCB policy is bounded by a sum of its confidence widths."""
 
 from typing import Annotated, Any, Literal
 

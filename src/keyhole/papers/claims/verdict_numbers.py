@@ -1,4 +1,4 @@
-"""Conversion of estimates and differences to the numbers of a verdict."""
+"""Numbers in a verdict on a claim (estimate, interval, limit), made from estimates."""
 
 import math
 from collections.abc import Sequence

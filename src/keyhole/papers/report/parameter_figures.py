@@ -1,4 +1,4 @@
-"""Declaration of a figure of a metric against a number that differs between problems."""
+"""Declaration of a figure: a metric on problems that differ in one parameter."""
 
 from collections.abc import Mapping
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Allocation equivalence in censored semi-bandits: thresholds with the same best allocation."""
+"""Whether two lists of amounts that arms need lead to the same best division of a resource."""
 
 from numpy.typing import ArrayLike
 

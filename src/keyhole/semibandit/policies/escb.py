@@ -1,4 +1,4 @@
-"""Policy ESCB: confidence bounds of sets of arms that need a known equal amount, a baseline."""
+"""Policy ESCB: divides a resource by bounds on sets of arms that all need one known amount."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Policy SDCB: confidence bounds of losses where the amount that each arm needs is known."""
+"""Policy SDCB: divides a resource by bounds on each arm's loss, with known amounts needed."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Policy MOSS: pulls the arm with the largest confidence bound, made for the worst case."""
+"""Policy MOSS: pulls the arm with the largest upper bound; made for the hardest problems."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""CappedKLUCB: upper confidence bounds that decrease with the level, as survival functions do."""
+"""Policy CappedKLUCB: the bound on reaching a level is at most that of any lower level."""
 
 import math
 from typing import Final

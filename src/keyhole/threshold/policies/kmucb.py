@@ -1,4 +1,4 @@
-"""KMUCB: finds the best arm for one level after another, where thresholds come in permutations."""
+"""Policy KMUCB: settles the best arm of each threshold, lowest first; each comes once a cycle."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""OPTIM: upper confidence bounds from censored samples, where thresholds never rise."""
+"""Policy OPTIM: bounds each arm's chance to reach the threshold, if thresholds never rise."""
 
 from keyhole.policy import Kernel, int_array
 from keyhole.threshold.index_policy import find_largest_index

@@ -1,4 +1,4 @@
-"""KnownGaps: algorithm O', an oracle that knows each arm's distance from the threshold."""
+"""Policy KnownGaps: a baseline that is told how far each arm's mean is from the threshold."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""LSA: the Logarithmic-Sample Algorithm, which pulls the arm explored least for its distance."""
+"""Policy LSA: pulls the arm pulled least, given how near its mean is to the threshold."""
 
 from keyhole.policy import parameter
 from keyhole.thresholding.logarithm_table import log_count

@@ -1,4 +1,4 @@
-"""OptKG: the optimistic knowledge gradient, which looks one pull ahead."""
+"""Policy OptKG: pulls the arm whose next reward could raise the certainty of its label most."""
 
 import math
 from typing import Final

@@ -1,4 +1,4 @@
-"""Policy UCBE: pulls the arm that may be closest to the threshold; an oracle of the hardness."""
+"""Policy UCBE: pulls arms that may be near the threshold; must be told how hard the problem is."""
 
 import math
 
