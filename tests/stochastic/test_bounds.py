@@ -55,6 +55,7 @@ def test_regret_stays_below_the_bounds():
     assert curves.mean("MOSS()", "regret")[-1] < moss_bound(3, horizon)
 
 
+@pytest.mark.slow
 def test_kl_ucb_comes_near_the_constant_of_lai_and_robbins():
     problem = Problem([0.3, 0.6])
     curves = simulate(

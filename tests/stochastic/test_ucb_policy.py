@@ -32,7 +32,7 @@ def test_the_closed_form_is_the_least_error(policy, pulls, horizon):
 
 
 def test_a_width_that_is_searched_for_leads_to_the_same_regret():
-    curves = simulate(Problem([0.3, 0.6]), [Halved(), HoeffdingUCB()], horizon=500, replications=50)
+    curves = simulate(Problem([0.3, 0.6]), [Halved(), HoeffdingUCB()], horizon=300, replications=8)
     searched, closed = (curves.values(label, "regret") for label in curves.labels)
     assert np.array_equal(searched, closed)
 

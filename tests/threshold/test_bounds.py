@@ -84,7 +84,7 @@ def test_theorem_5_by_hand():
     assert bounds.kmucb_bound(THREE, 1000) == pytest.approx(expected)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(survivals(), st.integers(16, 10**6))
 def test_bounds_are_their_sums_arm_by_arm(survival, horizon):
     gaps = plain_gaps(survival)
