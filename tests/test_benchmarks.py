@@ -98,8 +98,15 @@ def test_the_promises_are_measured(interpreted, part):
         assert name in text
 
 
+# The benchmarks of these take longer, and are alike.
+COSTLY = ("delayed", "resource", "semibandit")
+SETTINGS = [
+    pytest.param(setting, marks=[pytest.mark.slow] * (setting in COSTLY)) for setting in BUILT_IN
+]
+
+
 @pytest.mark.filterwarnings("ignore:.* the horizon of:UserWarning")
-@pytest.mark.parametrize("setting", BUILT_IN)
+@pytest.mark.parametrize("setting", SETTINGS)
 def test_each_policy_of_a_setting_is_measured(interpreted, setting):
     module = importlib.import_module(f"benchmarks.{setting}")
     sizes = {"thresholding": LONGER, "resource": SHORTER, "semibandit": SHORTER}

@@ -92,6 +92,7 @@ def test_gains_are_one_more_than_the_paper_s():
             assert gain - 1 == pytest.approx(worth.mean(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_runs_can_be_measured_anew(tmp_path):
     tool = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "measure_forests.py"))
     tool["main"](["--runs", "1", "--seed", "1", "--out", str(tmp_path)])

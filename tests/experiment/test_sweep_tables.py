@@ -272,6 +272,7 @@ def test_the_grid_of_the_documentation_is_what_it_says(tmp_path):
     assert found[0].curves.mean("LSA()", "simple_regret")[-1] < 0.5
 
 
+@pytest.mark.slow
 def test_the_grid_of_the_benchmark_has_a_thousand_million_rounds():
     spec = Spec.from_file(Path(__file__).parents[2] / "benchmarks" / "hundred_problems.toml")
     found = forecast(spec, measure=lambda *_, **__: 0.0)
