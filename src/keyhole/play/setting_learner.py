@@ -1,4 +1,4 @@
-"""A learner for any setting, with the field names of the setting's vocabulary."""
+"""A learner (a policy and its state) for any setting (kind of bandit), with its field names."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Base class of policies that first search the amount that each arm needs (its threshold)."""
+"""Base class of policies that first search for the amount each arm needs, then share a resource."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""One amount that all arms need: how many arms a resource funds, and the amounts to distinguish."""
+"""How many arms a resource funds if all need the same amount; candidates for that amount."""
 
 import numpy as np
 

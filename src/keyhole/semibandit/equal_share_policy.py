@@ -1,4 +1,4 @@
-"""Base class of policies for arms that all need the same known amount (threshold)."""
+"""Base class of policies that share a resource equally; all arms need the same known amount."""
 
 from collections.abc import Mapping
 from typing import Any

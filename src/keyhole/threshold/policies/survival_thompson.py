@@ -1,4 +1,4 @@
-"""Policy SurvivalThompson: draws the chances to reach each level from their posterior."""
+"""Policy SurvivalThompson: draws chances to reach the threshold from their posterior."""
 
 from keyhole.policy import (
     FloatArray,
