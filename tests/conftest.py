@@ -49,7 +49,7 @@ def only_svg(monkeypatch):
 
 @pytest.fixture
 def no_figures(monkeypatch):
-    """Leave figures empty: they take most of the time of a report of which others look at these."""
+    """Write empty figures: drawing takes most of a report's time, and other tests look at them."""
     from keyhole.experiment import html_page
 
     def write(figure, path, **words):

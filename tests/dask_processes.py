@@ -13,7 +13,7 @@ from functools import cache
 
 
 class DaskProcess:
-    """What `dask WORDS` would be."""
+    """A process that runs the command `dask` with these words: a scheduler or a worker."""
 
     def __init__(self, *words, cwd, env):
         log = os.path.join(cwd, "log")
@@ -58,7 +58,7 @@ def end_dask_server():
 
 
 def _serve():
-    """Fork and kill as requested; return the words of a fork in it."""
+    """Fork and kill as requested; in a fork, return the request's words."""
     for line in sys.stdin:
         what, *rest = json.loads(line)
         if what == "kill":

@@ -1,4 +1,4 @@
-"""Declaration of kernels: functions compiled at first use; only then is Numba imported."""
+"""Declaration of kernels: functions compiled on demand; only then is Numba imported."""
 
 import functools
 import os
