@@ -50,7 +50,7 @@ def only_svg(monkeypatch):
 @pytest.fixture
 def no_figures(monkeypatch):
     """Write empty figures: drawing takes most of a report's time, and other tests look at them."""
-    from keyhole.experiment import html_page
+    from keyhole.pages import picture
 
     def write(figure, path, **words):
         files = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png")]
@@ -58,18 +58,18 @@ def no_figures(monkeypatch):
             file.write_text("<svg/>")
         return files
 
-    monkeypatch.setattr(html_page, "write_figure", write)
+    monkeypatch.setattr(picture, "write_figure", write)
 
 
 def draw_only_svg(patch):
-    from keyhole.experiment import plots
+    from keyhole.pages import figure_files
 
-    really = plots.figure_bytes
+    really = figure_files.figure_bytes
 
     def draw(figure, kind, **words):
         return really(figure, kind, **words) if kind == "svg" else b""
 
-    patch.setattr(plots, "figure_bytes", draw)
+    patch.setattr(figure_files, "figure_bytes", draw)
 
 
 @pytest.fixture

@@ -77,7 +77,8 @@ def check_page(text, known=()):
     for one in page.all("img"):
         assert one.attrs["alt"]
     for svg in page.all("svg"):
-        assert svg.all("text"), "a figure's text must be text"
+        # Charts have their text beside the lines, as HTML; other figures have it within.
+        assert svg.all("text") or svg.attrs.get("aria-hidden") == "true", "no text in a figure"
     for figure in page.all("figure"):
         assert figure.all("figcaption")[0].words()
         (shown,) = [one for one in figure.all("div") if one.attrs.get("role") == "img"]
@@ -91,7 +92,7 @@ def check_table(table):
     caption, head, body = table.inner
     assert caption.words()
     assert {one.attrs["scope"] for one in head.all("th")} == {"col"}
-    columns = len(head.all("th"))
+    columns = len(head.all("th", "td"))  # a column without a name has no heading
     for row in body.all("tr"):
         assert [one.tag for one in row.inner] == ["th", *["td"] * (columns - 1)]
         assert row.inner[0].attrs["scope"] == "row"
@@ -108,10 +109,7 @@ def _check_links(page, known):
     everything = [one for tag in _tags(page) for one in page.all(tag)]
     ids = [one.attrs["id"] for one in everything if "id" in one.attrs]
     assert len(ids) == len(set(ids)), "an id is there twice"
-    (contents,) = page.all("nav")
-    listed = [one.attrs["href"] for one in contents.all("a")]
-    headings = [f"#{one.attrs['id']}" for one in page.all("h2", "h3")]
-    assert listed == headings
+    assert all(one.attrs.get("id") for one in page.all("h2", "h3")), "a heading has no address"
     local = [one.attrs["href"] for one in page.all("a") if one.attrs["href"].startswith("#")]
     assert {link[1:] for link in local} <= known.union(ids)
 

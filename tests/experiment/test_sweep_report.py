@@ -16,7 +16,7 @@ from keyhole.experiment.sweep_points import point_values
 from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
-from keyhole.results.html import keep_intervals_together
+from keyhole.pages.templating import keep_intervals_together
 from tests.conftest import draw_only_svg
 from tests.html import check_page
 

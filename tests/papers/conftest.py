@@ -3,8 +3,9 @@ from functools import cache
 
 import pytest
 
-from keyhole.experiment import html_page, spec
+from keyhole.experiment import spec
 from keyhole.experiment.spec_factories import make_problem
+from keyhole.pages import picture
 from keyhole.papers import Entry, reproduce
 
 TINY = """
@@ -120,7 +121,7 @@ PLAIN = (
 @pytest.fixture
 def plain_figures(monkeypatch):
     """Draw nothing into figures: where they are not the point, they take most of the time."""
-    monkeypatch.setattr(html_page, "write_figure", write_plain)
+    monkeypatch.setattr(picture, "write_figure", write_plain)
 
 
 def write_plain(figure, path, *, title, caption):

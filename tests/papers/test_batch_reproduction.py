@@ -9,7 +9,8 @@ import keyhole.clusters.cluster_address
 import keyhole.papers.batch_reproduction
 import keyhole.play.simulation_job
 from keyhole.clusters.cluster import ClusterLostError
-from keyhole.experiment import html_page, spec
+from keyhole.experiment import spec
+from keyhole.pages import picture
 from keyhole.papers import FILES, BatchReproduction, Entry, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
 from tests.html import check_page
@@ -73,7 +74,7 @@ def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("all") / "out"
     with pytest.MonkeyPatch.context() as patch:
         make_few(patch)
-        patch.setattr(html_page, "write_figure", write_plain)
+        patch.setattr(picture, "write_figure", write_plain)
         return reproduce_all(out=out, threads=1)
 
 

@@ -11,7 +11,8 @@ import keyhole.papers.reproduction
 import keyhole.play.simulation_job
 from keyhole import load_run
 from keyhole.clusters.cluster import ClusterLostError
-from keyhole.experiment import html_page, spec
+from keyhole.experiment import spec
+from keyhole.pages import picture
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
 from tests.html import check_page
 from tests.papers.conftest import make_once, write_plain
@@ -203,7 +204,7 @@ def shown(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
-        patch.setattr(html_page, "write_figure", write_plain)
+        patch.setattr(picture, "write_figure", write_plain)
         patch.setattr(keyhole.play.simulation_job, "simulate_replications", kept)
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1), yielded
 

@@ -12,11 +12,11 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from keyhole.clusters import Cluster
-from keyhole.experiment.plots import FIGURE_KINDS, blank_figure, figure_bytes
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_report import count_panels
 from keyhole.kernels.cache_files import cached_files
+from keyhole.pages.figure_files import FIGURE_KINDS, blank_figure, figure_bytes
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.plan import Plan
 from keyhole.play.plan_executor import make_simulators

@@ -11,15 +11,16 @@ from typing import Any, Final, cast
 import numpy as np
 from matplotlib.figure import Figure
 
-from keyhole.experiment.html_page import Picture, Section, Text, write_page
 from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
 from keyhole.experiment.sweep_summary import Summaries
+from keyhole.pages.page import Answer, Page, Section, Text, write_page
+from keyhole.pages.picture import Picture
+from keyhole.pages.table import Table
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, format_estimate
-from keyhole.results.html import Table
 from keyhole.results.plot import arms_divisor
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
@@ -189,9 +190,11 @@ def write_run_report(
         summary, sections = _summary(run.curves), _sections(run)
     return write_page(
         run.folder / "report.html",
-        title or run.spec.get("title") or run.spec["name"],
-        [Text(summary), Text(run.spec.get("notes", ""))],
-        [*sections, spec_section(run.spec), provenance_section([run])],
+        Page(
+            title=title or run.spec.get("title") or run.spec["name"],
+            answer=[Answer(summary), Text(run.spec.get("notes", ""))],
+            sections=[*sections, spec_section(run.spec), provenance_section([run])],
+        ),
     )
 
 

@@ -95,7 +95,7 @@ class RunFolder:
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show: the curves, or the points of a sweep."""
-        from keyhole.results.html import Table
+        from keyhole.pages.table import Table
 
         if "sweep" not in self.spec:
             return self.curves._repr_html_()

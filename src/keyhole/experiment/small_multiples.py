@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from keyhole.experiment.plots import blank_figure
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,
@@ -21,6 +20,7 @@ from keyhole.experiment.sweep_summary import (
     short_names,
     spread_evenly,
 )
+from keyhole.pages.figure_files import blank_figure
 from keyhole.results.estimate import Estimate
 from keyhole.results.plot import (
     MOST_STYLES,

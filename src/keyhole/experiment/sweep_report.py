@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from keyhole.experiment.html_page import PageBlock, Picture, Section
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
@@ -22,8 +21,10 @@ from keyhole.experiment.sweep_summary import (
     short_names,
 )
 from keyhole.metric import Metric
+from keyhole.pages.page import PageBlock, Section
+from keyhole.pages.picture import Picture
+from keyhole.pages.table import Table
 from keyhole.results.estimate import Estimate
-from keyhole.results.html import Table
 from keyhole.results.plot import MOST_STYLES, arms_divisor, count_nonpositive
 
 _BEST: Final = "A policy is best if its 95 % interval overlaps no other."

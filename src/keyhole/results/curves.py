@@ -103,7 +103,7 @@ class Curves:
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show: the means at the last checkpoint."""
-        from keyhole.results.html import Table
+        from keyhole.pages.table import Table
 
         return Table(*self._last_means()).html()
 

@@ -127,7 +127,7 @@ class PairedDifference:
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
-        from keyhole.results.html import Table
+        from keyhole.pages.table import Table
 
         row = [str(self), f"{self.replications:,}"]
         return Table("Paired over common random numbers.", _PAIRED, [row]).html()

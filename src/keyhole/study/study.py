@@ -431,6 +431,6 @@ class Study:
         except (StoreError, RuntimeError):  # closed, or the database does not answer
             return escape(repr(self))
         with FORK_LOCK.shared():
-            from keyhole.results.html import Table
+            from keyhole.pages.table import Table
 
             return Table(repr(self), ["", ""], rows).html()

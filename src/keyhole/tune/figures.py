@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.experiment.plots import blank_figure
+from keyhole.pages.figure_files import blank_figure
 from keyhole.results.plot import finish_axes, line_style
 from keyhole.tune.saved_tune import Tune
 from keyhole.tune.survival import Survival

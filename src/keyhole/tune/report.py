@@ -10,8 +10,9 @@ from typing import ClassVar, Final
 
 from matplotlib.figure import Figure
 
-from keyhole.experiment.html_page import PageBlock, Picture, Section, Text, write_page
-from keyhole.results.html import Table
+from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
+from keyhole.pages.picture import Picture
+from keyhole.pages.table import Table
 from keyhole.tune import figures, folder
 from keyhole.tune.saved_tune import Tune
 from keyhole.tune.summary import (
@@ -75,7 +76,9 @@ def write_report(tune: Tune) -> Path:
         Text("\n".join(map(_make_sentence, others)), note=f"{format_progress(tune)}."),
         Text(tune.spec.notes),
     ]
-    return write_page(tune.folder / folder.REPORT, tune.spec.name, opening, sections)
+    return write_page(
+        tune.folder / folder.REPORT, Page(title=tune.spec.name, answer=opening, sections=sections)
+    )
 
 
 def _make_sentence(text: str) -> str:

@@ -203,7 +203,7 @@ class Tune:
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks: progress, recommendation, and a table of the arms."""
-        from keyhole.results.html import Table
+        from keyhole.pages.table import Table
         from keyhole.tune.summary import (
             POOLING_NOTE,
             arms_table,

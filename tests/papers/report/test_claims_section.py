@@ -1,7 +1,7 @@
+from keyhole.pages.templating import render
 from keyhole.papers.report.claims_section import ClaimsSection, ClaimsSummary, origin_table
 from keyhole.papers.report.shared_claims import repeated_verdicts
 from keyhole.papers.verdicts import Verdict, one_per_statement
-from keyhole.results.html import render
 from tests.html import parse
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import ClassVar, get_args
 
+from keyhole.pages.table import Table
 from keyhole.papers.report.shared_claims import RepeatedClaim
 from keyhole.papers.verdicts import (
     SETUPS,
@@ -15,7 +16,6 @@ from keyhole.papers.verdicts import (
     Verdict,
     verdicts_by_origin,
 )
-from keyhole.results.html import Table
 
 RULES = (
     "A claim holds, does not hold, or is undecided: too few replications to tell, or a "

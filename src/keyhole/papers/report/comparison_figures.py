@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.figure import Figure
 
-from keyhole.experiment.plots import blank_figure
+from keyhole.pages.figure_files import blank_figure
 from keyhole.papers.claims import ratio_of
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate

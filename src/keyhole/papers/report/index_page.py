@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from keyhole.experiment.html_page import PageBlock, Section, Text, write_page
+from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
 from keyhole.papers.claims_json import write_claims
 from keyhole.papers.coverage import Coverage, Item
 from keyhole.papers.entry import Entry
@@ -66,16 +66,18 @@ def write_index(
     known = {verdict.id: verdict for verdict in verdicts}
     index = write_page(
         folder / "index.html",
-        f"Claims of the papers, and what was found ({scale} scale)",
-        [
-            ClaimsSummary(verdicts, f"{len(done)} of {len(entries)} entries, ", "claims.json"),
-            origin_table(verdicts),
-            Text("", RULES),
-        ],
-        [
-            _paper_section(paper, [e for e in entries if e.paper == paper], done, scale, known)
-            for paper in (*PAPERS, "")
-        ],
+        Page(
+            title=f"Claims of the papers, and what was found ({scale} scale)",
+            answer=[
+                ClaimsSummary(verdicts, f"{len(done)} of {len(entries)} entries, ", "claims.json"),
+                origin_table(verdicts),
+                Text("", RULES),
+            ],
+            sections=[
+                _paper_section(paper, [e for e in entries if e.paper == paper], done, scale, known)
+                for paper in (*PAPERS, "")
+            ],
+        ),
     )
     # Rewritten with the page, whose summary links to it.
     claims = folder / "claims.json"

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from keyhole.experiment.plots import blank_figure
+from keyhole.pages.figure_files import blank_figure
 from keyhole.papers.bengs2022.grid_refinement_plot import draw_refinement
 from keyhole.resource.plots import draw_gains, draw_runs
 from keyhole.results.plot import set_title

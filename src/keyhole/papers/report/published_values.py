@@ -5,9 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from keyhole.pages.table import Table
 from keyhole.papers.entry_name_checks import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.results.curves import Curves
-from keyhole.results.html import Table
 
 Means = float | Annotated[list[float], Field(min_length=1)]
 """A mean, or one for each of several rounds."""

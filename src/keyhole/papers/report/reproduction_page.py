@@ -9,9 +9,11 @@ from typing import Final
 from matplotlib.figure import Figure
 
 from keyhole.experiment import RunFolder
-from keyhole.experiment.html_page import PageBlock, Picture, Section, Text, write_page
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import metric_section, provenance_section
+from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
+from keyhole.pages.picture import Picture
+from keyhole.pages.table import Table
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.entry import Entry
 from keyhole.papers.report.claims_section import RULES, ClaimsSection, ClaimsSummary
@@ -21,7 +23,6 @@ from keyhole.papers.report.problem_drawings import ProblemFigure
 from keyhole.papers.report.shared_claims import RepeatedClaim, repeated_verdicts
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
-from keyhole.results.html import Table
 
 BATCH_MARKER: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
@@ -73,7 +74,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[ReportPart]) -> Path:
         sections.append(_parameter_figure_section(part, figure, folder / f"overview-{i}"))
     sections += [_problem_section(part, key, folder) for part in parts for key in part.runs]
     sections.append(provenance_section([run for part in parts for run in part.runs.values()]))
-    return write_page(folder / "report.html", title, opening, sections)
+    return write_page(folder / "report.html", Page(title=title, answer=opening, sections=sections))
 
 
 def _metrics_of(entry: Entry, run: RunFolder) -> list[str]:

@@ -1,12 +1,10 @@
-"""Rendering of HTML by templates: tables for notebooks, and pages for reports."""
+"""Rendering of HTML from Jinja templates."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -16,20 +14,6 @@ _SPACE: Final = "\N{NO-BREAK SPACE}"
 _UNBROKEN: Final = re.compile(
     r"(?:\bln )?[-\d.,e+]+ (?:\[[^\]]*\]|± \S+)|\b[pT] [=<] \S+|\bln \S+|95 %"
 )
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table whose first column names the rows."""
-
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    template: ClassVar[str] = "results/templates/table.html.j2"
-
-    def html(self) -> str:
-        """Return the HTML of the table."""
-        return render(self.template, block=self)
 
 
 def keep_intervals_together(text: str) -> str:

@@ -1,0 +1,1 @@
+"""HTML pages of reports: layout, tables, charts, and figures with their files."""

@@ -1,0 +1,51 @@
+"""A figure of Matplotlib on a page, and its files beside the page."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from matplotlib.figure import Figure
+
+from keyhole.pages.figure_files import write_figure
+
+_METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure on the page, which is also written to files beside the page."""
+
+    svg: str
+    alt: str
+    caption: str
+    files: Sequence[str]
+    template: ClassVar[str] = "pages/templates/picture.html.j2"
+
+    @classmethod
+    def of(
+        cls, figure: Figure, path: Path, *, title: str, caption: str, alt: str = ""
+    ) -> "Picture":
+        """Write a figure to files whose names begin with `path`; return it for the page."""
+        files = write_figure(figure, path, title=title, caption=caption)
+        # The first kind is SVG: the page holds its text, and the other files lie beside the page.
+        svg = files[0].read_text(encoding="utf-8")
+        return cls(_inline(svg, path.name), alt or title, caption, [file.name for file in files])
+
+
+def _inline(svg: str, name: str) -> str:
+    """Return an SVG that can be inlined beside others: in the page's colours, with unique ids."""
+    svg = _METADATA.sub("", svg[svg.index("<svg") :])
+    # Matplotlib gives the same ids to parts of every figure; on one page, references would be
+    # ambiguous.
+    key = re.sub(r"[^\w-]", "_", name)
+    for old, new in {
+        "#000000": "currentColor",
+        "fill: #ffffff": "fill: none",
+        ' id="': f' id="{key}.',
+        'href="#': f'href="#{key}.',
+        "url(#": f"url(#{key}.",
+    }.items():
+        svg = svg.replace(old, new)
+    return svg

@@ -1,0 +1,77 @@
+// Folded parts open where a link leads; tables are sorted by their headings and copied.
+(() => {
+  function openTarget() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let part = target; part; part = part.parentElement)
+      if (part.tagName === "DETAILS") part.open = true;
+    target?.scrollIntoView();
+  }
+  addEventListener("hashchange", openTarget);
+  openTarget();
+
+  // Browsers without ::details-content print only what is open.
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details:not([open])")) {
+      part.open = part.dataset.printed = true;
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const part of document.querySelectorAll("details[data-printed]")) {
+      part.open = false;
+      delete part.dataset.printed;
+    }
+  });
+
+  // The first number of a cell such as "1,234 [1,100, 1,300]", or its text.
+  function sortKey(cell) {
+    const text = (cell?.textContent ?? "").trim().replace(/\u2212/g, "-");
+    const found = text.replace(/,(?=\d{3})/g, "").match(/^(?:ln )?([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)/);
+    return found ? Number(found[1]) : text;
+  }
+
+  function compare(a, b) {
+    if (a === "" || b === "") return (a === "") - (b === ""); // empty cells come last, either way
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), undefined, { numeric: true });
+  }
+
+  function makeSortable(table) {
+    const heads = [...table.querySelectorAll("thead th")];
+    const body = table.tBodies[0];
+    heads.forEach((head, column) => {
+      if (!head.textContent.trim()) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const way = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+        const keyed = [...body.rows].map(row => [sortKey(row.cells[column]), row]);
+        keyed.sort(([a], [b]) => (a === "" || b === "" ? compare(a, b) : way * compare(a, b)));
+        body.replaceChildren(...keyed.map(([, row]) => row));
+        for (const other of heads) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
+      });
+    });
+  }
+
+  function addCopyButton(table) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy table";
+    button.addEventListener("click", async () => {
+      const lines = [...table.rows].map(row =>
+        [...row.cells].map(cell => cell.innerText.trim().replace(/\s+/g, " ")).join("\t"));
+      await navigator.clipboard.writeText(lines.join("\n"));
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy table"; }, 2000);
+    });
+    table.parentElement.after(button);
+  }
+
+  for (const table of document.querySelectorAll("table.sortable")) {
+    if (table.tBodies[0].rows.length > 1) makeSortable(table);
+    if (navigator.clipboard) addCopyButton(table);
+  }
+})();
