@@ -21,6 +21,7 @@ from keyhole.papers.entry_name_checks import PlansOf, check_names, metrics_in
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_drawings import ProblemFigure
 from keyhole.papers.report.published_values import PublishedValues
+from keyhole.papers.short_texts import Question
 from keyhole.papers.verdicts import Setup
 from keyhole.play.plan import Plan
 from keyhole.spec_values import error_message
@@ -71,6 +72,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
     title: str
+    question: Question = ""  # that a reader would ask, and the claims answer
     source: str
     setup: Setup = "ours"  # the default of its claims: whose set-up they are judged on
     about: str = ""
@@ -93,6 +95,11 @@ class Entry(BaseModel):
     def identifier(self) -> str:
         """The argument of `find` for it: its name, or the path of its file."""
         return self.name if self._file is None else str(self._file)
+
+    @property
+    def heading(self) -> str:
+        """The question that its claims answer; its title, if it gives none."""
+        return self.question or self.title
 
     @property
     def paper(self) -> str:

@@ -61,6 +61,7 @@ class Verdict:
     """A claim with its status, and the explanation and numbers behind it."""
 
     text: str  # what is claimed
+    short: str = ""  # the same in few words; empty where the text has few
     source: str  # where
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up
@@ -76,6 +77,11 @@ class Verdict:
     replications: int = 0  # of the results
     # about how many replications would decide it, if it is undecided and this can be estimated
     needed: int | None = None
+
+    @property
+    def headline(self) -> str:
+        """The claim in few words, without problems and policy; its text, if there are no others."""
+        return self.short or self.text
 
     @property
     def claim(self) -> str:

@@ -13,6 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.sample_size import replications_needed
 from keyhole.papers.entry_name_checks import Checkpoint, MetricName, ProblemName
+from keyhole.papers.short_texts import ShortText
 from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves
@@ -81,6 +82,8 @@ class Claim(BaseModel, ABC):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str  # the claim, in the words of its source where it is quoted
+    # the same in few plain words, for first screens; needless where the text has few
+    short: ShortText = ""
     source: str
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
@@ -131,6 +134,7 @@ class Claim(BaseModel, ABC):
         undecided = status == "undecided"
         return Verdict(
             text=self.text,
+            short=self.short,
             source=self.source,
             origin=self.origin,
             setup=self.setup,

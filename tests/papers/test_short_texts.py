@@ -1,0 +1,65 @@
+"""Questions of entries, and claims in few words."""
+
+import pytest
+
+from keyhole.papers import Entry
+from keyhole.papers.claims import KINDS
+from tests.papers.conftest import TINY
+from tests.papers.made_up import COMMON, result
+
+CLAIM = 'text = "No label is ever wrong."'
+
+
+def load(folder, **fields):
+    """Return the small entry with a question of its own, or short words of its first claim."""
+    text = TINY
+    if "question" in fields:
+        text = f"question = {fields['question']}\n{text}"
+    if "short" in fields:
+        text = text.replace(CLAIM, f"{CLAIM}\nshort = {fields['short']}")
+    (folder / "bad.toml").write_text(text)
+    return Entry.from_file(folder, "bad.toml", "bad")
+
+
+def test_a_question_heads_an_entry_in_place_of_its_title(tmp_path, tiny):
+    assert tiny.heading == "A tiny entry"
+    assert load(tmp_path, question='"Is it so?"').heading == "Is it so?"
+
+
+def test_a_claim_of_several_problems_has_the_same_short_words_on_each(tmp_path):
+    short = [claim.short for claim in load(tmp_path, short='"No wrong label"').claims]
+    assert short == ["No wrong label", "No wrong label", ""]
+
+
+@pytest.mark.parametrize(("short", "headline"), [("", "so it is"), ("it is", "it is")])
+def test_the_headline_of_a_verdict_is_short_where_the_claim_is(short, headline):
+    table = COMMON | {"short": short, "policy": "us", "others": ["them"], "rounds": [20]}
+    claim = KINDS["ordering"].model_validate(table)
+    found = {"made-up": result({"us": [0.1, 0.1], "them": [0.2, 0.2]})}
+    assert claim.verdict(found).headline == headline
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"question": '"It is so"'}, "question must end with a question mark, got 'It is so'"),
+        (
+            {"question": '"a b c d e f g h i j k l m n o?"'},
+            "question must have at most 14 words, got 15: 'a b c d e",
+        ),
+        ({"question": r'"Is\nit?"'}, "question must have no control characters or line ends"),
+        ({"question": "3"}, "question must be a text, got 3"),
+        (
+            {"short": '"a b c d e f g h i j k l m"'},
+            r"claims\[0\] \(estimate: value\): short must have at most 12 words, got 13: 'a b",
+        ),
+        (
+            {"short": r'"It\nis"'},
+            r"claims\[0\] .*: short must have no control characters or line ends, got 'It",
+        ),
+        ({"short": '" "'}, r"claims\[0\] .*: short must not begin or end with a space, got ' '"),
+    ],
+)
+def test_long_or_broken_short_texts_are_refused(tmp_path, fields, message):
+    with pytest.raises(ValueError, match=rf"^bad\.toml: {message}"):
+        load(tmp_path, **fields)
