@@ -5,7 +5,8 @@ from matplotlib.figure import Figure
 from keyhole.metric import Metric
 from keyhole.pages.figure_files import blank_figure
 from keyhole.results.curves import Curves
-from keyhole.results.plot import Scale, arms_divisor, count_nonpositive, plot_curves
+from keyhole.results.drawn_curves import Scale, arms_divisor
+from keyhole.results.plot import count_nonpositive, plot_curves
 
 
 def draw_curves_figure(

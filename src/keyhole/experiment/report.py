@@ -20,8 +20,8 @@ from keyhole.pages.page import Answer, Page, Section, Text, write_page
 from keyhole.pages.picture import Picture
 from keyhole.pages.table import Table
 from keyhole.results.curves import Curves
+from keyhole.results.drawn_curves import arms_divisor
 from keyhole.results.estimate import Estimate, format_estimate
-from keyhole.results.plot import arms_divisor
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper

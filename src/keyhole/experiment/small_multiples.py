@@ -21,16 +21,9 @@ from keyhole.experiment.sweep_summary import (
     spread_evenly,
 )
 from keyhole.pages.figure_files import blank_figure
+from keyhole.results.drawn_curves import Scale, arms_divisor, log_floor
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import (
-    MOST_STYLES,
-    Scale,
-    arms_divisor,
-    line_style,
-    log_floor,
-    plot_curves,
-    set_title,
-)
+from keyhole.results.plot import MOST_STYLES, line_style, plot_curves, set_title
 
 Panel = tuple[str, Callable[[Axes], None]]
 """The title of a panel, and the function that draws it."""

@@ -24,8 +24,9 @@ from keyhole.metric import Metric
 from keyhole.pages.page import PageBlock, Section
 from keyhole.pages.picture import Picture
 from keyhole.pages.table import Table
+from keyhole.results.drawn_curves import arms_divisor
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import MOST_STYLES, arms_divisor, count_nonpositive
+from keyhole.results.plot import MOST_STYLES, count_nonpositive
 
 _BEST: Final = "A policy is best if its 95 % interval overlaps no other."
 _SHORT: Final = 60  # letters of a value that is shown beside its name

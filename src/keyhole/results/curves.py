@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
-    from keyhole.results.plot import Scale
+    from keyhole.results.drawn_curves import Scale
 
 
 class Curves:

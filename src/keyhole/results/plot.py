@@ -1,7 +1,7 @@
 """Plots of curves, for notebooks and reports."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from collections.abc import Mapping
+from typing import Any, Final
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,38 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from keyhole.contract.state_arrays import FloatArray
-from keyhole.metric import PER_ARM_LOGARITHM, Metric
-from keyhole.results.estimate import Estimate
+from keyhole.results.drawn_curves import CurveSet, Scale, draw_numbers
 from keyhole.validate import check_choice
-
-Scale = Literal["linear", "log"]
-
-
-class CurveSet(Protocol):
-    """The interface of curves that can be drawn: see `keyhole.Curves`."""
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """The labels of the policies."""
-
-    @property
-    def checkpoints(self) -> Sequence[int]:
-        """The rounds."""
-
-    @property
-    def arms(self) -> int | None:
-        """The number of arms."""
-
-    def metric(self, name: str) -> Metric:
-        """Return a metric by its name."""
-
-    def mean(self, policy: str, metric: str) -> FloatArray:
-        """Return the mean by checkpoint."""
-
-    def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
-        """Return the mean with its interval by checkpoint."""
-
 
 SCALES: Final = ("linear", "log")
 
@@ -69,21 +39,6 @@ def line_style(number: int) -> dict[str, Any]:
     }
 
 
-def interval(
-    curves: CurveSet, label: str, metric: str
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean, lower and upper end of the 95 % interval, by checkpoint.
-
-    The ends are NaN, which is not drawn, for one replication.
-    """
-    found = curves.estimates(label, metric)
-    mean, low, high = (
-        np.array([getattr(number, end) for number in found]) for end in ("value", "low", "high")
-    )
-    known = np.isfinite(low)
-    return mean, np.where(known, low, np.nan), np.where(known, high, np.nan)
-
-
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
     """Return at how many checkpoints each policy's mean is not positive, if at any.
 
@@ -93,15 +48,6 @@ def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
     if all(count == len(curves.checkpoints) for count in counts.values()):
         return {}
     return {label: count for label, count in counts.items() if count}
-
-
-def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
-    """Return the number of arms if the metric is drawn as ln(mean / arms), else None.
-
-    It is None if an axis `y` is given, or if the number of arms is unknown.
-    """
-    drawn = curves.metric(metric).drawn
-    return curves.arms if y is None and drawn == PER_ARM_LOGARITHM else None
 
 
 def plot_curves(
@@ -123,41 +69,25 @@ def plot_curves(
     check_choice("x", x, SCALES)
     if y is not None:
         check_choice("y", y, SCALES)
-    arms, known = arms_divisor(curves, metric, y), curves.metric(metric)
-    y = y or "linear"
+    shown = draw_numbers(curves, metric, y, floor)
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-    # No mean has a logarithm: the axis is linear, whatever was asked for.
-    if not any((curves.mean(label, metric) > 0).any() for label in curves.labels):
-        arms, y = None, "linear"
-    logarithm = arms is not None or y == "log"
-    bottom = log_floor(curves, metric)
-    floor = min(floor, bottom) if logarithm else -np.inf
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
-    for number, label in enumerate(curves.labels):
-        lines = interval(curves, label, metric)
-        drawable = np.isfinite(lines[0])
-        if logarithm:
-            drawable &= lines[0] > 0
-        # NaN breaks the line where a point is left out.
-        mean, low, high = (np.where(drawable, np.maximum(one, floor), np.nan) for one in lines)
-        if arms is not None:
-            mean, low, high = (np.log(one / arms) for one in (mean, low, high))
+    for number, (label, (mean, low, high)) in enumerate(shown.curves.items()):
         style = line_style(number)
-        (line,) = axes.plot(rounds, mean, markevery=_marked(number, drawable), **style)
+        (line,) = axes.plot(rounds, mean, markevery=_marked(number, np.isfinite(mean)), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = line, float(curves.mean(label, metric)[-1])
     axes.dataLim.update_from_data_x(rounds, ignore=False)  # includes rounds without a point
-    axes.set_ylabel(known.title if arms is None else f"ln({known.title} / arms)")
+    axes.set_ylabel(shown.axis)
     axes.set_xlabel("round")
-    _set_scales(axes, x, y)
+    _set_scales(axes, x, shown.scale)
     finish_axes(axes, drawn)
-    if logarithm:
-        end = bottom if arms is None else np.log(bottom / arms)
-        axes.dataLim.y0 = max(axes.dataLim.y0, end)  # margins are a share of the data's range
-        axes.set_ylim(bottom=end)
-    elif known.drawn != "mean":  # an axis that begins above 0 hides linear growth
+    if shown.least is not None:
+        axes.dataLim.y0 = max(axes.dataLim.y0, shown.least)  # margins are a share of its range
+        axes.set_ylim(bottom=shown.least)
+    elif shown.begins_at_zero:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     return axes
 
@@ -172,12 +102,6 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
     walled = np.concatenate([[False], drawable, [False]])
     alone = drawable & ~walled[:-2] & ~walled[2:]
     return sorted({*range(number % step, len(drawable), step), *np.flatnonzero(alone).tolist()})
-
-
-def log_floor(curves: CurveSet, metric: str) -> float:
-    """Return the lower end of a logarithmic axis, half of the least positive mean."""
-    means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
-    return float(means[means > 0].min(initial=np.inf)) / 2
 
 
 def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
