@@ -33,7 +33,13 @@ def test_a_claim_of_several_problems_has_the_same_short_words_on_each(tmp_path):
 
 @pytest.mark.parametrize(("short", "headline"), [("", "so it is"), ("it is", "it is")])
 def test_the_headline_of_a_verdict_is_short_where_the_claim_is(short, headline):
-    table = COMMON | {"short": short, "policy": "us", "others": ["them"], "rounds": [20]}
+    table = COMMON | {
+        "kind": "ordering",
+        "short": short,
+        "policy": "us",
+        "others": ["them"],
+        "rounds": [20],
+    }
     claim = KINDS["ordering"].model_validate(table)
     found = {"made-up": result({"us": [0.1, 0.1], "them": [0.2, 0.2]})}
     assert claim.verdict(found).headline == headline
