@@ -1,10 +1,14 @@
 """Questions of entries, and claims in few words."""
 
+import re
+from collections import defaultdict
+
 import pytest
 
-from keyhole.papers import Entry
+from keyhole.papers import FILES, Entry
 from keyhole.papers.claims import KINDS
-from tests.papers.conftest import TINY
+from keyhole.papers.short_texts import SHORT_WORDS
+from tests.papers.conftest import TINY, entry_of
 from tests.papers.made_up import COMMON, result
 
 CLAIM = 'text = "No label is ever wrong."'
@@ -69,3 +73,51 @@ def test_the_headline_of_a_verdict_is_short_where_the_claim_is(short, headline):
 def test_long_or_broken_short_texts_are_refused(tmp_path, fields, message):
     with pytest.raises(ValueError, match=rf"^bad\.toml: {message}"):
         load(tmp_path, **fields)
+
+
+def headline(claim):
+    return claim.short or claim.text
+
+
+def shipped_claims():
+    return [claim for name in FILES for claim in entry_of(name).claims]
+
+
+def numbers(text):
+    """Return the numbers in a text."""
+    found = re.findall(r"\d[\d,]*(?:\.\d+)?|\.\d+", text)
+    return {float(number.replace(",", "")) for number in found}
+
+
+def test_every_page_asks_a_question_and_every_claim_has_few_words():
+    questions = [entry_of(name).question for name in FILES]
+    assert all(questions)
+    assert len(set(questions)) == len(questions)
+    long = {one.id: headline(one) for one in shipped_claims()}
+    assert {key: text for key, text in long.items() if len(text.split()) > SHORT_WORDS} == {}
+
+
+def test_the_same_statement_has_the_same_short_words():
+    claims = {claim.id: claim for claim in shipped_claims()}
+    by_text = defaultdict(set)
+    for claim in claims.values():
+        by_text[claim.text].add(headline(claim))
+        for other in claim.same_as:
+            assert headline(claim) == headline(claims[other])
+    assert {text: short for text, short in by_text.items() if len(short) > 1} == {}
+
+
+def test_short_words_tell_statements_of_the_same_problem_apart():
+    by_short = defaultdict(set)
+    for claim in shipped_claims():
+        entry = claim.id.partition("/")[0]
+        by_short[entry, claim.problem_keys, headline(claim)].add(claim.text)
+    assert {where: texts for where, texts in by_short.items() if len(texts) > 1} == {}
+
+
+def test_numbers_in_short_words_are_those_of_the_claim():
+    for name in FILES:
+        entry = entry_of(name)
+        for claim in entry.claims:
+            fields = claim.model_dump(exclude_defaults=True, exclude={"short", "id", "same_as"})
+            assert numbers(claim.short) <= numbers(f"{entry.title} {fields}"), claim.id
