@@ -1,4 +1,7 @@
 """The contract: how policies, problems and environments are written, checked and compiled.
 
+A *policy* is a rule that chooses among options; a *problem* gives the options with their chances;
+an *environment* simulates what comes of each choice.
+
 Their functions are *kernels*: plain Python that is compiled to machine code.
 """

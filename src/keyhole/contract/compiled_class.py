@@ -1,5 +1,7 @@
 """Compilation of the kernels (the functions in the class body) of a policy or an environment.
 
+A policy is a rule that chooses among options; an environment simulates what comes of it.
+
 A kernel names the arguments that it needs; the drivers (the loops that play rounds) call every
 kernel with one fixed argument list. In between is the *adapter*, a function of one line, generated
 from the kernel's argument names, which the compiler inlines.

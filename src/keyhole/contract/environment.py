@@ -1,4 +1,8 @@
-"""Base classes of problems (arms with given means, say) and of environments, their simulators."""
+"""Base classes of problems, and of environments, which simulate them.
+
+A problem gives the options (arms) with their chances; its environment draws what comes of the
+choice in each round.
+"""
 
 from abc import ABC, abstractmethod
 from functools import lru_cache

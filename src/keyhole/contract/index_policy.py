@@ -1,4 +1,7 @@
-"""Base class of index policies, which rank the arms by one number each, the index."""
+"""Base class of policies that give each option (arm) a number, the index, and choose the largest.
+
+A kernel (compiled function) of the subclass computes the index from the arm's own rewards.
+"""
 
 import math
 from types import MappingProxyType

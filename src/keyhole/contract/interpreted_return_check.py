@@ -1,4 +1,4 @@
-"""Check of the value that an interpreted kernel returns, and its description for errors."""
+"""Check of what a kernel (a function to be compiled) returns when Python runs it instead."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,4 +1,7 @@
-"""The signatures of all kernels: their names, arguments and results, and when they are called.
+"""The signatures of all kernels, the functions in policies and environments that are compiled.
+
+A policy chooses among options, an environment simulates what comes of it. Each signature has the
+name, arguments and results of a function, and when it is called.
 
 Compiled classes, the checks of classes and the tables in the documentation are made from the
 two tables `POLICY_KERNELS` and `ENVIRONMENT_KERNELS`.

@@ -1,4 +1,4 @@
-"""Layout of a record: a group of named values that kernels return and receive, such as a decision.
+"""Layout of a record: named values that kernels (compiled functions) exchange, such as a decision.
 
 Single values are returned by the kernel that makes them: one as it is, several as a tuple. As
 soon as one of them is an array, nothing is returned: the kernel names the values and fills the

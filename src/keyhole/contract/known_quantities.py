@@ -1,4 +1,4 @@
-"""Known quantities (facts): what policies may know in advance, such as the horizon."""
+"""Known quantities (facts): what a policy may know in advance, such as the number of rounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

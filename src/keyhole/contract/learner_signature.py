@@ -1,4 +1,7 @@
-"""The method `Policy.learner`, whose arguments are the known quantities (facts) of a setting."""
+"""The method `Policy.learner`, which puts a policy to work; its arguments are what it may know.
+
+What that is, such as the number of options, depends on the setting (the kind of decision problem).
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Inference, from a policy's kernels, of how it may decide while feedback is outstanding."""
+"""Analysis of whether a policy may decide while earlier decisions still wait for feedback.
+
+Feedback is what came of a decision. The answer follows from which memory the policy's kernels
+(compiled functions) read and write.
+"""
 
 import inspect
 import warnings

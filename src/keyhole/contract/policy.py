@@ -1,4 +1,4 @@
-"""The base class of policies, with the declaration of their parameters."""
+"""The base class of policies (rules that choose among options), with their declared parameters."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields

@@ -1,4 +1,4 @@
-"""Check of the type that a compiled kernel returns, as Numba infers it, and the type in words.
+"""Check of the type of what a compiled kernel (function) returns; errors say it in plain words.
 
 Imported only while something is compiled, since it imports Numba.
 """

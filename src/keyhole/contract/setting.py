@@ -1,4 +1,4 @@
-"""Setting: the values that a policy and its environment exchange in a round."""
+"""Setting (a kind of decision problem): which values a policy decides and sees in a round."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

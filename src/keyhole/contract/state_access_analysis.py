@@ -1,4 +1,6 @@
-"""Static analysis of the state arrays that a policy's kernels read and write.
+"""Static analysis of which arrays of its memory a policy's kernels (compiled functions) use.
+
+It finds the arrays of the *state*, what a policy remembers, that each kernel reads and writes.
 
 It works on Numba's intermediate code (`keyhole.contract.kernel_ir`). A value is known by the arrays
 that it may be a view of, through helpers, other names, views, tuples and loops. The order of lines

@@ -1,4 +1,8 @@
-"""A self-test of the state-access analysis, for releases of Numba that read functions otherwise."""
+"""A self-test of the analysis of a policy's memory, for releases of Numba (the compiler) to come.
+
+The analysis depends on how Numba reads functions. If known ones give a wrong answer, it is not
+used.
+"""
 
 from typing import Any
 

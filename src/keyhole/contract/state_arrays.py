@@ -1,4 +1,4 @@
-"""Declaration of state arrays, and their layout as named parts of one buffer.
+"""Declaration of state arrays, which hold what a policy remembers, and their layout in one buffer.
 
 A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. So compiled
 functions have one fixed signature made of plain vectors, whatever a policy keeps, and saving a

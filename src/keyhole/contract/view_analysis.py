@@ -1,4 +1,7 @@
-"""Rules for which state arrays a value in a kernel may share memory with (be a view of)."""
+"""Rules for which arrays a value in a kernel (compiled function) may share memory with.
+
+They are for the analysis of which arrays a policy's kernels write: writing to a view counts.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Wrapper policies, which leave the decisions to another policy: their parameter `base`."""
+"""Wrapper policies, which leave the choice among options to another policy, their base."""
 
 import inspect
 from collections.abc import Iterator, Mapping

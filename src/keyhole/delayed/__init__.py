@@ -1,4 +1,6 @@
-"""Setting `delayed`: rewards arrive rounds after the decision, alone or as an anonymous sum.
+"""Setting `delayed`: choose an option in each round; its reward arrives some rounds later.
+
+An *arm* is one of the options; to *pull* it is to choose it for one round.
 
 An example are adverts whose conversions come days later. With anonymous feedback only the sum of
 the rewards that arrive in a round is seen; with named feedback each reward and its arm.

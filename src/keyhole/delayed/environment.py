@@ -1,4 +1,8 @@
-"""Environments (simulators) of delayed feedback: rewards are drawn at the pull, arrive later."""
+"""Environments (simulators) of rewards that arrive late: drawn in one round, seen in a later one.
+
+They stand for the real thing in experiments. An arm is one of the options; a round in which it is
+chosen is a pull of it.
+"""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol, cast

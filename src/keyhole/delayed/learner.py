@@ -1,4 +1,8 @@
-"""Learner (a policy in memory) of delayed feedback: ask for an arm, tell what has arrived."""
+"""Learner (a policy at work in memory) whose rewards arrive late.
+
+A user asks it in each round which option (arm) to choose, and tells it the rewards that have
+arrived in that round, of whichever earlier rounds.
+"""
 
 import math
 import warnings

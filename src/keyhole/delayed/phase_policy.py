@@ -1,4 +1,8 @@
-"""Base class of policies for delayed rewards that make many pulls of an arm in a row."""
+"""Base class of policies for late rewards, which choose one option for many rounds in a row.
+
+In each phase every option (arm) that is left is pulled many times in a row, so that most rewards
+that arrive in that time are its own; then those that fall behind are dropped.
+"""
 
 import math
 from collections.abc import Mapping

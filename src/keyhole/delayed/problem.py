@@ -1,4 +1,7 @@
-"""Problem with delayed feedback: arms, their rewards and the delays."""
+"""Problem with late rewards: the options (arms), their random rewards and the delays.
+
+A problem is what an experiment is made on: policies must learn what they do not know of it.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Self, get_args

@@ -1,4 +1,7 @@
-"""Spec entries that describe a problem with delayed feedback."""
+"""Spec entries (in a file that describes an experiment) for a problem with late rewards.
+
+Such a problem is options (arms) with random rewards, and how many rounds later these arrive.
+"""
 
 from typing import Final
 

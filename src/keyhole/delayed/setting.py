@@ -1,4 +1,8 @@
-"""The setting `delayed` (rewards arrive rounds after the pull): decision, feedback, policy base."""
+"""The setting `delayed`: what is decided in a round, and what is then seen.
+
+A setting is a kind of decision problem. Here an option (arm) is chosen in each round, and its
+reward arrives rounds later: by itself, or in the sum of all that arrive in a round.
+"""
 
 import math
 from collections.abc import Mapping

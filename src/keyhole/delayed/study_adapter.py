@@ -1,4 +1,7 @@
-"""Adapter of delayed feedback to studies: collects the rewards that arrive during a round."""
+"""Adapter of late rewards to studies, which keep decisions and feedback in a database.
+
+Rewards that arrive during a round are collected for the policy until the next option is chosen.
+"""
 
 import math
 from collections.abc import Mapping

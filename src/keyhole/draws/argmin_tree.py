@@ -1,5 +1,8 @@
 """A tree that finds the smallest of many numbers (keys) and is updated when one changes.
 
+Policies that choose the option with the smallest (or largest) score use it: from one round to the
+next one score changes, and so few nodes are read.
+
 The keys are the leaves of a tree in which every node has sixteen children: up to 16 keys
 are one node, up to 256 two levels; but up to 32 are two nodes, and both are read. A node is read at
 once, in vector registers. The answer is the lowest position among equal smallest keys. Keys must

@@ -1,5 +1,7 @@
 """Batches of beta-distributed random numbers, for policies that sample many posteriors a round.
 
+The policies draw plausible chances of their options: the posterior says how plausible each is.
+
 The variates are those of `keyhole.draws.samplers.beta`, one after the other, bit by bit. Four are
 computed at once, in vector registers, each from the words that it reads if all before it are the
 usual case: both gammas accepted by their first tests, which takes four words of the stream. Any

@@ -1,4 +1,4 @@
-"""Functions of the beta distribution that kernels may call."""
+"""Functions of the beta distribution (density, cumulative) for kernels (compiled functions)."""
 
 import math
 from typing import Final

@@ -1,4 +1,7 @@
-"""Samplers in plain Python, which interpreted mode runs: the same numbers, bit by bit.
+"""Samplers of random numbers in plain Python, used where kernels are not compiled.
+
+Kernels are functions that are compiled to machine code; in interpreted mode Python runs them, with
+the same numbers, bit by bit.
 
 They replace vector instructions, and functions that would be slow if every operation made a
 `UInt64` (`keyhole.kernels.interpreter.wrapping_integers`).

@@ -1,4 +1,4 @@
-"""Samplers of distributions for kernels: each takes a random stream and advances it.
+"""Samplers of distributions for kernels (compiled functions): each advances a random stream.
 
 All are kernel functions: they allocate nothing and raise nothing. Arguments outside the stated
 ranges give meaningless numbers; check those from users. How many draws a variate takes varies.

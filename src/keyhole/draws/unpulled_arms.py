@@ -1,4 +1,7 @@
-"""A kernel that finds the first arm that was never pulled; its confidence bound is infinite."""
+"""A kernel (compiled function) that finds the first option that was never chosen.
+
+Many policies choose each option (arm) once before they compare estimates of its reward.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

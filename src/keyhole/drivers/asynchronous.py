@@ -1,4 +1,7 @@
-"""The compiled loop that simulates several workers: each asks for a decision, is busy, and tells.
+"""The compiled loop that simulates several workers, who use one policy at the same time.
+
+A policy is a rule that chooses among options. A worker asks it for a decision, is busy for some
+time, and tells it what came of that (the feedback).
 
 A decision's feedback and duration are drawn when it is taken, and the feedback is told when its
 worker is done: late, and in another order (see `keyhole.drivers.pending_step`). At a checkpoint,

@@ -1,4 +1,7 @@
-"""The engine: the compiled loop that plays many replications of one policy in one environment.
+"""The engine: the compiled loop that simulates many histories of one policy in one environment.
+
+A policy is a rule that chooses among options in each round; the environment simulates what comes of
+it. A simulated history, with its own random numbers, is a *replication*.
 
 Eight replications are played in turn, round by round (*lanes*): one by itself is bound by latency,
 since every decision waits for the update before it. Each round has two passes: the decisions of

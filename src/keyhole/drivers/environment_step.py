@@ -1,4 +1,7 @@
-"""One step of an environment as compiled code, for problems that are played from Python."""
+"""One step of an environment as compiled code, for problems that a user plays from Python.
+
+An environment simulates, round by round, what comes of a decision.
+"""
 
 from typing import Final
 

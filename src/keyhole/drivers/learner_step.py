@@ -1,5 +1,8 @@
 """One step of a policy as compiled code, for learners: take a decision, or learn its feedback.
 
+A *policy* is a rule that chooses among options; a *learner* is a policy at work, called from
+Python. *Feedback* is what came of a decision.
+
 A learner is one vector of 64-bit words. It begins with a header: the policy's random stream, the
 rounds begun, whether a decision is pending, and the thread that may call. A plan follows (where
 each layout begins, then the integers that shapes refer to), and then the cells: inputs, state,

@@ -1,4 +1,7 @@
-"""The memory of a simulation with several workers: a row for each decision without feedback yet."""
+"""The memory of a simulation with several workers: a row for each decision without feedback yet.
+
+It is for policies (rules that choose among options) of which several decisions are open at a time.
+"""
 
 from typing import Any, Final
 

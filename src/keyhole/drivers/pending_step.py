@@ -1,4 +1,7 @@
-"""One step of a policy as compiled code, where decisions are pending (have no feedback yet).
+"""One step of a policy as compiled code, where earlier decisions may still wait for feedback.
+
+A policy is a rule that chooses among options; feedback is what came of a decision. To *impute* it
+is to assume it, until it comes.
 
 Feedback comes late, in any order; the *settled* memory has learnt from it alone. Before a decision,
 the feedback of pending ones is imputed on a copy, by the policy's kernel `impute`; between two

@@ -1,4 +1,8 @@
-"""The compiled loop in which a learner replays a log of decisions and feedback."""
+"""The compiled loop in which a learner learns from a log of decisions and what came of them.
+
+A learner is a policy (a rule that chooses among options) at work. Only what it has seen matters, so
+that the decisions in the log may have been another's.
+"""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The kernels (compiled functions) of a setting or a spec, to be compiled ahead of their use."""
+"""The functions of a setting (kind of decision problem) or a spec, compiled before their use."""
 
 from collections.abc import Callable
 

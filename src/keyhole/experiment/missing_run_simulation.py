@@ -1,4 +1,4 @@
-"""Simulation, on a cluster, of the runs whose folders have no results yet."""
+"""Simulation, on a cluster, of the experiments whose run folders have no results yet."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

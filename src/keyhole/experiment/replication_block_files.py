@@ -1,4 +1,4 @@
-"""Files with blocks of replications, from which an interrupted run resumes."""
+"""Files with finished parts of a simulation, from which an interrupted one is resumed."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The registry of settings: Keyhole's own and those of installed packages.
+"""The registry of settings (kinds of decision problems): Keyhole's own and those of packages.
 
 A package adds a setting by an entry point of the group ``keyhole.settings``: the name of the
 setting, and a module with ``SETTING``, ``PROBLEM_FACTORIES``, and an ``__all__`` that lists its

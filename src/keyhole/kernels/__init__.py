@@ -1,1 +1,1 @@
-"""Compilation of kernels (Python functions) to machine code, which is cached between processes."""
+"""Compilation of Python functions (kernels) to machine code, which is cached between processes."""

@@ -1,4 +1,7 @@
-"""Calls of interpreted functions that are atomic to other threads, forks and Ctrl-C."""
+"""Calls of interpreted functions that are atomic to other threads, forks and Ctrl-C.
+
+A function that is interrupted half-way would leave a policy's memory half-updated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of the compile cache: folder, permissions, checksums, size limit."""
+"""The files of the compile cache (machine code): folder, permissions, checksums, size limit."""
 
 import contextlib
 import hashlib

@@ -1,4 +1,4 @@
-"""Interpreted mode: a context in which Python runs the kernels, instead of machine code."""
+"""Interpreted mode: a context in which Python itself runs what is else compiled (kernels)."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,4 +1,8 @@
-"""Reproductions of published experiments: entries (files), their claims, and a verdict on each."""
+"""Reproductions of published experiments, whose statements are judged by simulations made anew.
+
+An *entry* is a file with one experiment; its *claims* are the statements that it should confirm,
+and the *verdict* on a claim is: it holds, does not hold, or is undecided.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

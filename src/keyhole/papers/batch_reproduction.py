@@ -1,4 +1,4 @@
-"""Reproduction of all entries, or of one paper's, into one folder with an index page."""
+"""Reproduction of all entries (published experiments), or of one paper's, with an index page."""
 
 import json
 import shutil

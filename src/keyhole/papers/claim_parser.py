@@ -1,4 +1,7 @@
-"""Parse the claims of an entry's file, and check that what they name exists."""
+"""Parser of the claims in an entry's file: statements of a paper, to be judged by simulations.
+
+It also checks that what they name exists: policies, problems and metrics.
+"""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Coverage of a paper: its figures, tables and statements, and the entries that reproduce each."""
+"""Coverage of a paper: which of its figures, tables and statements are reproduced, and by what."""
 
 import tomllib
 from importlib import resources

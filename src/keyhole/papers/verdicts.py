@@ -1,4 +1,4 @@
-"""Verdict: the outcome of a claim, with its explanation and numbers."""
+"""Verdict on a claim (statement of a paper): holds, does not hold or undecided, and the numbers."""
 
 import math
 from collections.abc import Sequence

@@ -1,1 +1,4 @@
-"""Simulation of policies, and learners: policies that decide one round at a time."""
+"""Simulation of policies (rules that choose among options), and their use round by round.
+
+A *learner* is a policy at work in a program, which asks it and tells it what came of it.
+"""

@@ -1,4 +1,7 @@
-"""Learner (a policy and its state) for settings with one arm a round, whose reward is seen."""
+"""Learner (a policy at work in memory) that chooses one option in each round, and sees its reward.
+
+Several settings (kinds of decision problems) share it; an arm is one of the options.
+"""
 
 from typing import Any, Never
 

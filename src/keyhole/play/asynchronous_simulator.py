@@ -1,4 +1,7 @@
-"""The simulator of one policy of which several decisions wait for feedback at a time."""
+"""The simulator of one policy for several workers, so that several decisions await their outcome.
+
+A policy is a rule that chooses among options, and learns from what comes of each choice.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Checkpoints: the rounds after which metrics are taken."""
+"""Checkpoints: the rounds of a simulation after which its metrics are recorded."""
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise

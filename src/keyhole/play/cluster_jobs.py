@@ -1,4 +1,7 @@
-"""Simulation on a cluster: replications are split into tasks, and cluster workers run the tasks."""
+"""Simulation on a cluster: replications are split into tasks, and cluster workers run the tasks.
+
+A replication is one simulated history of a policy, with its own random numbers.
+"""
 
 import platform
 import socket

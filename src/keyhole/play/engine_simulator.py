@@ -1,4 +1,8 @@
-"""The simulator of one policy on one problem: a compiled loop (the engine) and its arguments."""
+"""The simulator of one policy on one problem, which calls a compiled loop (the engine).
+
+A policy is a rule that chooses among options in each round; a problem, the options with chances
+that it does not know.
+"""
 
 from bdb import BdbQuit
 from collections.abc import Mapping, Sequence

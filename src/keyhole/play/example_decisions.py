@@ -1,4 +1,8 @@
-"""Example decisions of a setting, on which its vocabulary (names of fields) is tested."""
+"""Example decisions of a setting (a kind of decision problem), to test how studies write them.
+
+Studies keep decisions and feedback in a database, in words that each setting defines: its
+vocabulary. A decision that is written and read must be the same.
+"""
 
 from collections.abc import Mapping
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The quantities that a learner knows in advance, such as the horizon, as text."""
+"""Text for messages on what a policy knows in advance, such as the number of rounds."""
 
 from collections.abc import Mapping
 from typing import Any

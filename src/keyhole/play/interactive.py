@@ -1,4 +1,4 @@
-"""An environment that is played interactively, one decision at a time."""
+"""An environment (simulator of what comes of decisions) that is played step by step in Python."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,8 @@
-"""The learner: a policy at work in memory, one decision at a time."""
+"""The learner: a policy at work in memory, one decision at a time.
+
+A *policy* is a rule that chooses among options. A program asks the learner for a decision, acts on
+it, and tells it what came of that (the feedback).
+"""
 
 from __future__ import annotations
 

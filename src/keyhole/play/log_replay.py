@@ -1,4 +1,8 @@
-"""Replay of a log of decisions and feedback by a learner, after its columns were checked."""
+"""Replay of a log of decisions and feedback by a learner, after its columns were checked.
+
+A learner is a policy (a rule that chooses among options) at work. It learns from the log as if it
+had taken these decisions itself.
+"""
 
 from __future__ import annotations
 

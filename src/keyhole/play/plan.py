@@ -1,4 +1,7 @@
-"""Plans: checked descriptions of an experiment, without the code that executes them."""
+"""Plans: checked descriptions of simulations, which policies on which problem and for how long.
+
+Code that executes them, on threads or on a cluster, is elsewhere.
+"""
 
 import warnings
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""The digest of all that determines the results of an experiment."""
+"""The digest of all that determines the results of a simulation: code, parameters, seed.
+
+Results that were saved under the same digest need not be simulated again.
+"""
 
 import hashlib
 import json

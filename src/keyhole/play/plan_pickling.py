@@ -1,4 +1,6 @@
-"""Pickling of a plan together with the user modules that define its classes.
+"""Pickling of a plan (a checked description of a simulation), to send it to other machines.
+
+User modules that define its classes go with it.
 
 Classes of installed packages are pickled by name. A user module (a script, its siblings, a policy
 named in a spec) is sent as source, and executed by the other process under its original path, which

@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, one line that changes in a notebook, plain lines elsewhere."""
+"""Progress of a simulation on screen: a bar on a terminal, a line in a notebook, or plain lines."""
 
 import sys
 import time

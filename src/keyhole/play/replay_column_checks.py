@@ -1,4 +1,4 @@
-"""Checks of a log of decisions, column by column; errors name the first invalid row."""
+"""Checks of a log of decisions before a policy learns from it: errors name the first bad row."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Field names that studies reserve: no setting may give them to its decisions or feedback."""
+"""Field names that no setting (kind of decision problem) may use, as studies use them themselves.
+
+A study keeps decisions and feedback in a database, each with fields that the setting names.
+"""
 
 from collections.abc import Callable, Iterable
 from inspect import Parameter, signature

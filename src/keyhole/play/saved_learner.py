@@ -1,5 +1,7 @@
 """The file of a saved learner: versioned JSON with a checksum, replaced in one step.
 
+A learner is a policy (a rule that chooses among options) at work, with all that it has learnt.
+
 The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the format),
 ``keyhole`` (the version that wrote it), ``checksum`` (SHA-256 of the content, as JSON with sorted
 keys and no spaces), and ``content``: the policy's class, module and parameters, the known

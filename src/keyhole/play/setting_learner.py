@@ -1,4 +1,7 @@
-"""A learner (a policy and its state) for any setting (kind of bandit), with its field names."""
+"""A learner (a policy at work in memory) for any setting (kind of decision problem).
+
+Its arguments and results have the field names that the setting gives to decisions and feedback.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Simulated workers: their number, how long a decision takes, and the mode of pending decisions."""
+"""Simulated workers: how many use one policy at a time, and how long they take.
+
+Until a worker is done, the policy lacks what came of its decision; a mode says how it decides then.
+"""
 
 from dataclasses import dataclass
 from typing import Final, Protocol

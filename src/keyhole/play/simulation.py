@@ -1,4 +1,8 @@
-"""`simulate`: all replications of several policies, on threads or on a cluster."""
+"""The function `simulate`: simulates several policies on a problem, on threads or on a cluster.
+
+Each policy (a rule that chooses among options) plays many histories (replications), from which
+curves of means with intervals are made.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Simulation jobs: the replications of one policy, split into blocks of about equal duration."""
+"""Simulation jobs: the work of simulating one policy, split into parts of about equal duration."""
 
 import os
 from collections.abc import Callable

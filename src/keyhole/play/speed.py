@@ -1,4 +1,4 @@
-"""Measurement of a policy's simulation speed within a given time."""
+"""Measurement of the rounds that a policy plays in a second, to forecast how long a run takes."""
 
 import math
 from collections.abc import Callable

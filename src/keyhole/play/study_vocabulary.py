@@ -1,4 +1,7 @@
-"""The vocabulary of a setting: names and words for its decisions and feedback in studies."""
+"""The vocabulary of a setting (kind of decision problem): how studies write decisions and feedback.
+
+A study keeps them in a database, by field names and words such as an option's name.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Setting `resource`: choose an arm to run, such as a solver, and a limit at which it is stopped.
 
+An *arm* is a thing that can be run, one of several. A run of it *consumes* something, such as time.
+
 If the run consumes no more than the limit, the feedback is its reward and its consumption, and its
 gain is the reward less the cost of the consumption. Otherwise the run is stopped at the limit: the
 feedback says only that, and the gain is minus a penalty that depends on the limit.

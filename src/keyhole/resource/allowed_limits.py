@@ -1,4 +1,8 @@
-"""Kernels (compiled functions) that search and check a limit among the allowed ones."""
+"""Kernels (compiled functions) that search and check a limit of a run among the allowed ones.
+
+A policy chooses what to run (an arm, such as a solver) and the limit at which it is stopped;
+allowed are the limits of a list, or all in an interval.
+"""
 
 from keyhole.contract.state_arrays import FloatArray
 

@@ -1,5 +1,8 @@
 """Expected reward less cost and penalty of running an arm up to a limit, by integration.
 
+An arm is a thing that can be run, such as a solver; its run is stopped once it has consumed as much
+time, say, as its limit.
+
 By equation (2) it is E[(R - c(C)) 1{C <= limit}] - penalty(limit) P(C > limit). An arm's
 `GainCurve` computes the expectation and P(C <= limit) for every limit.
 """

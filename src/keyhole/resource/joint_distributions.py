@@ -1,4 +1,7 @@
-"""Joint distributions of an arm's reward and consumption: parametric, empirical, user-defined.
+"""Joint distributions of the reward of a run and of the time, say, that it consumes.
+
+Each arm (a thing that can be run, such as a solver) has one: from a formula, from data, or the
+user's own.
 
 `keyhole.resource.expected_gain` computes the gains of pairs from the density of the consumption.
 """

@@ -1,4 +1,8 @@
-"""Learner (a policy in memory) that chooses arm and limit of each run, and is told how it ended."""
+"""Learner (a policy at work in memory) that chooses what to run, and the limit of the run.
+
+A user asks it before each run for an arm (such as a solver) and a limit at which to stop it, and
+tells it the run's reward and consumption (time, say), or that it was stopped.
+"""
 
 from typing import Any, Final
 

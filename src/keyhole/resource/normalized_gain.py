@@ -1,4 +1,7 @@
-"""Gains of runs rescaled to [0, 1], as policies of the classical bandit expect."""
+"""Gains of runs (reward less cost, or minus a penalty if stopped), rescaled to [0, 1].
+
+Policies of the classical bandit, which choose among options with rewards in [0, 1], expect that.
+"""
 
 from typing import Any
 

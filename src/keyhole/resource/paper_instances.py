@@ -1,4 +1,7 @@
-"""Reconstructed problems of the experiments and figures of Bengs and Hüllermeier (2022)."""
+"""Reconstructed problems of the experiments and figures of Bengs and Hüllermeier (2022).
+
+Arms are things that can be run, such as solvers; a run is stopped at a limit, which is also chosen.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final

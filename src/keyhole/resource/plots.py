@@ -1,4 +1,8 @@
-"""Plots of runs under limits: runs of each arm, gains by limit, and the limits of a learner."""
+"""Plots of runs that are stopped at limits: runs of each arm, and gains by limit.
+
+An arm is a thing that can be run, such as a solver; a gain is a run's reward less its costs. Also
+the limits that a learner (a policy at work) has chosen.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,4 +1,9 @@
-"""Problem of limited runs: arms, limits, cost and penalty; it computes the gain of every pair."""
+"""Problem of limited runs: what can be run, the limits, and what runs cost.
+
+An arm is a thing that can be run, such as a solver. Its run is stopped at a limit, of time say, and
+then there is a penalty. A problem is what an experiment is made on, so it also computes the
+expected gain of every pair of an arm and a limit, which policies must learn.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,8 @@
-"""Spec entries that describe a problem of limited runs."""
+"""Spec entries (in a file that describes an experiment) for a problem of limited runs.
+
+Such a problem is arms (things that can be run, such as solvers), and the limits of time, say, at
+which their runs may be stopped.
+"""
 
 from typing import Final
 

@@ -1,4 +1,8 @@
-"""Base class of policies that choose among all limits, on grids that they refine."""
+"""Base class of policies that choose any limit for a run, from grids of limits that they refine.
+
+An arm is a thing that can be run, such as a solver, and has a grid; its run is stopped at the
+limit.
+"""
 
 import math
 from abc import abstractmethod

@@ -1,5 +1,8 @@
 """Kernels (compiled functions) for grids of limits that grow, with statistics of each grid point.
 
+A policy that chooses an arm (a thing to run, such as a solver) and the limit at which it is stopped
+tries few limits at first, and adds others near the best.
+
 `s` is the state of a `keyhole.resource.refined_grid_policy.RefinedGridPolicy`, `p` its parameters
 and facts, `width` its kernel of that name, and `spread` the factor shared by all confidence lengths
 of a round (`common_spread`). An arm's points are kept in increasing order.

@@ -1,4 +1,8 @@
-"""The setting `resource` (a run ends at a limit at the latest): decision, feedback, policy base."""
+"""The setting `resource`: what is decided in a round, and what is then seen.
+
+A setting is a kind of decision problem. Here a thing to run (an arm, such as a solver) and the
+limit at which it is stopped are chosen; seen are reward and consumption, or that it was stopped.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol

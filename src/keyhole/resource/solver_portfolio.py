@@ -1,4 +1,7 @@
-"""Synthetic solvers whose run times have heavy tails."""
+"""Synthetic solvers, for experiments on which solver to run and when to stop it.
+
+Their run times have heavy tails: a few runs last very much longer than most.
+"""
 
 from typing import Final
 

@@ -1,4 +1,8 @@
-"""Adapter of limited runs to studies (decisions in a database): arms have names, runs may fail."""
+"""Adapter of limited runs to studies, which keep decisions and feedback in a database.
+
+It says how they are written there: the name of what was run (an arm, such as a solver), the limit
+at which it was to be stopped, and how it ended; a run may also fail.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""Kernels (compiled functions) that find the pair of arm and limit with the largest bound."""
+"""Kernels (compiled functions) that find the arm and limit with the largest bound of the gain.
+
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit.
+"""
 
 import math
 from typing import Any

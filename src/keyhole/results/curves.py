@@ -1,4 +1,7 @@
-"""Curves: the metrics of several policies at every checkpoint, in every replication."""
+"""Curves of simulations: each metric of several policies, at several rounds of every history.
+
+A *checkpoint* is a round at which metrics are recorded, a *replication* one simulated history.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""Setting `semibandit`: divide a resource among arms; an arm given its threshold has no loss.
+"""Setting `semibandit`: divide a resource among arms in each round, so that losses are prevented.
 
-An arm's loss is observed only if its allocation is below the arm's threshold, which is unknown; an
-arm that gets its threshold is *funded*. Enough patrols, say, prevent incidents at a place.
+An *arm* is a place where a loss may occur, such as a street with incidents, and the resource,
+patrols. An arm that gets an amount that is enough for it, its *threshold*, has no loss, and is
+*funded*. The thresholds are unknown. Of the other arms it is seen whether a loss occurred; of a
+funded one it stays hidden what would have occurred without (*censored*). *Semi-bandit* means that
+feedback comes from several arms at once.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy

@@ -1,4 +1,9 @@
-"""Base class of policies that first search for the amount each arm needs, then share a resource."""
+"""Base class of policies that first find the amount each arm needs, then divide a resource so.
+
+An arm is a place where losses occur unless it gets enough of the resource. The first phase halves
+an interval for that amount again and again: a loss shows that too little was given, many rounds
+without one that it was enough. The second gives the arms with most losses what they need.
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,8 @@
-"""How many arms a resource funds if all need the same amount; candidates for that amount."""
+"""How many arms a resource suffices for if all need the same amount; candidates for that amount.
+
+An arm is a place where losses occur unless it gets this amount (the threshold) of the resource. As
+it is enough to know how many arms can get it, there are as many candidates as arms.
+"""
 
 import numpy as np
 

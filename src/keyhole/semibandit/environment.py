@@ -1,4 +1,8 @@
-"""Simulators of dividing a resource: an arm that gets less than it needs shows its loss."""
+"""Simulators of dividing a resource among arms: they draw which arms have a loss.
+
+An arm is a place where a loss may occur. One that gets the amount it needs (its threshold) has
+none; of the others it is seen whether they had one.
+"""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol

@@ -1,4 +1,8 @@
-"""Base class of policies that share a resource equally; all arms need the same known amount."""
+"""Base class of policies that give some arms equal shares of a resource, and the others nothing.
+
+An arm is a place where losses occur unless it gets the amount that all arms need, which is known.
+What is learnt is where most losses would occur.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,8 @@
-"""Joint distributions of all arms' losses in a round, for losses that depend on each other."""
+"""Joint distributions of all arms' losses in a round, for losses that depend on each other.
+
+An arm is a place that gets a part of a shared resource; with too little, a loss may occur there.
+Losses at different arms are independent unless one of these distributions is given.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,9 @@
-"""Search of the knapsack solver: lists of Pareto-optimal sets, or else branch and bound."""
+"""Search of the knapsack solver: lists of Pareto-optimal sets, or else branch and bound.
+
+The 0-1 knapsack problem: choose items with the largest total value, up to a total weight. Here an
+item is an arm to be given its part of a resource. A set is Pareto-optimal if no other one has more
+value for no more weight.
+"""
 
 from typing import Final
 

@@ -1,4 +1,8 @@
-"""Base class of policies that know the amount that each arm needs (its threshold)."""
+"""Base class of policies that know how much of a resource each arm needs (its threshold).
+
+An arm is a place where losses occur unless it gets that amount. The resource does not suffice for
+all: what is learnt is how often each arm has a loss, and so which arms should get it.
+"""
 
 from types import MappingProxyType
 from typing import Any, ClassVar

@@ -1,4 +1,8 @@
-"""Learner (a policy in memory) of censored semi-bandits: ask for an allocation, tell the losses."""
+"""Learner (a policy at work in memory) that divides a resource, and is told the losses.
+
+A user asks it in each round how much every arm (a place where a loss may occur) shall get, and
+tells it where losses occurred. An arm with enough has none, how much is enough being unknown.
+"""
 
 import warnings
 from typing import Any, Final

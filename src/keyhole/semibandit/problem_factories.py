@@ -1,4 +1,8 @@
-"""Spec entries that describe a problem of censored semi-bandits."""
+"""Spec entries (in a file that describes an experiment) for a problem of dividing a resource.
+
+Such a problem is places where losses may occur (arms), the amount of a resource that each needs to
+have none (its threshold), and how much of it there is.
+"""
 
 from typing import Final
 

@@ -1,4 +1,8 @@
-"""The setting `semibandit` (losses of arms with enough of a shared resource are hidden)."""
+"""The setting `semibandit`: what is decided in a round, and what is then seen.
+
+A setting is a kind of decision problem. Here a resource is divided among arms (places where a loss
+may occur). An arm that gets the amount that it needs has no loss; of the others it is seen.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,8 @@
-"""Adapter of censored semi-bandits to studies (decisions in a database): arms have names."""
+"""Adapter of dividing a resource to studies, which keep decisions and feedback in a database.
+
+It says how they are written there: by the name of each arm (a place where losses may occur), the
+amount of the resource that it gets, and its loss.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

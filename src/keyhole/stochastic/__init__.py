@@ -1,4 +1,7 @@
-"""Setting `stochastic`, the classical bandit: choose an arm, see its reward, maximise the sum.
+"""Setting `stochastic`, the classical bandit: choose an option, see its reward, maximise the sum.
+
+An *arm* is one of the options, and to *pull* it is to choose it for one round. Its rewards are
+random, with an unknown mean; only the chosen arm's reward is seen.
 
 Its policies can be the base of policies of other settings, such as `keyhole.delayed.QPMD`.
 """

@@ -1,4 +1,8 @@
-"""Environment (simulator) of the stochastic bandit: it draws the pulled arm's reward at random."""
+"""Environment (simulator) of the stochastic bandit: draws the chosen option's reward at random.
+
+It stands for the real thing in experiments. An arm is one of the options, with a distribution of
+rewards that policies do not know.
+"""
 
 from typing import Any, ClassVar, Final, Protocol
 

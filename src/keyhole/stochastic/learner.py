@@ -1,4 +1,7 @@
-"""Learner (a policy in memory) of the stochastic bandit: ask for an arm, tell its reward."""
+"""Learner (a policy at work in memory) of the stochastic bandit, the classical one.
+
+A user asks it in each round which option (arm) to choose, and tells it the reward of that.
+"""
 
 from keyhole.play.arm_learner import ArmLearner
 

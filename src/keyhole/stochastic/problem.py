@@ -1,4 +1,7 @@
-"""Problem of the stochastic bandit: arms and the distributions of their rewards."""
+"""Problem of the stochastic bandit: the options (arms) and the distributions of their rewards.
+
+A problem is what an experiment is made on: policies do not know these, and must learn.
+"""
 
 from typing import Any, Self
 

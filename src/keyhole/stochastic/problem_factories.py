@@ -1,4 +1,7 @@
-"""Spec entries that describe a problem of the stochastic bandit."""
+"""Spec entries (in a file that describes an experiment) for a problem of the stochastic bandit.
+
+Such a problem is options (arms), each with a distribution of its random rewards.
+"""
 
 from typing import Final
 

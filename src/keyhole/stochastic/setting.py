@@ -1,4 +1,8 @@
-"""The setting `stochastic` (the pulled arm's reward is seen): decision, feedback, policy bases."""
+"""The setting `stochastic`: what is decided in a round, and what is then seen.
+
+A setting is a kind of decision problem. Here an option (arm) is chosen in each round, and its
+reward is seen. Base classes of the policies are here too.
+"""
 
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 

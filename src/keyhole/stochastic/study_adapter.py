@@ -1,4 +1,7 @@
-"""Adapter of the stochastic bandit to studies (decisions in a database): arms have names."""
+"""Adapter of the stochastic bandit to studies, which keep decisions and feedback in a database.
+
+It says how they are written there: the name of the option (arm) that was chosen, and its reward.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Suboptimality gaps of arms: how far each mean lies below the best one."""
+"""Gaps of options (arms): how far the mean reward of each lies below that of the best one."""
 
 from typing import Final
 

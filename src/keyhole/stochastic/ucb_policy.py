@@ -1,4 +1,8 @@
-"""Base class of UCB policies, which pull the arm with the largest upper confidence bound."""
+"""Base class of policies that choose the option with the largest upper bound of its mean reward.
+
+The options (arms) give random rewards. The bound is the mean plus a margin (UCB: upper confidence
+bound), which a subclass gives as a function of the number of rewards.
+"""
 
 import math
 from types import MappingProxyType, SimpleNamespace

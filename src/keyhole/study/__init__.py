@@ -1,4 +1,8 @@
-"""Studies: policies at work in a database, with many decisions that await feedback."""
+"""Studies: policies (rules that choose among options) that decide for real, kept in a database.
+
+A program *asks* a study for a decision, acts on it, and *tells* it later what came of that (the
+feedback); many decisions may wait for theirs.
+"""
 
 from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events

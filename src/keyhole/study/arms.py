@@ -1,4 +1,4 @@
-"""The arms of a study: names, which are in use, and their positions in the policy's arrays."""
+"""The options (arms) of a study: names, which are in use, and positions in the policy's arrays."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,8 @@
-"""The operations that write to a study's log: ask, tell, expire, add arms, change the policy."""
+"""The operations that write to a study's log: ask, tell, expire, add arms, change the policy.
+
+To *ask* is to get a decision, to *tell* is to report what came of it, to *expire* one is to give up
+waiting; an *arm* is one of the options.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The state of a study in memory, after all events that this process has read."""
+"""What a process remembers of a study: the state after all events that it has read."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""A batch of feedback, which a study's policy learns in one call."""
+"""A batch of feedback (what came of decisions), which a study's policy learns in one call."""
 
 from typing import Final
 

@@ -1,4 +1,7 @@
-"""The arrays of a study's policy, and a copy that also holds imputed (assumed) feedback."""
+"""The arrays of a study's policy, and a copy that also holds imputed (assumed) feedback.
+
+A policy is the rule that chooses among a study's options; its arrays are what it has learnt.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Errors in the code of a setting's vocabulary (its words in studies), not in stored data."""
+"""Errors in an author's code for a kind of decision problem (a setting), not in stored data."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""The public interface of studies: create, open, ask, tell, recommend."""
+"""The public interface of studies: create or open one in a database, ask it, tell it, recommend.
+
+A study decides among options, and learns from what comes of each decision.
+"""
 
 import time
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The timeout rule: what happens to a decision whose feedback does not come."""
+"""The timeout rule: what becomes of a decision of which the outcome is never told."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,10 @@
-"""Setting `threshold`: a round shows a threshold; pull an arm whose random sample should reach it.
+"""Setting `threshold`: each round shows a bar (the threshold); pull an arm that should reach it.
 
-Not to be confused with `keyhole.thresholding`, which labels arms by their means: here every round
-has a threshold, and the reward is 1 if the sample reaches it. Samples that do may be censored.
+An *arm* is one of several options, such as an airline. To *pull* it is to choose it for the round;
+it then gives a random number, its *sample*, and the reward is 1 if that is at least the bar. With
+*censored* feedback a sample above the bar is seen only as "reached it".
+
+In `keyhole.thresholding` a threshold is another thing: it divides arms by their means.
 """
 
 from keyhole.threshold.distributions import CustomDistribution

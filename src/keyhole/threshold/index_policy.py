@@ -1,4 +1,8 @@
-"""Base class of policies that pull the arm with the largest score (index) at the threshold."""
+"""Base class of policies that compute a score (index) of each arm and pull the largest one.
+
+Each round shows a bar (the threshold); an arm is one of the options, and its random sample should
+reach the bar. The score is an optimistic estimate of the chance that it does.
+"""
 
 import math
 from types import MappingProxyType

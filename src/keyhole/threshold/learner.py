@@ -1,4 +1,8 @@
-"""Learner (a policy in memory): ask for an arm at a threshold, tell the sample that it gave."""
+"""Learner (a policy at work in memory): ask for an arm at a threshold, tell the sample it gave.
+
+A user calls it in each round with a bar (the threshold). It answers with the option to choose (the
+arm), and learns from the number that this gave (the sample), which should reach the bar.
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Problem of the threshold bandit, in which a sample counts if it reaches the round's threshold."""
+"""Problem of the threshold bandit: the options (arms), their random samples, and the rounds' bars.
+
+Each round shows a bar (the threshold); the reward is 1 if the sample of the chosen arm reaches it.
+A problem is what an experiment is made on: policies do not know it, and must learn.
+"""
 
 from typing import Any, Final, Self, get_args
 

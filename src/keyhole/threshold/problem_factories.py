@@ -1,4 +1,8 @@
-"""Spec entries that describe a problem of the threshold bandit."""
+"""Spec entries (in a file that describes an experiment) for a problem of the threshold bandit.
+
+A problem is options (arms) that give random numbers (samples), and for each round a bar (the
+threshold) that the sample should reach.
+"""
 
 from typing import Final
 

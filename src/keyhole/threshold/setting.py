@@ -1,4 +1,9 @@
-"""The setting `threshold` (a sample counts if it reaches a threshold): decision and feedback."""
+"""The setting `threshold`: what is decided in a round, and what is then seen.
+
+A setting is a kind of decision problem. Here a round shows a bar (the threshold), an option (arm)
+is chosen, and its random sample is seen, in full or up to the bar; the reward is 1 if it reaches
+it.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, get_args

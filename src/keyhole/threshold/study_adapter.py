@@ -1,4 +1,8 @@
-"""Adapter of the threshold bandit to studies (decisions in a database): thresholds and samples."""
+"""Adapter of the threshold bandit to studies, which keep decisions and feedback in a database.
+
+It says how they are written there: the round's bar (threshold), the name of the option (arm) that
+was chosen, and the number (sample) that it gave, which should reach the bar.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

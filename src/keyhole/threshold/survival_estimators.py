@@ -1,4 +1,9 @@
-"""Estimators of survival functions, P(sample >= level), from samples that may be censored."""
+"""Estimators of the chance that an arm's sample reaches a level: its survival function.
+
+Each round of the threshold bandit shows a bar (the threshold), which the random number (sample) of
+the chosen option (arm) should reach. A sample that did may be seen only as "reached it" (censored):
+the estimators use it for the lower levels, which it reached too.
+"""
 
 import math
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Rules for the threshold of each round, which a sample must reach: random, staged, or listed."""
+"""Rules for the bar (threshold) of each round: random, in stages, or listed.
+
+In the threshold bandit a round pays 1 if the random sample of the chosen option reaches its bar.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,9 @@
-"""Setting `thresholding`: pull arms, then label those whose mean is at least a given threshold.
+"""Setting `thresholding`: try options, then say of each whether its mean is above a threshold.
 
-Not to be confused with `keyhole.threshold`, whose feedback is censored at a threshold: here the
-threshold classifies the arms, and the reward of every pull is seen.
+An *arm* is one of the options; to *pull* it is to try it once, and its random *reward* is seen.
+After a number of pulls each arm gets a label: its mean reward is at least the threshold, a given
+number, or below. A policy chooses which arm to pull next, so that few labels are wrong.
+(`keyhole.threshold` is another setting: there each round has a bar that a sample must reach.)
 """
 
 from keyhole.distributions import CustomDistribution

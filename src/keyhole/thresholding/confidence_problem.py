@@ -1,4 +1,8 @@
-"""Problem that measures how often running means leave bounds which should hold at all times."""
+"""Problem that measures how often running means leave bounds which should hold at all times.
+
+It is a test of the theory behind policies that label options (arms) as above or below a threshold:
+their guarantees need bounds on the mean of an arm's rewards that hold after every pull.
+"""
 
 import math
 from typing import Any, ClassVar, Protocol

@@ -1,4 +1,8 @@
-"""Environments (simulators) that draw rewards, and count arms labelled on the wrong side."""
+"""Environments (simulators) of thresholding: they draw rewards, and count wrong labels.
+
+An arm is one of several options; each pull (trial) gives a random reward. In the end each arm is
+labelled as above or below the threshold, a given number for its mean reward.
+"""
 
 from typing import Any, ClassVar, Final, Protocol
 

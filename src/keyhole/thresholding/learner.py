@@ -1,4 +1,8 @@
-"""Learner (a policy in memory) that labels arms as above or below a threshold after few pulls."""
+"""Learner (a policy at work in memory) that sorts options into above and below a threshold.
+
+A user asks it which option (arm) to try next, tells it the reward, and gets in the end a label for
+each arm: its mean reward is at least the threshold (a given number), or below.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,7 @@
-"""Lookup table of the logarithms of small whole numbers."""
+"""Lookup table of the logarithms of small whole numbers, such as the pulls of an arm.
+
+The policy LSA needs one for each arm (option) in each round, and a table is faster.
+"""
 
 import math
 from typing import Final

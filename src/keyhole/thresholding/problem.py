@@ -1,4 +1,8 @@
-"""Problem of the thresholding bandit: find the arms whose mean reward is above the threshold."""
+"""Problem of the thresholding bandit: the options (arms), their rewards, and the threshold.
+
+Arms are to be sorted, after a number of trials (pulls), into those whose mean reward is at least
+the threshold, and those below. A problem is what an experiment is made on: policies must learn it.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final, Self

@@ -1,4 +1,8 @@
-"""Spec entries that describe a problem of the thresholding bandit."""
+"""Spec entries (in a file that describes an experiment) for a problem of the thresholding bandit.
+
+Such a problem is options (arms) with random rewards, and a number (the threshold): which arms have
+a mean reward of at least that?
+"""
 
 from typing import Final
 

@@ -1,4 +1,8 @@
-"""The setting `thresholding` (which means exceed a threshold?): decision, feedback, policies."""
+"""The setting `thresholding`: what is decided in a round, and what is then seen.
+
+A setting is a kind of decision problem. Here one option (arm) is tried in each round, and its
+reward seen; in the end each arm is labelled by whether its mean reward is at least a threshold.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol

@@ -1,4 +1,8 @@
-"""Adapter of the thresholding bandit to studies (decisions in a database): arm names, labels."""
+"""Adapter of the thresholding bandit to studies, which keep decisions and feedback in a database.
+
+It says how they are written there: the name of the option (arm) that was tried, its reward, and in
+the end a label for each arm: its mean reward is above or below the threshold.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tune real commands: learn which command to run, and with which time limit."""
+"""Tune real commands: learn which command to run, and at which time limit to stop it."""
 
 from keyhole.tune.saved_tune import Best, CommandLimit, Tune
 from keyhole.tune.spec import Spec

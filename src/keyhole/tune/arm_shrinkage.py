@@ -1,4 +1,4 @@
-r"""Hierarchical posterior of arms (commands), which pulls estimates of similar arms together.
+r"""Estimates of how good each of several commands (arms) is, drawn towards those of similar ones.
 
 The best-looking of similar arms has mostly been lucky; shrinkage corrects for that. Shares of arms
 follow :math:`\mathrm{Beta}(s m, s (1 - m))`, means a normal distribution with the variance of s

@@ -1,4 +1,4 @@
-"""Command templates of arms, with fields that are filled in for each run."""
+"""Command templates of arms (the commands to choose from), with fields filled in for each run."""
 
 import itertools
 import math

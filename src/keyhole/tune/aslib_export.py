@@ -1,4 +1,4 @@
-"""Export the runs of a tune as an ASlib scenario."""
+"""Export of a tune's runs as a scenario of ASlib, the library of data on algorithm selection."""
 
 import math
 from pathlib import Path

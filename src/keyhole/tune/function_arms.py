@@ -1,4 +1,4 @@
-"""Python functions as arms: each call is a command, a process that can be killed."""
+"""Python functions in place of commands to choose from (arms): each call is its own process."""
 
 import inspect
 import json

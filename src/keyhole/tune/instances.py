@@ -1,4 +1,4 @@
-"""Instances (names, files or rows of a table), and the order in which arms are run on them."""
+"""Instances, the inputs of commands (files, names, rows), and the order in which they are run."""
 
 import csv
 import glob

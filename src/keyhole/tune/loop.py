@@ -1,4 +1,4 @@
-"""Tuning loop: ask for a command and a limit, run it, record the outcome, tell the study."""
+"""Tuning loop: choose a command and a time limit, run it, record the outcome, learn from it."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""A saved tune: its runs, its recommendation, and replays of its decisions."""
+"""A saved tune (runs of commands, to learn which is best): its runs, advice, and replays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

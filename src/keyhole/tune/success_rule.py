@@ -1,4 +1,4 @@
-"""Success rule: whether a run has succeeded, and its reward in the user's own unit."""
+"""Success rule: when a command's run counts as a success, and its reward in the user's unit."""
 
 import re
 from collections.abc import Mapping, Sequence

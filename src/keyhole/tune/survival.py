@@ -1,4 +1,4 @@
-"""Kaplan-Meier estimate of run times from censored runs."""
+"""Kaplan-Meier estimate of how long runs take, where some were stopped before their end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

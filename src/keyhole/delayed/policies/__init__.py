@@ -1,4 +1,4 @@
-"""Policies for delayed feedback (rules that choose the arm to pull next), one file each."""
+"""Policies for rewards that arrive late (rules that choose an option a round), one file each."""
 
 from keyhole.delayed.policies.delayed_ucb1 import DelayedUCB1
 from keyhole.delayed.policies.naive_phases import NaivePhases

@@ -1,4 +1,8 @@
-"""Policy DelayedUCB1 for delayed rewards: UCB1, which learns of a reward when it arrives."""
+"""Policy DelayedUCB1 for late rewards: the policy UCB1, from the rewards that have arrived.
+
+In each round one of several options (arms) is chosen (pulled). UCB1 chooses the one with the
+largest mean reward plus a margin, which is wide after few rewards.
+"""
 
 import math
 from collections.abc import Mapping

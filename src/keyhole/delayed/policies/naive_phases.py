@@ -1,4 +1,8 @@
-"""Policy NaivePhases for delayed rewards: pulls an arm for longer than any reward is late."""
+"""Policy NaivePhases for late rewards: chooses one option for longer than any reward is late.
+
+In each phase every option (arm) that is left is chosen (pulled) many times in a row; then those
+with low means are dropped. It must know the longest delay of a reward.
+"""
 
 import math
 

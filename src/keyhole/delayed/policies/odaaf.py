@@ -1,4 +1,9 @@
-"""Policy ODAAF: many pulls of an arm in a row, since only sums of late rewards are seen."""
+"""Policy ODAAF for late rewards: chooses one option for many rounds in a row.
+
+Only the sum of the rewards that arrive in a round is seen, not whose they are; in a long row most
+are of one option (arm). After each phase the options with low means are dropped. It must know the
+mean delay of a reward, from which the length of the row follows.
+"""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter

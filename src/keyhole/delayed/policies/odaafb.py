@@ -1,4 +1,9 @@
-"""Policy ODAAFB: many pulls of an arm in a row, for late rewards with a known longest delay."""
+"""Policy ODAAFB for late rewards: chooses one option for many rounds in a row.
+
+Only the sum of the rewards that arrive in a round is seen, not whose they are; in a long row most
+are of one option (arm). After each phase the options with low means are dropped, and late rewards
+are waited for. It must know the mean and the longest delay.
+"""
 
 import numpy as np
 

@@ -1,4 +1,9 @@
-"""Policy ODAAFV: many pulls of an arm in a row, for late rewards with delays of known variance."""
+"""Policy ODAAFV for late rewards: chooses one option for many rounds in a row.
+
+Only the sum of the rewards that arrive in a round is seen, not whose they are; in a long row most
+are of one option (arm). After each phase the options with low means are dropped, and late rewards
+are waited for. It must know the mean and the variance of the delays.
+"""
 
 from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter

@@ -1,4 +1,8 @@
-"""Policy QPMD for delayed rewards: queues them for a policy that expects immediate rewards."""
+"""Policy QPMD for late rewards: queues them for another policy, which expects them at once.
+
+There is a queue for each option (arm). If the other policy asks for an option whose queue has a
+reward, it gets that one; else the option is chosen (pulled), and what arrives is queued.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,1 +1,1 @@
-"""Entries of Abernethy, Amin and Zhu (2016), and functions that only they use."""
+"""Entries (reproduced experiments) of Abernethy et al. (2016), and functions that only they use."""

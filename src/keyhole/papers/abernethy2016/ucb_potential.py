@@ -1,5 +1,8 @@
 """Bounds on the loss (regret) of UCB policies, from sums of their confidence widths.
 
+A UCB policy chooses among options by an upper bound of each mean reward; the *regret* is the reward
+lost against always choosing the best one.
+
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
 section 2. V is the width of a policy's bound, delta its failure probability. Throughout, `policy`
 is a `UCBPolicy` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.

@@ -1,1 +1,1 @@
-"""Entries of Bengs and Huellermeier (2022), and functions that only they use."""
+"""Entries (reproduced experiments) of Bengs et al. (2022), and functions that only they use."""

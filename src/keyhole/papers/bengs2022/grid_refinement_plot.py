@@ -1,4 +1,7 @@
-"""Plot of the paper's Figure 3: the policy z-RCUCB refines its grids of limits during a run."""
+"""Plot of a paper's Figure 3: the time limits that a policy tries become finer as it learns.
+
+The policy z-RCUCB chooses what to run and the limit at which the run is stopped.
+"""
 
 from collections.abc import Sequence
 

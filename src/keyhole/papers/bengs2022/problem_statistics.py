@@ -1,4 +1,7 @@
-"""Exact statistics of a problem: mean reward and consumption, the best arm at each limit."""
+"""Exact statistics of a problem of limited runs: means, and what is best to run at each limit.
+
+There an arm is a thing that can be run, such as a solver; it is stopped at a limit of time, say.
+"""
 
 from typing import Final
 

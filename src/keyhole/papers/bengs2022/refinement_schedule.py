@@ -1,4 +1,4 @@
-"""Schedule by which the policy z-RCUCB refines its grids of limits during a run."""
+"""Schedule by which the policy z-RCUCB tries ever finer limits for the runs that it starts."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Kinds of claims, each judged by results: it holds, does not hold, or is undecided.
+"""Kinds of claims: statements of a paper, which simulated results confirm, refute, or leave open.
 
 Every class in `KINDS` can be imported from here.
 """

@@ -1,4 +1,7 @@
-"""Claim that a policy's estimates of what arms need lead to the best division of a resource."""
+"""Claim (statement of a paper) that a policy's estimates lead to the best division of a resource.
+
+It estimates what each of several places (arms) needs of the resource; small errors may not matter.
+"""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Base classes of claims, and the results that claims are judged by."""
+"""Base classes of claims (statements of a paper), and the results that claims are judged by."""
 
 import re
 from abc import ABC, abstractmethod

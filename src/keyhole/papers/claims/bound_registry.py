@@ -1,4 +1,7 @@
-"""Registry of the theoretical bounds that claims may name, by setting."""
+"""Registry of the formulas for bounds that claims (statements of a paper) may name, by setting.
+
+A setting is a kind of decision problem; a bound limits the loss of a policy in it.
+"""
 
 import math
 from collections.abc import Callable

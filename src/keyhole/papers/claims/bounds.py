@@ -1,4 +1,4 @@
-"""Claims that the mean of a metric is below, or above, a bound."""
+"""Claims (statements of a paper) that the mean of a metric is below, or above, a bound."""
 
 import math
 from abc import abstractmethod

@@ -1,4 +1,4 @@
-"""Claim that an estimate lies in a range: of a mean, a ratio of means, or another quantity."""
+"""Claim (statement of a paper) that an estimate, such as a mean or a ratio, lies in a range."""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Fields of a claim about an estimate, and which of them each kind of quantity allows."""
+"""Fields of a claim about an estimate in an entry file, and which of them each quantity allows."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, Self, get_args

@@ -1,4 +1,4 @@
-"""Claim that the advantage of a policy over others grows from problem to problem."""
+"""Claim (statement of a paper) that a policy's advantage grows from problem to problem."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Claim that some policies, or one on some problems, have the same results."""
+"""Claim (statement of a paper) that policies have the same results, or one on several problems."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal

@@ -1,4 +1,4 @@
-"""Claim that the mean of a metric is a linear function of a number of the problem."""
+"""Claim (statement of a paper) that a metric's mean is a linear function of a problem's number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

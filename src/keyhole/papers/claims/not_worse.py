@@ -1,4 +1,4 @@
-"""Claim that no other policy is better than a policy."""
+"""Claim (statement of a paper) that no other policy is better than a policy."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Claims that compare policies on one problem with the same policies on another."""
+"""Claims (statements of a paper) that compare what policies do on one problem and on another."""
 
 import math
 from abc import abstractmethod

@@ -1,4 +1,4 @@
-"""Claims that a policy is better, or not better, than others."""
+"""Claims (statements of a paper) that a policy is better, or not better, than others."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Claim that the choice among some policies matters less than the choice among others."""
+"""Claim (statement of a paper) that choosing among some policies matters less than among others."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Claim that a metric grows as a power of the horizon T, or of a parameter of the problem."""
+"""Claim (statement of a paper) that a metric grows as a power of the rounds, or of a parameter."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Claims about numbers that are computed from a problem, without any simulation."""
+"""Claims (statements of a paper) about numbers computed from a problem, without a simulation."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, Self

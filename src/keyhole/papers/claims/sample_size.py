@@ -1,4 +1,4 @@
-"""Estimate of the number of replications that would decide an undecided claim."""
+"""Estimate of how many replications (simulated histories) would decide an undecided claim."""
 
 import math
 from collections.abc import Sequence

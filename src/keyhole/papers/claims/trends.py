@@ -1,4 +1,4 @@
-"""Claims about a metric over several cells (a policy on a problem): it rises, or stays the same."""
+"""Claims (statements of a paper) that a metric rises, or stays the same, over several problems."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations

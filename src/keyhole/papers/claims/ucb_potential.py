@@ -1,4 +1,7 @@
-"""Claim that the loss (regret) of a UCB policy is bounded by a sum of its confidence widths."""
+"""Claim that the loss (regret) of a UCB policy is bounded by a sum of its confidence widths.
+
+A UCB policy chooses among options by the mean reward of each plus a confidence width.
+"""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Claim that the worst mean over several problems grows as a power of a number."""
+"""Claim (statement of a paper) that the worst mean of several problems grows as a power."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal

@@ -1,1 +1,1 @@
-"""Entries of Verma, Hanawal, Rajkumar and Sankaran (2019), and functions that only they use."""
+"""Entries (reproduced experiments) of Verma et al. (2019), and functions that only they use."""

@@ -1,4 +1,7 @@
-"""AnytimeZoomingRCUCB: ZoomingRCUCB restarted with doubled length, for an unknown horizon."""
+"""AnytimeZoomingRCUCB: ZoomingRCUCB restarted with doubled length, for an unknown horizon.
+
+Each run is of an arm (such as a solver), and is stopped at a limit; ZoomingRCUCB chooses both.
+"""
 
 import math
 

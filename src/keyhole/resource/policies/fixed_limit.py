@@ -1,4 +1,7 @@
-"""Policy FixedLimit for limited runs: one limit for all arms, of which another policy picks one."""
+"""Policy FixedLimit: all runs have one limit, and another policy chooses what to run.
+
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit of time, say.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol

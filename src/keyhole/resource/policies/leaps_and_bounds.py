@@ -1,4 +1,8 @@
-"""LeapsAndBounds: finds an arm with nearly the smallest mean consumption, a baseline."""
+"""Policy LeapsAndBounds: finds an arm whose runs take nearly the least time on average.
+
+An arm is a thing that can be run, such as a solver; runs are stopped at limits that grow until the
+best arm is clear. Instead of time it may be anything that is consumed. A baseline.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""RCUCB: upper confidence bounds for pairs of arm and limit; a run informs on lower limits too."""
+"""Policy RCUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
+
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit. A run also
+shows how it would have ended with any smaller limit.
+"""
 
 import math
 

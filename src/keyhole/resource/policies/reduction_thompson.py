@@ -1,4 +1,8 @@
-"""Policy ReductionThompson for limited runs: Thompson sampling over pairs of arm and limit."""
+"""Policy ReductionThompson: draws a plausible gain of each arm and limit, chooses the largest.
+
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Each pair of
+an arm and a limit is an option of its own, as in the classical bandit: a baseline.
+"""
 
 from collections.abc import Mapping
 from typing import Any

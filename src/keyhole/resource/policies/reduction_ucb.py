@@ -1,4 +1,8 @@
-"""Policy ReductionUCB for limited runs: UCB on pairs of arm and limit as if each were an arm."""
+"""Policy ReductionUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
+
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Each pair of
+an arm and a limit is an option of its own, as in the classical bandit: a baseline.
+"""
 
 import math
 from collections.abc import Mapping

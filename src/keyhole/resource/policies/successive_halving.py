@@ -1,4 +1,8 @@
-"""SuccessiveHalving: drops the worse half of the arms again and again, with rising limits."""
+"""Policy SuccessiveHalving: drops the worse half of the arms again and again, with rising limits.
+
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit. The last arm
+left is run in all later rounds. A baseline.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""ZoomingRCUCB: RCUCB for a continuum of limits, on grids that it refines."""
+"""Policy ZoomingRCUCB: chooses the arm and limit of a run among limits that become ever finer.
+
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit, any number up
+to the largest one. Where the gain seems large, the grid of limits tried is refined.
+"""
 
 import math
 from collections.abc import Mapping

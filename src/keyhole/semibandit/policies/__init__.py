@@ -1,4 +1,8 @@
-"""Policies for censored semi-bandits, one per file."""
+"""Policies that divide a resource among arms (places where losses may occur), one file each.
+
+An arm has no loss if it gets the amount that it needs, its threshold. Some policies know the
+thresholds; the others find them by trial.
+"""
 
 from keyhole.semibandit.policies.csbdt import CSBDT
 from keyhole.semibandit.policies.csbdt_ucb import CSBDTUCB

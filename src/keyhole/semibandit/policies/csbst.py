@@ -1,4 +1,9 @@
-"""Policy CSBST: finds the one amount that all arms need by trial, then Thompson sampling."""
+"""Policy CSBST: finds the one amount of a resource that all arms need, then gives it to the worst.
+
+An arm is a place where losses occur unless it gets that amount (the threshold), which is unknown.
+After it has found it by trial, it draws each arm's mean loss from the plausible values (Thompson
+sampling), and gives the amount to as many arms as it can, those with the largest draws.
+"""
 
 import math
 from collections.abc import Mapping

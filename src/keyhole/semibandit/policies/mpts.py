@@ -1,4 +1,9 @@
-"""Policy MPTS: Thompson sampling of several arms that need a known equal amount, a baseline."""
+"""Policy MPTS: divides a resource equally among all arms but the m with the smallest drawn losses.
+
+An arm is a place where losses occur unless it gets the amount that all of them need, which is
+known. Mean losses are drawn from the plausible values in each round (Thompson sampling). A
+baseline.
+"""
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation

@@ -1,4 +1,8 @@
-"""Policy SDCB: divides a resource by bounds on each arm's loss, with known amounts needed."""
+"""Policy SDCB: divides a resource by bounds on losses; it knows the amount that each arm needs.
+
+An arm is a place where losses occur unless it gets that amount (its threshold). The arms whose mean
+losses have the largest lower bounds get it, as far as the resource suffices. A baseline.
+"""
 
 import math
 

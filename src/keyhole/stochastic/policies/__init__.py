@@ -1,4 +1,8 @@
-"""Policies of the stochastic bandit (rules that choose the arm to pull next), one file each."""
+"""Policies of the stochastic bandit (rules that choose an option in each round), one file each.
+
+An option (arm) gives a random reward, with an unknown mean. They try all of them, and choose the
+best ever more often.
+"""
 
 from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
 from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB

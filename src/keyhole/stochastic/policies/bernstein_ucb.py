@@ -1,4 +1,8 @@
-"""BernsteinUCB: upper confidence bounds from Bernstein's inequality, for a known variance."""
+"""Policy BernsteinUCB: chooses the option with the largest upper bound of its mean reward.
+
+The options (arms) give random rewards. The bound is from Bernstein's inequality, and is the mean
+plus a margin: wide after few rewards, narrow if their variance, which must be known, is small.
+"""
 
 import math
 

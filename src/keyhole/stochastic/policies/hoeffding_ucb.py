@@ -1,4 +1,8 @@
-"""HoeffdingUCB: upper confidence bounds from Hoeffding's inequality, for a known horizon."""
+"""Policy HoeffdingUCB: chooses the option with the largest upper bound of its mean reward.
+
+The options (arms) give random rewards. The bound is from Hoeffding's inequality, and is the mean
+plus a margin: wide after few rewards, and set by the number of rounds, which must be known.
+"""
 
 import math
 

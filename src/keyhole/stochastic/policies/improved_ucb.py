@@ -1,4 +1,7 @@
-"""Policy ImprovedUCB: equal pulls of the remaining arms in phases, which end with eliminations."""
+"""Policy ImprovedUCB: tries all options equally often, and drops in phases those that fall behind.
+
+The options (arms) give random rewards; one is left in the end, or a few that are nearly equal.
+"""
 
 import math
 from typing import Any

@@ -1,4 +1,8 @@
-"""KLUCB: upper confidence bounds from the Kullback-Leibler divergence."""
+"""Policy KLUCB: chooses the option with the largest upper bound of its mean reward.
+
+The options (arms) give random rewards. The bound is the largest mean that they leave plausible,
+measured by the Kullback-Leibler divergence; it is high after few rewards.
+"""
 
 import math
 from typing import Final

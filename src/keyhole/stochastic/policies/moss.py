@@ -1,4 +1,8 @@
-"""Policy MOSS: pulls the arm with the largest upper bound; made for the hardest problems."""
+"""Policy MOSS: chooses the option with the largest upper bound of its mean reward.
+
+The options (arms) give random rewards. The bound is the mean plus a margin, which ends at an equal
+share of all rounds; so the loss is least for the hardest means (minimax optimal).
+"""
 
 import math
 

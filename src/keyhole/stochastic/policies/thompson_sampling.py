@@ -1,4 +1,8 @@
-"""ThompsonSampling: random draws from the posterior distribution of each arm's mean."""
+"""Policy ThompsonSampling: draws a plausible mean reward of each option, chooses the largest.
+
+The options (arms) give random rewards. The draws are from the posterior, which says how plausible
+each mean is after these; they vary more after few rewards, so that all options get tried.
+"""
 
 from keyhole.policy import Stream, betas, float_array, parameter, scratch_array, uniform
 from keyhole.stochastic.setting import Policy

@@ -1,4 +1,7 @@
-"""Policy Uniform: pulls the arms in turn, a baseline."""
+"""Policy Uniform of the stochastic bandit: chooses the options (arms) in turn, a baseline.
+
+It never uses the rewards: a policy that does should be better.
+"""
 
 from keyhole.policy import float_array, int_array
 from keyhole.stochastic.setting import Policy

@@ -1,4 +1,8 @@
-"""Policies of the threshold bandit (rules that choose an arm for a threshold), one file each."""
+"""Policies of the threshold bandit (rules that choose an option by the round's bar), one file each.
+
+Each round shows a bar (the threshold), and the random number that the chosen option (arm) gives
+should reach it.
+"""
 
 from keyhole.threshold.policies.anytime_dkwucb import AnytimeDKWUCB
 from keyhole.threshold.policies.anytime_kaplan_meier_ucb import AnytimeKaplanMeierUCB

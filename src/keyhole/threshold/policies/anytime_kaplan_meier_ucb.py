@@ -1,4 +1,9 @@
-"""AnytimeKaplanMeierUCB: upper confidence bounds from censored samples, for any horizon."""
+"""AnytimeKaplanMeierUCB: the policy KaplanMeierUCB for a number of rounds that is not known.
+
+Each round shows a bar (the threshold). Of each option (arm) it bounds the chance to reach the bar,
+and pulls the one with the largest bound. A sample that reached a bar is seen only as "reached it"
+(censored), and so counts for that bar and lower ones.
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""AnytimeOPTIM: the policy OPTIM for a number of rounds that is not known."""
+"""AnytimeOPTIM: the policy OPTIM for a number of rounds that is not known.
+
+Each round shows a bar (the threshold), never higher than the one before. It pulls the option (arm)
+with the largest upper bound of the chance that its sample reaches the bar.
+"""
 
 import math
 from typing import ClassVar

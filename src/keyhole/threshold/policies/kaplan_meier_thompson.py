@@ -1,4 +1,9 @@
-"""KaplanMeierThompson: random draws of the chance at the threshold, from censored samples."""
+"""KaplanMeierThompson: draws each arm's chance to reach the bar at random, and pulls the largest.
+
+Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
+reach it. A chance is drawn from its posterior, the values that the samples so far leave plausible.
+A sample that reached a bar is seen only as "reached it" (censored).
+"""
 
 from keyhole.policy import Stream, betas, float_array, parameter, scratch_array
 from keyhole.threshold.setting import Policy, add_observation

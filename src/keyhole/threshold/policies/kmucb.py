@@ -1,4 +1,9 @@
-"""Policy KMUCB: settles the best arm of each threshold, lowest first; each comes once a cycle."""
+"""Policy KMUCB: settles the best arm for each possible bar, the lowest bar first.
+
+Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
+reach it. Until the best arm for a bar is clear, all arms are tried equally often; from then on that
+arm is pulled. Every bar must come once in each cycle of rounds.
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,9 @@
-"""Policy OPTIM: bounds each arm's chance to reach the threshold, if thresholds never rise."""
+"""Policy OPTIM: pulls the arm with the largest upper bound of the chance to reach the bar.
+
+Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
+reach it. The bars must never rise: then every earlier sample shows whether it would reach the
+present one.
+"""
 
 from keyhole.policy import Kernel, int_array
 from keyhole.threshold.index_policy import find_largest_index

@@ -1,4 +1,7 @@
-"""Policy Uniform: pulls the arms in turn, a baseline."""
+"""Policy Uniform of the threshold bandit: pulls the arms (the options) in turn, whatever the bar.
+
+It never learns which arms reach the bar (the round's threshold): a baseline for other policies.
+"""
 
 from keyhole.policy import float_array, int_array
 from keyhole.threshold.setting import Policy, add_observation

@@ -1,4 +1,7 @@
-"""Policies of the thresholding bandit (rules that choose the arm to pull next), one file each."""
+"""Policies of the thresholding bandit (rules that choose which option to try next), one file each.
+
+In the end each option (arm) is labelled: its mean reward is at least a threshold, or below.
+"""
 
 from keyhole.thresholding.policies.apt import APT
 from keyhole.thresholding.policies.known_gaps import KnownGaps

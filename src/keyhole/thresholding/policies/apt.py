@@ -1,4 +1,8 @@
-"""APT: Anytime Parameter-free Thresholding, which pulls the arm with the least certain label."""
+"""Policy APT: tries next the option whose label, above or below a threshold, is least certain.
+
+The options (arms) give random rewards; each is labelled in the end by whether its mean reward is at
+least the threshold. Anytime Parameter-free Thresholding needs no number of rounds.
+"""
 
 from keyhole.policy import parameter
 from keyhole.thresholding.setting import IndexPolicy

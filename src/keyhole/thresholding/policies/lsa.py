@@ -1,4 +1,8 @@
-"""Policy LSA: pulls the arm pulled least, given how near its mean is to the threshold."""
+"""Policy LSA: tries next the option that was tried least, given how near to the threshold it is.
+
+The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
+the threshold. The nearer the mean is to it, the more pulls (trials) the label takes.
+"""
 
 from keyhole.policy import parameter
 from keyhole.thresholding.logarithm_table import log_count

@@ -1,4 +1,8 @@
-"""Policy OptKG: pulls the arm whose next reward could raise the certainty of its label most."""
+"""Policy OptKG: tries next the option whose next reward could make its label most certain.
+
+The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
+the threshold. How certain a label is follows from Bayes' theorem.
+"""
 
 import math
 from typing import Final

@@ -1,4 +1,7 @@
-"""Policy Uniform: pulls the arms in turn, a baseline."""
+"""Policy Uniform of the thresholding bandit: tries the options (arms) in turn, a baseline.
+
+In the end each arm is labelled by whether its mean reward is at least a threshold, as by others.
+"""
 
 from keyhole.policy import float_array, int_array
 from keyhole.thresholding.setting import Policy
