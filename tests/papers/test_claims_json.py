@@ -33,6 +33,7 @@ def test_a_claim_is_written_with_its_verdict_and_numbers(tmp_path, parts):
     assert claim["statement"] == "An arm near the threshold makes the problem hard."
     assert claim["about"] == "Uniform on Easy, Hard"
     assert (claim["setup"], claim["same_as"]) == ("ours", [])
+    assert claim["decided_by"] == "tiny/3"
     assert (claim["replications"], claim["seed"]) == (40, 1)
     assert claim["replications_needed"] == parts[0].verdicts[2].needed
     verdict = parts[0].verdicts[2]
@@ -44,6 +45,15 @@ def test_a_claim_is_written_with_its_verdict_and_numbers(tmp_path, parts):
 def test_claims_keep_their_ids_where_only_some_problems_are_run(tiny):
     assert [claim.id for claim in tiny.claims] == ["tiny/1", "tiny/2", "tiny/3"]
     assert [claim.id for claim in tiny.with_problems("hard").claims] == ["tiny/2"]
+
+
+def test_a_repeated_claim_names_the_one_that_decides_it(tmp_path, parts):
+    (part,) = parts
+    first, second, _ = part.verdicts
+    few = replace(first, same_as=(second.id,))
+    many = replace(second, same_as=(first.id,), replications=few.replications + 1)
+    found = written(tmp_path, [ReportPart(part.entry, part.scale, part.runs, (few, many))])
+    assert [claim["decided_by"] for claim in found["claims"]] == ["tiny/2", "tiny/2"]
 
 
 def test_infinite_numbers_are_null(tmp_path, parts):

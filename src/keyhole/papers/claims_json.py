@@ -16,7 +16,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from keyhole.files import write_atomically
 from keyhole.papers.report.reproduction_page import ReportPart
-from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
+from keyhole.papers.verdicts import (
+    Number,
+    Origin,
+    Setup,
+    Status,
+    Verdict,
+    deciding_verdicts,
+)
 
 _OURS: Final = "ours"
 
@@ -70,6 +77,11 @@ class ClaimRecord(_Record):
         description="the ids of claims in which other entries judge the same statement; the one "
         "with most replications counts"
     )
+    decided_by: str = Field(
+        description="the id of the claim of this file whose verdict decides the statement: this "
+        "one, or that of `same_as` with the most replications; counts of statements include the "
+        "claims that are decided by themselves"
+    )
     statement: str = Field(description="in the words of the source where it is quoted")
     reading: str = Field(description="how the words were translated into numbers")
     about: str = Field(description="the problems and the policy that it is about")
@@ -102,7 +114,12 @@ def write_claims(path: Path, parts: Sequence[ReportPart]) -> None:
     scales = {part.scale for part in parts}
     if len(scales) != 1:
         raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
-    claims = [_claim_record(part, verdict) for part in parts for verdict in part.verdicts]
+    deciding = deciding_verdicts([verdict for part in parts for verdict in part.verdicts])
+    claims = [
+        _claim_record(part, verdict, deciding[verdict.id].id)
+        for part in parts
+        for verdict in part.verdicts
+    ]
     content = ClaimsFile(
         format="keyhole-claims",
         version=1,
@@ -120,7 +137,7 @@ def schema() -> str:
     return json.dumps(table, indent=2) + "\n"
 
 
-def _claim_record(part: ReportPart, verdict: Verdict) -> ClaimRecord:
+def _claim_record(part: ReportPart, verdict: Verdict, decided_by: str) -> ClaimRecord:
     run = next(iter(part.runs.values()))
     return ClaimRecord(
         id=verdict.id,
@@ -130,6 +147,7 @@ def _claim_record(part: ReportPart, verdict: Verdict) -> ClaimRecord:
         origin=verdict.origin,
         setup=verdict.setup,
         same_as=list(verdict.same_as),
+        decided_by=decided_by,
         statement=verdict.text,
         reading=verdict.reading,
         about=verdict.about,

@@ -1,7 +1,7 @@
 """Verdict on a claim (statement of a paper): holds, does not hold or undecided, and the numbers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -130,12 +130,32 @@ def verdicts_by_origin(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verd
     return [(words, found) for words, found in groups if found]
 
 
+def deciding_verdict(verdict: Verdict, known: Mapping[str, Verdict]) -> Verdict:
+    """Return the verdict that decides a statement: that with the most replications.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        A verdict on the statement.
+    known : mapping of str to Verdict
+        By id, the verdicts among which those of `same_as` are looked up.
+    """
+    others = [known[one] for one in verdict.same_as if one in known]
+    # Of equally many replications, the least id: the same one for all verdicts on the statement.
+    return min(verdict, *others, key=_decisiveness) if others else verdict
+
+
+def deciding_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    """Return for each verdict, by its id, the one among all that decides its statement."""
+    known = {verdict.id: verdict for verdict in verdicts}
+    return {verdict.id: deciding_verdict(verdict, known) for verdict in verdicts}
+
+
 def one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return one verdict for each statement: that of the entry with the most replications."""
-    # Most replications come first; of entries with equally many, the first one.
-    rank = {one.id: (-one.replications, i) for i, one in enumerate(verdicts)}
-    return [
-        one
-        for one in verdicts
-        if not any(other in rank and rank[other] < rank[one.id] for other in one.same_as)
-    ]
+    """Return one verdict for each statement: the one that decides it."""
+    deciding = deciding_verdicts(verdicts)
+    return [verdict for verdict in verdicts if deciding[verdict.id].id == verdict.id]
+
+
+def _decisiveness(verdict: Verdict) -> tuple[int, str]:
+    return -verdict.replications, verdict.id
