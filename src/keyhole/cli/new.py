@@ -48,6 +48,7 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
 
 def _policy_stubs(registered: setting_registry.RegisteredSetting) -> Traversable:
     """Return the folder `stubs` beside the module of a setting."""
+    # A setting of another package may be a single module, which has no folder.
     for folder in getattr(registered.module, "__path__", ()):
         if (Path(folder) / "stubs").is_dir():
             return Path(folder) / "stubs"

@@ -76,6 +76,7 @@ def create(
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
         for name, value in _check_table("facts", content.pop("facts", {})).items()
     }
+    # All other entries are arguments of `Study.create`, under the same names; it checks them.
     name, arms = content.pop("name"), content.pop("arms")
     Study.create(storage, name, policy, arms, **content, **facts).close()
     typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
@@ -204,6 +205,8 @@ def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = No
             else:
                 when = datetime.fromtimestamp(event.pop("at"), UTC)
                 first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
+                # Left out: the position of the random stream and the whole definition. They are
+                # long, and of use to programs only, which have --json.
                 rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
                 if "head" in event:
                     rest["policy"] = event["head"]["policy"]
@@ -290,6 +293,7 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
+    # tomllib parses by recursion: without this, deep nesting would end in a traceback.
     except RecursionError:
         raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:
@@ -313,6 +317,8 @@ def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, d
         else known[check_choice("policy", name, known)]
     )
     given = parse_key_values(words)
+    # Parameters and facts come in one list of words. The number of arms is no fact to be given: the
+    # study has it, and it may grow.
     own = [field.name for field in fields(cast(Any, kind))]
     facts_known = [n for n in study.policy.setting.facts if n != "arms"]
     for word in given:

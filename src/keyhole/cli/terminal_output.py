@@ -35,4 +35,5 @@ def print_paragraph(text: str, indent: int) -> None:
         )
         typer.echo(text)
     else:
+        # Where a program reads, a sentence stays in one line, in which `grep` finds it.
         typer.echo(pad + text)

@@ -69,6 +69,7 @@ def run(
     ] = False,
 ) -> None:
     """Learn which command to run, with which time limit; the same call resumes a tune."""
+    # Before the imports, so that a bad address is refused at once.
     check_address(on, None)
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS
@@ -118,6 +119,8 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 
     tune = Tune.load(folder)
     found, texts = tune.best(), format_recommendation(tune)
+    # On standard error: a script that reads the command from standard output sees nothing else
+    # there, and its user is still warned.
     if not found.successes:
         typer.echo(texts.pop(0), err=True)
     if as_json:
@@ -207,6 +210,8 @@ class _Progress:
         """Take a run into account."""
         self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
         now = time.monotonic()
+        # Ever less often: a line every five seconds would make a tune of days a log that nobody
+        # reads.
         if now - self._last < min(
             max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began)), _MAX_INTERVAL
         ):

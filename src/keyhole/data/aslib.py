@@ -75,7 +75,10 @@ class Scenario:
         done = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:
             return np.asarray(done.mean(axis=0))
+        # A run that was stopped earlier does not say whether it would have been solved by this
+        # limit. To count it as unsolved would make solvers worse that were often stopped early.
         observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
+        # A solver without any such run has the share 0 / 0: NaN, but no warning.
         with np.errstate(invalid="ignore"):
             return np.asarray((done & observed).sum(axis=0) / observed.sum(axis=0))
 
@@ -156,6 +159,7 @@ class Scenario:
         problem = self.problem(limits, cost=cost, penalty=penalty)
         fastest = self.seconds.min(axis=1) / self.cutoff
         done = fastest <= problem.limits[-1]
+        # The virtual best knows when no solver will do, and then stops at the smallest limit.
         stopped = -float(problem.penalty(problem.limits[0]))
         gains = 1.0 - np.asarray(problem.cost(np.where(done, fastest, 0.0)))
         return {
@@ -231,6 +235,8 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
     if not found:
         raise ValueError(f"{path}: at least one run must be given, got none")
     solvers = sorted({solver for row in found.values() for solver in row})
+    # With limits, a tune chose the runs, and need not have made all. Without, a gap is a fault of
+    # the file.
     gaps = any(run.limit < math.inf for row in found.values() for run in row.values())
     for task, row in found.items():
         missing = [solver for solver in solvers if solver not in row]

@@ -60,9 +60,12 @@ def write_aslib(
     """
     where = Path(folder)
     rows, times = [], Counter[tuple[str, str]]()
+    # Read twice: whether there is a column of qualities depends on all runs.
     made = list(runs)
     graded = any(not math.isnan(run.quality) for run in made)
     for run in made:
+        # ASlib knows a run by instance, repetition and solver; a second one without a number of its
+        # own would be refused as a duplicate.
         times[run.instance, run.solver] += 1
         fields = [
             _quoted(run.instance), str(times[run.instance, run.solver]), _quoted(run.solver),

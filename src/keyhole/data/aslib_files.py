@@ -176,6 +176,7 @@ def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
         table = pq.read_table(path)
         wanted = [name for name in (*_TABLE, *_FURTHER) if name in table.column_names]
         columns = {name: table[name].to_pylist() for name in wanted}
+    # A damaged file may fail in its metadata, in a page, or in a text that is not UTF-8.
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(
             f"{path}: the file must be Parquet: {shorten_message(str(error))}"

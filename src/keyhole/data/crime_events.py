@@ -55,6 +55,7 @@ class Events:
     def __post_init__(self) -> None:
         """Check the values, and copy the array."""
         object.__setattr__(self, "places", check_distinct("places", self.places))
+        # A copy, read-only below: later changes of the user's array must not reach the problem.
         counts = np.array(self.counts)
         if counts.dtype.kind not in "iu":
             raise TypeError(f"counts must hold whole numbers, got {counts.dtype}")
@@ -187,6 +188,7 @@ def read_patrols_csv(path: str | PathLike[str]) -> Events:
         key = _key(day, place)
         if key in found:
             raise ValueError(f"day and place must differ, got {day}, {place!r} twice")
+        # int() is more lenient: it takes 1_000, and the digits of other scripts.
         if not events.isascii() or not events.isdecimal():
             raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
         found[key] = int(events)

@@ -87,6 +87,7 @@ class Labels:
         if values.shape != (self.arms,):
             raise ValueError(f"{name} must have shape ({self.arms},), got {values.shape}")
         column = values.astype(dtype)
+        # `astype` wraps without an error: 300 as int8 is 44.
         _check(name, values, column == values, f"fit into {column.dtype}")
         column.setflags(write=False)
         return column
@@ -278,6 +279,7 @@ class _Tally:
         before = self.gold[place]
         if gold is None or gold == before:
             return
+        # Rows that contradict each other: to keep the first or the last would hide the mistake.
         if before != _UNKNOWN:
             item = list(self.places)[place]
             raise ValueError(f"gold of item {item!r} must be {before} as before, got {text!r}")

@@ -31,6 +31,7 @@ def separator_hint(header: Sequence[str]) -> str:
     >>> separator_hint(["arm;reward"]), separator_hint(["arm", "reward"])
     (': columns must be separated by commas, not semicolons', '')
     """
+    # With two columns or more, commas have separated some, and the hint would mislead.
     for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
         if len(header) == 1 and sign in header[0]:
             return f": columns must be separated by commas, not {word}"

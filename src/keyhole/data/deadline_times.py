@@ -152,6 +152,7 @@ def _times(name: str, values: Any) -> FloatArray:
     if column.size == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
     column = column.astype(np.float64)
+    # Infinity is allowed: a flight that never arrives meets no deadline.
     bad = np.flatnonzero(np.isnan(column) | (column == -math.inf))
     if len(bad):
         at = int(bad[0])

@@ -99,6 +99,8 @@ class Conversions:
         """
         limit = self._limit(within)
         rewards = [(delays <= limit).astype(np.float64) for delays in self.delays]
+        # An impression without a conversion has no delay, but a replay needs one: its reward of 0
+        # arrives when the time is up.
         waits = [np.minimum(delays, limit) for delays in self.delays]
         return Problem.replay(rewards, waits, feedback=feedback)
 
@@ -208,6 +210,7 @@ def _delay(shown: str, converted: str, *, dated: bool) -> float:
     end = _time("converted_at", converted, dated=dated)
     try:
         gap = end - start
+    # Python does not subtract times of which only one has a zone.
     except TypeError:
         raise ValueError(
             f"converted_at must have a time zone if, and only if, shown_at has, got {converted!r}"

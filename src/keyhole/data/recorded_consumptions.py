@@ -183,6 +183,8 @@ class MeasuredRuns:
         largest = float(check_vector("limits", limits, Range(gt=0)).max())
         arms = []
         for arm, name in enumerate(self.arms):
+            # Runs that were allowed less are left out, also those that ended: to drop only the
+            # stopped ones would make the arm faster than it is.
             informative = self._limits[arm] >= largest
             if not informative.any():
                 raise ValueError(

@@ -30,6 +30,7 @@ SWEEPABLE_ENTRIES: Final = (
 
 _MOST_POINTS: Final = 10_000
 _FIXED: Final = ("name", "label")
+# No leading zeros, so that an entry has one name only: policy[1], not policy[01].
 _STEP: Final = re.compile(r"(?:^|\.)([A-Za-z_][\w-]*)|\[(0|[1-9]\d{0,8})\]")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -147,6 +148,7 @@ def parse_path(name: str) -> EntryPath:
     check_choice("sweep: what is varied", steps[0], SWEEPABLE_ENTRIES)
     if steps == ("policy",):
         raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
+    # A policy is one line through all points in figures, so its name and label stay the same.
     if steps[0] == "policy" and steps[-1] in _FIXED:
         raise ValueError(
             f"sweep must not vary {steps[-1]}, got {short_repr(name)}; give each its own [[policy]]"

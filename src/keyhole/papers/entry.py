@@ -1,4 +1,8 @@
-"""Entry: a reproduction as a TOML file of problems, policies, scales and claims."""
+"""Entry: a published experiment as a TOML file, with the claims (statements) it should confirm.
+
+Its problems are played by its policies (rules that choose among options) in simulations, of a size
+that the scale names.
+"""
 
 from functools import cache
 from importlib.resources.abc import Traversable

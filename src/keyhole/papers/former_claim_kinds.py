@@ -1,4 +1,7 @@
-"""Kinds of claims of former versions, and how they are written now."""
+"""Kinds of claims of former versions, and how they are written now.
+
+A claim is a statement of a paper in an entry's file, to be judged by simulations.
+"""
 
 from typing import Final
 

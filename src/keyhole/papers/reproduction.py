@@ -1,4 +1,4 @@
-"""Reproduction: run entries into a folder, judge their claims, and write a report."""
+"""Reproduction: simulate entries (published experiments) again, and judge what the paper says."""
 
 import json
 import shutil

@@ -41,6 +41,7 @@ def error_message(
     `tables` has the models, by path, whose entries are listed if one is unknown; `words` has, by
     path, what such a table must be.
     """
+    # The first alone: a value that fits no branch of a union has an error for each branch.
     tables, first = tables or {}, error.errors()[0]
     branches = {model.__name__ for model in tables.values()}
     path = ""

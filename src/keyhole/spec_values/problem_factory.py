@@ -55,6 +55,7 @@ class ProblemFactory:
     @property
     def entries(self) -> dict[str, Argument]:
         """The further entries, by name."""
+        # The first parameter is what stands under the factory's own name, such as `means`.
         _, *others = inspect.signature(self.make).parameters.values()
         docs = parameter_docs(self.make)
         return {
@@ -114,6 +115,7 @@ def _read(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
     try:
         return read(path, value, folder)
     except (TypeError, ValueError, OSError) as error:
+        # A reader may have named a field further inside, which says more than this one.
         text = str(error)
         raise ValueError(text if text.startswith(path) else f"{path}: {text}") from error
 

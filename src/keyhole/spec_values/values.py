@@ -115,6 +115,7 @@ def tagged_value(*kinds: Callable[..., Any]) -> ValueReader:
     >>> read("order", "cyclic", Path()), read("order", {"given": [3, 1]}, Path())
     ('around', [3, 1])
     """
+    # A class whose parameters all have defaults is in both: `"Name"`, or `{Name = value}`.
     alone, with_value = {}, {}
     for kind in kinds:
         parameters = inspect.signature(kind).parameters.values()

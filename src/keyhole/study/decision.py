@@ -1,4 +1,4 @@
-"""Decisions of a study, and the errors about them."""
+"""Decisions of a study (options that were chosen and wait for their outcome), and their errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""The definition of a study (policy, arms, rules), written once at the beginning of its log."""
+"""The definition of a study (policy, arms, rules), written once at the beginning of its log.
+
+A study decides for real, by a policy (a rule that chooses among options, the arms).
+"""
 
 import json
 import warnings

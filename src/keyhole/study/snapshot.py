@@ -1,4 +1,7 @@
-"""Snapshots: a study's state as bytes, to open it without replaying the log."""
+"""Snapshots: a study's state as bytes, to open it without replaying the log.
+
+A study is a policy (a rule that chooses among options) that decides for real; its log grows.
+"""
 
 import hashlib
 import json

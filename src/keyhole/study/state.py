@@ -1,4 +1,4 @@
-"""The state of a study, rebuilt by applying its events in order."""
+"""The state of a study (a policy that decides for real), rebuilt from its events in order."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, Final, cast

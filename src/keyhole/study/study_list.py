@@ -1,4 +1,4 @@
-"""Summaries of studies: the names of all in a database, and a table that describes one."""
+"""Lists of the studies in a database (each a policy that decides for real), and a table of one."""
 
 from collections.abc import Callable
 from pathlib import Path

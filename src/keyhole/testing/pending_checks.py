@@ -53,7 +53,9 @@ class PendingPolicy:
         """Decide while others are pending; return the row of the decision with its feedback."""
         for name, value in environment.observe().items():
             self._context_views[name][...] = value
+        # The context was written into the cells, but the decision is taken on the copy.
         self.copy[self._context] = self.cells[self._context]
+        # A policy that ignores pending decisions is not shown them.
         opened = opened if self._imputes else ()
         width = ROW_HEADER + self._asked.stop - self._asked.start
         # The first number is dropped again: NumPy refuses to concatenate nothing.
@@ -166,6 +168,8 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
             try:
                 rows.append(opened.ask(environment, rows))
                 unchanged = opened.cells[opened.state].tobytes() == before
+                # Told in random order: in the order of the decisions, a policy that confuses them
+                # may pass.
                 if len(rows) == _OPEN:
                     opened.tell(rows.pop(draw.integers(_OPEN)))
             except IndexError as error:
@@ -173,6 +177,7 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
                     f"{subject.policy}: with decisions pending, a kernel reads or writes beyond an "
                     f"array in round {environment.rounds}"
                 ) from error
+            # In the mode "ignore" there is no copy, so `select` writes into the state itself.
             assert mode == "ignore" or unchanged, (
                 f"{subject.policy}: imputed feedback changed the state learnt from real feedback, "
                 f"in round {environment.rounds}"

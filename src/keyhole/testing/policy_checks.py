@@ -59,6 +59,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(again) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
+            # Learners and results are known by the parameters: if one could change, they would be
+            # another policy's without notice.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -201,6 +203,7 @@ def play_sizes(subject: CheckContext, sizes: Sequence[int]) -> None:
         problem = subject.problem.resized(arms)
         if problem is None:
             return
+        # Long enough to pull every arm once and then decide a hundred times.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
         small = replace(subject, problem=problem, horizon=int(rounds))
         values = small.simulate_metrics(replications=1)  # large ones take their time
@@ -238,6 +241,7 @@ def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]
             continue
         try:
             check(subject)
+        # Any error will do: a broken policy may fail an assertion, or raise in its own code.
         except Exception:
             continue
         raise AssertionError(

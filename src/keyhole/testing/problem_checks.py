@@ -121,6 +121,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
     """Check that the guard refuses a negative index, one beyond all arms, and NaN."""
     setting, facts, sizes = case.setting, case.checked_facts, case.sizes
     for name, declaration in setting.decision.items():
+        # Far beyond any array, but still an int64: only the guard can refuse it.
         bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad:
             # One field is out of range at a time, the others are 0: no other can be the reason.

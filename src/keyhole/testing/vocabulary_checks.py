@@ -102,6 +102,7 @@ def bad_words_are_refused(case: SettingCase) -> None:
     context, decision = case.decisions[0]
     told = words.default_feedback(context, decision) if words.has_feedback else {}
     numbers = [name for name, value in told.items() if type(value) in (int, float)]
+    # NaN passes a range check that compares with < alone, and would stay in the log for ever.
     for other in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
         _check_refused(case, words.parse_feedback, context, decision, **(told | other))
     said = words.format_decision(context, decision)
@@ -115,6 +116,7 @@ def rounds_survive_a_snapshot(case: SettingCase) -> None:
     if words is None or words.round_class is None:
         return
     policy: Any = None  # none is needed before the round ends
+    # The second is only ever restored: it lacks whatever `to_json` leaves out.
     first, second = (words.round_class(words, policy) for _ in range(2))
     for context, decision in case.decisions:
         first.begin(context, decision)

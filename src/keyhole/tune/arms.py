@@ -72,6 +72,7 @@ class Arm:
             self.format_command(fields)
         except (ValueError, OverflowError) as error:
             raise ValueError(f"{path}: a field cannot be formatted: {error}") from None
+        # A program whose name has a field is known only when it is run.
         if self.function or _field_names(path, program := self.command[0]):
             return
         # As the system does: a name with a slash is a path, and others are looked up on the PATH.

@@ -7,6 +7,7 @@ from typing import Final
 
 _STAT: Final = Path("/proc/stat")
 _TOPOLOGY: Final = Path("/sys/devices/system/cpu")
+# Without idle and iowait, and without the guests' time, which user and nice contain already.
 _BUSY_COLUMNS: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal
 
 
@@ -61,6 +62,7 @@ def core_load(cores: Sequence[int] | None) -> float | None:
         return None
     wanted = {f"cpu{core}" for core in cores}
     rows = [line.split() for line in lines if line.split(" ", 1)[0] in wanted]
+    # A container may show a file of its own, which lacks cores that the process may use.
     if len(rows) < len(wanted):
         return None
     return sum(int(row[1:][k]) for row in rows for k in _BUSY_COLUMNS) / ticks
@@ -77,4 +79,5 @@ class LoadMonitor:
         now = core_load(self._cores)
         if now is None or self._before is None:
             return 0.0
+        # The system counts in ticks of a hundredth of a second, so the difference may fall below 0.
         return max(0.0, now - self._before - own)

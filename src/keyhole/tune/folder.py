@@ -1,4 +1,4 @@
-"""Layout of a tune folder, and a check that it belongs to a spec."""
+"""Layout of a tune's folder, where its runs are recorded, and a check that it belongs to a spec."""
 
 import json
 from collections.abc import Iterator

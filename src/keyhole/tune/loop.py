@@ -1,4 +1,7 @@
-"""Tuning loop: choose a command and a time limit, run it, record the outcome, learn from it."""
+"""Tuning loop: choose a command and a time limit, run it, record the outcome, learn from it.
+
+A tune learns from each run which of several commands is best, and when to stop it.
+"""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Spec of a tune: read a TOML file and check its entries."""
+"""Spec of a tune (commands, inputs and time limits to choose from): read and check a TOML file."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Summary of a tune as text, tables and JSON."""
+"""Summary of a tune (which command is best, at which time limit) as text, tables and JSON."""
 
 import re
 import shlex

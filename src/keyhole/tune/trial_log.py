@@ -1,5 +1,7 @@
 """Log of all trials: one line of JSON per run, durable before the study is told of it.
 
+A trial is one run of a command; the study is the database from which it is learnt which is best.
+
 A record has the id of its decision, and is flushed to disk before the study is told. After a kill
 at any moment, a decision without a record is run again, and a decision with a record that the study
 lacks is told from the record, so that no run counts twice.
@@ -131,6 +133,7 @@ class TrialLog:
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     """Yield the records of a file; an incomplete last line is left out."""
     lines, arms = path.read_bytes().split(b"\n"), frozenset(arms)
+    # The last part is empty, or a line that a kill cut off: its run is made again.
     for number, text in enumerate(lines[:-1], 1):
         try:
             fields = json.loads(text)

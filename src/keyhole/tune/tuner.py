@@ -1,4 +1,4 @@
-"""Tuner: start or resume a tune in a folder."""
+"""Tuner: start or resume, in a folder, learning which command is best and when to stop it."""
 
 import warnings
 from pathlib import Path

@@ -1,4 +1,8 @@
-r"""Posterior of the gain (reward less costs) of each pair of a command and a time limit.
+r"""Estimates of what a run of each command with each time limit gains: its reward less its costs.
+
+They are Bayesian: after each run they say how plausible each gain is (the posterior). *Arms* are
+the commands, a *hazard* is the chance that a run that has lasted until now ends before the next
+limit, and a *pair* is a command and a limit.
 
 Runs are counted by the interval between two limits in which they ended. For arm a and interval k,
 :math:`n_{ak}` runs with a limit at or beyond its end entered it, and :math:`d_{ak}` of them exited

@@ -1,5 +1,7 @@
 """Operators and built-in functions with the semantics of compiled code.
 
+Kernels, functions that are else compiled, are here run by Python, with the same results.
+
 A division of floats by zero is infinite or NaN; integers wrap at 64 bits; integer powers are by
 squaring. Undefined or meaningless operations of compiled code are errors here: an integer divided
 by zero, an integer made of NaN.

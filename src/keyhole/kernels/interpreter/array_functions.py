@@ -1,4 +1,4 @@
-"""Operations of kernels on whole arrays: fill a slice, reduce, reshape."""
+"""Array operations of kernels (compiled functions) that Python runs: fill, reduce, reshape."""
 
 import math
 import operator

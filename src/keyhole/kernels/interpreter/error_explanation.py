@@ -1,4 +1,4 @@
-"""Errors in interpreted kernels, reported at the author's own line."""
+"""Errors in kernels (functions else compiled) that Python runs, shown at the author's own line."""
 
 from __future__ import annotations
 

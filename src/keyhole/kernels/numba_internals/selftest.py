@@ -1,4 +1,7 @@
-"""A self-test of `numba_internals`, for releases of Numba newer than those it was tested with."""
+"""A self-test of our use of Numba's internals, for releases newer than those it was tested with.
+
+Numba compiles Python functions. Where the test fails, only what Numba documents is used.
+"""
 
 import math
 from typing import Any

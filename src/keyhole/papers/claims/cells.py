@@ -1,4 +1,7 @@
-"""Cells, each a policy on a problem, and the base class of claims about several of them."""
+"""Cells (each a policy on a problem), and the base class of claims (statements) about them.
+
+A policy is a rule that chooses among options; a problem gives the options and their chances.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

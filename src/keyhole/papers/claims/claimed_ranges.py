@@ -1,4 +1,4 @@
-"""Ranges that claims state: their validation, their text, and whether estimates lie in them."""
+"""Ranges in which, as claims (statements of a paper) say, an estimate lies: checks, text, test."""
 
 import math
 from collections.abc import Sequence

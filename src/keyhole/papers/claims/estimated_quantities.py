@@ -1,4 +1,7 @@
-"""Estimated quantities: how each one is computed, compared with its range, and reported."""
+"""Quantities that claims (statements of a paper) are about, such as a mean or a ratio of means.
+
+Of each: how it is estimated from simulations, compared with the claimed range, and reported.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Claim (statement of a paper) that a policy's advantage grows from problem to problem."""
+"""Claim (statement of a paper) that a policy's advantage grows from problem to problem.
+
+A policy is a rule that chooses among options; an advantage is how much more it earns than others.
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Claim (statement of a paper) that policies have the same results, or one on several problems."""
+"""Claim (statement of a paper) that policies have the same results, or one on several problems.
+
+A policy is a rule that chooses among options; a problem gives the options and their chances.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal

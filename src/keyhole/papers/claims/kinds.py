@@ -1,4 +1,4 @@
-"""Table of all kinds of claims, by the `kind` of an entry's file."""
+"""Table of all kinds of claims (statements of a paper), by their `kind` in an entry file."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,8 @@
-"""Negative controls: bad policies that must break a claim for it to count as evidence."""
+"""Negative controls: bad policies that must break a claim for it to count as evidence.
+
+A claim is a statement of a paper, judged by simulations. If it held even for a policy (rule that
+chooses among options) that is known to be bad, its holding would say nothing.
+"""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Claim (statement of a paper) that no other policy is better than a policy."""
+"""Claim (statement of a paper) that no other policy is better than a policy.
+
+A policy is a rule that chooses among options; which one is better, simulations show.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,8 @@
-"""Paired comparisons of policies, adjusted for multiple testing (Holm)."""
+"""Paired comparisons of policies (rules that choose among options), for claims that one is better.
+
+They are adjusted for the number of comparisons made at once (Holm), and paired since all policies
+are simulated with the same random numbers.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

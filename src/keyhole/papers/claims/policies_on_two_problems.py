@@ -1,4 +1,7 @@
-"""Claims (statements of a paper) that compare what policies do on one problem and on another."""
+"""Claims (statements of a paper) that compare what policies do on one problem and on another.
+
+A policy is a rule that chooses among options; a problem gives the options and their chances.
+"""
 
 import math
 from abc import abstractmethod

@@ -1,4 +1,7 @@
-"""Claims (statements of a paper) that a policy is better, or not better, than others."""
+"""Claims (statements of a paper) that a policy is better, or not better, than others.
+
+A policy is a rule that chooses among options; which one is better, simulations show.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,8 @@
-"""Claim (statement of a paper) that choosing among some policies matters less than among others."""
+"""Claim (statement of a paper) that choosing among some policies matters less than among others.
+
+A policy is a rule that chooses among options; if all of a group do equally well, choice matters
+little.
+"""
 
 import math
 from dataclasses import replace

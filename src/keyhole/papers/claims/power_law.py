@@ -1,4 +1,8 @@
-"""Claim (statement of a paper) that a metric grows as a power of the rounds, or of a parameter."""
+"""Claim (statement of a paper) that a metric grows as a power of the rounds, or of a parameter.
+
+A metric, such as the reward lost, is measured in simulations of a policy (a rule that chooses among
+options).
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Estimates of ratios of means and of standard deviations, with their standard errors."""
+"""Estimates of ratios of means and of standard deviations, with their standard errors.
+
+They are for claims (statements of a paper), to which simulations give an answer with an error.
+"""
 
 import math
 from typing import Final

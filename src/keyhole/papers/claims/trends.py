@@ -1,4 +1,8 @@
-"""Claims (statements of a paper) that a metric rises, or stays the same, over several problems."""
+"""Claims (statements of a paper) that a metric rises, or stays the same, over several problems.
+
+A metric, such as the reward lost, is measured in simulations of a policy (a rule that chooses among
+options) on each problem.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations

@@ -1,4 +1,4 @@
-"""Storage of studies: an event log for each study, in SQLite or PostgreSQL."""
+"""Storage of studies (policies that decide for real): event logs in SQLite or PostgreSQL."""
 
 from keyhole.study.storage.backup import backup
 from keyhole.study.storage.errors import DamagedError, StoreError
