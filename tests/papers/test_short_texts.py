@@ -93,6 +93,8 @@ def test_every_page_asks_a_question_and_every_claim_has_few_words():
     questions = [entry_of(name).question for name in FILES]
     assert all(questions)
     assert len(set(questions)) == len(questions)
+    # Pages answer with yes, mostly, or no.
+    assert [one for one in questions if one.startswith(("Wh", "How"))] == []
     long = {one.id: headline(one) for one in shipped_claims()}
     assert {key: text for key, text in long.items() if len(text.split()) > SHORT_WORDS} == {}
 

@@ -76,7 +76,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
     title: str
-    question: Question = ""  # that a reader would ask, and the claims answer
+    question: Question = ""  # whose answer is yes if the claims hold
     source: str
     setup: Setup = "ours"  # the default of its claims: whose set-up they are judged on
     about: str = ""

@@ -38,7 +38,7 @@ def _check_short(text: str) -> str:
 
 
 Question = Annotated[str, AfterValidator(_check_question)]
-"""A question that a reader would ask, in at most 14 words, with a question mark; or empty."""
+"""A question that can be answered with yes or no, in at most 14 words; or empty."""
 
 ShortText = Annotated[str, AfterValidator(_check_short)]
 """A claim in at most 12 plain words that are understood alone; or empty."""
