@@ -1,4 +1,7 @@
-"""Static checks of a kernel (a function to be compiled); errors name the author's own line."""
+"""Static checks of kernels, the functions of a policy that are compiled, before they are.
+
+Errors name the author's own line.
+"""
 
 import dis
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

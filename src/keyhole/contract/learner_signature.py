@@ -1,6 +1,7 @@
-"""The method `Policy.learner`, which puts a policy to work; its arguments are what it may know.
+"""The method `Policy.learner`, which puts a policy (a rule that chooses among options) to work.
 
-What that is, such as the number of options, depends on the setting (the kind of decision problem).
+Its arguments are what the policy may know in advance, such as the number of options; that depends
+on the setting, the kind of decision problem.
 """
 
 from collections.abc import Callable, Mapping

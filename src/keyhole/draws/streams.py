@@ -1,4 +1,4 @@
-"""Counter-based random streams: any draw can be reached by its key and position.
+"""Counter-based random numbers for simulations: each draw is computed from its key and position.
 
 A stream is identified by (seed, replication, purpose). Inside it, draws are numbered, and the
 number alone decides the value: there is no generator to share, so results cannot depend on

@@ -1,4 +1,4 @@
-"""Forecast of a run's size and duration, from a short timed sample."""
+"""Forecast of how large a simulation is and how long it takes, from a short timed sample."""
 
 import math
 from collections.abc import Callable, Sequence

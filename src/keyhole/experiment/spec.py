@@ -1,4 +1,4 @@
-"""The spec of an experiment: the model of a TOML file."""
+"""The spec of an experiment: which policies are simulated on which problem, as a TOML file says."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Factories that make problems, policies and workers from the tables of a spec."""
+"""Factories that make problems, policies and simulated workers from the tables of a spec file."""
 
 import inspect
 import traceback

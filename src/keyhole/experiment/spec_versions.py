@@ -1,4 +1,4 @@
-"""Conversion of specs in run folders that earlier versions wrote.
+"""Conversion of specs (descriptions of experiments) that earlier versions wrote in run folders.
 
 The files themselves are never rewritten, since ``run.json`` has their checksums.
 """

@@ -1,4 +1,4 @@
-"""Summaries of a sweep for reports: final means at every point, curves at some points."""
+"""Summaries of a sweep (an experiment that varies entries): final means, and some curves."""
 
 import hashlib
 import math

@@ -1,4 +1,4 @@
-"""The tables of a run with a sweep, which begin with a column for each varied entry.
+"""Tables of the results of a sweep (an experiment that varies entries), with a column for each.
 
 Points follow in the order of the spec. Each begins a new row group, so that one point can be
 written and read without the others.

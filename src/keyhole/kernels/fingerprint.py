@@ -1,4 +1,4 @@
-"""Fingerprint of a kernel: a digest of its code and of everything it uses. Fresh compiled copies.
+"""Fingerprint of a kernel (compiled function): a digest of its code and of everything it uses.
 
 Numba compiles a function together with the globals it finds, and its own disk cache looks at one
 file only. Both may serve machine code of a source that has since changed. Here a kernel is

@@ -1,4 +1,4 @@
-"""Declaration of kernels: functions compiled on demand; only then is Numba imported."""
+"""Declaration of kernels, functions that Numba compiles at their first use; it is imported then."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""Tiered execution: code that is not compiled yet is interpreted first, and compiled if it pays.
+"""Tiered execution: Python runs code that is not compiled yet, which is compiled if that pays.
 
 Compiling takes two to five seconds; a short run, interpreted, a tenth of that. State lies in plain
 buffers, and both ways give the same bits, so that machine code can take over between two calls.

@@ -1,5 +1,7 @@
 """Compilation of later policies in a second process, last first, while the first ones run.
 
+A policy is a rule that chooses among options, whose functions are compiled before it is simulated.
+
 Compiling takes seconds for each policy and kind of problem, once per machine, on one core. The
 process only fills the compile cache: if it fails, the main process compiles when it needs to.
 """

@@ -1,4 +1,4 @@
-"""Simulation on a cluster: replications are split into tasks, and cluster workers run the tasks.
+"""Simulation on a cluster: the simulated histories of policies are split into tasks for workers.
 
 A replication is one simulated history of a policy, with its own random numbers.
 """

@@ -1,4 +1,7 @@
-"""Exact solver of the 0-1 knapsack problem, which finds the arms to fund; weights are real numbers.
+"""Exact solver of the 0-1 knapsack problem: the items of most value within a total weight.
+
+An item is an arm (a place where losses may occur), its weight the amount of a shared resource that
+prevents its losses, and its value the losses that this prevents.
 
 Weights are real, so dynamic programming over the capacity would not be exact. Items are added one
 by one to a list of the Pareto-optimal sets in weight and value (Nemhauser and Ullmann 1969), pruned

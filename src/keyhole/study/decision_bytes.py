@@ -1,4 +1,8 @@
-"""The rows in which a study keeps its decisions: round, time, context and decision."""
+"""The rows in which a study keeps its decisions: round, time, context and decision.
+
+A study is a policy (a rule that chooses among options) that decides for real; the context is what
+it is shown before a decision.
+"""
 
 from collections.abc import Collection
 from struct import Struct

@@ -1,4 +1,7 @@
-"""Decision ids: short, ordered by time, and impossible to guess."""
+"""Decision ids: short, ordered by time, and impossible to guess.
+
+A program that has acted on a decision tells a study by this id what came of it.
+"""
 
 import secrets
 from typing import Final

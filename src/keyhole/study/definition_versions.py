@@ -1,4 +1,7 @@
-"""Reader of study definitions of earlier versions, whose stored bytes are never rewritten."""
+"""Reader of definitions of studies (policy, options, rules) that earlier versions have stored.
+
+Stored bytes are never rewritten, since the digests of all later events depend on them.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,8 @@
-"""Checks that an event read from a database is one that a study can have written."""
+"""Checks that an event read from a database is one that a study can have written.
+
+A study is a policy (a rule that chooses among options) that decides for real; its events are its
+decisions and what came of them.
+"""
 
 import struct
 from collections.abc import Callable, Iterable

@@ -1,4 +1,7 @@
-"""The kinds of events in a study's log, and the layout of their bodies."""
+"""The kinds of events in a study's log (decided, told, ...), and the layout of their bytes.
+
+A study is a policy (a rule that chooses among options) that decides for real, kept in a database.
+"""
 
 from struct import Struct
 from typing import Final

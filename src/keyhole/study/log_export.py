@@ -1,4 +1,8 @@
-"""A study's log in readable form: as a table, as an export, and replayed with another policy."""
+"""A study's log in readable form: as a table, as an export, and replayed with another policy.
+
+A study is a policy (a rule that chooses among options) that decides for real; to *replay* its log
+is to ask what another policy would have decided.
+"""
 
 import json
 import struct

@@ -1,4 +1,7 @@
-"""Errors that end a policy's learning from a study's log: it was replaced, or it failed."""
+"""Errors that end a policy's learning from a study's log: it was replaced, or it failed.
+
+A study decides for real by a policy, a rule that chooses among options and learns from the log.
+"""
 
 from keyhole.contract.policy import Policy
 from keyhole.study.storage import Row

@@ -1,4 +1,7 @@
-"""Encoding of decisions and feedback as bytes of a study's log."""
+"""Encoding of decisions and feedback as bytes of a study's log.
+
+A study decides among options for real; feedback is what came of a decision.
+"""
 
 from collections.abc import Iterable, Mapping
 from struct import Struct

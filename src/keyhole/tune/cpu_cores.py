@@ -1,4 +1,7 @@
-"""CPU cores: which are free, their assignment to workers, and the load of others on them."""
+"""CPU cores: which are free, their assignment to workers, and the load of others on them.
+
+They matter where commands are compared by seconds: two runs on one core slow each other down.
+"""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Executor interface: run a command under a limit, on this machine or on a cluster."""
+"""Executor interface: run a command that is stopped at a time limit, here or on a cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The outcome of a run, judged from its result and the success rule."""
+"""The outcome of a command's run (ok, failed, out of time, ...), by its result and success rule."""
 
 import signal
 from dataclasses import dataclass

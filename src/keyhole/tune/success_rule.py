@@ -1,4 +1,7 @@
-"""Success rule: when a command's run counts as a success, and its reward in the user's unit."""
+"""Success rule: when a command's run counts as a success, and its reward in the user's unit.
+
+A tune learns which of several commands is best, and when to stop it; the rule says what is good.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

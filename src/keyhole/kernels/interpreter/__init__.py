@@ -1,4 +1,4 @@
-"""The interpreter: kernels run by Python, with the same bits as machine code, for debugging.
+"""The interpreter: kernels (compiled functions) run by Python, with the same bits, for debugging.
 
 A kernel is followed through everything it uses, and copied. The copies have the file and lines of
 their originals; where Python's arithmetic differs from that of compiled code, they

@@ -1,4 +1,4 @@
-"""Interpreted copies of kernels: Python functions that give the same bits as machine code."""
+"""Copies of kernels (compiled functions) that Python can run, with the same bits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Arrays in interpreted kernels: views of the same memory, whose entries are Python numbers.
+"""Arrays for kernels (compiled functions) that Python runs: views of the same memory.
 
-An array of one axis is a `memoryview`, which checks every index and is read faster than a NumPy
-array; one of uint64 is a `UInt64View`, one of more axes a `Grid`.
+Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
+and is read faster than a NumPy array; one of uint64 is a `UInt64View`, one of more axes a `Grid`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Registration of Python equivalents: functions that interpreted mode runs in place of kernels.
 
+A kernel is a function that is compiled; in interpreted mode Python runs it.
+
 One is registered for a kernel that is not Python (vector instructions), or is faster when written
 by hand. It is kept as an attribute of the kernel: the function, or its place as
 ``"package.module:name"``, so that nothing is imported before a kernel is interpreted.

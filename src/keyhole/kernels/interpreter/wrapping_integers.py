@@ -1,4 +1,4 @@
-"""64-bit integers with the semantics of compiled code.
+"""64-bit integers that wrap as in compiled code, where Python's would grow.
 
 An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As in Numba, an
 operation on one of each gives an int64.

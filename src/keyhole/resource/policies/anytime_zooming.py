@@ -1,6 +1,7 @@
-"""AnytimeZoomingRCUCB: ZoomingRCUCB restarted with doubled length, for an unknown horizon.
+"""AnytimeZoomingRCUCB: the policy ZoomingRCUCB for a number of rounds that is not known.
 
-Each run is of an arm (such as a solver), and is stopped at a limit; ZoomingRCUCB chooses both.
+It begins anew after 1, 2, 4, ... rounds. In each round an arm (such as a solver) is run, and is
+stopped at a limit of time, say; it chooses both, from limits that become ever finer.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Backup of a database while others write to it: a consistent copy in one file."""
+"""Backup of a database of studies while others write to it: a consistent copy in one file."""
 
 import os
 import re

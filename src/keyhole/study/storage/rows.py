@@ -1,4 +1,4 @@
-"""Rows of a study's log, each an event, and the result of a query for them."""
+"""Rows of the log of a study (a policy that decides for real), each an event, and query results."""
 
 from typing import Any, Final, NamedTuple
 
