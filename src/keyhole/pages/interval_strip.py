@@ -1,0 +1,87 @@
+"""A small drawing of an interval against the limit that a claim gives."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+
+from keyhole.pages.templating import render
+from keyhole.validate import check_choice
+
+Status = Literal["holds", "undecided", "does not hold"]
+
+_STATUSES: Final = ("holds", "undecided", "does not hold")
+_WIDTH: Final = 110
+_HEIGHT: Final = 16
+_SIDE: Final = 8.0  # pixels at either end
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalStrip:
+    """A number with its interval, in a strip of 110 x 16 pixels with the claimed range shaded.
+
+    An end that is infinite reaches the border. `alt` says the same in words.
+
+    Examples
+    --------
+    >>> strip = IntervalStrip(value=1, low=0, high=2, at_least=0, status="holds", alt="1 [0, 2]")
+    >>> strip.limits, strip.line, strip.dot
+    ([8.0], (8.0, 102.0), 55.0)
+    """
+
+    value: float
+    low: float
+    high: float
+    at_least: float | None = None
+    at_most: float | None = None
+    status: Status
+    alt: str
+    template: ClassVar[str] = "pages/templates/interval_strip.html.j2"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown status, and an interval whose ends are exchanged."""
+        check_choice("status", self.status, _STATUSES)
+        if self.low > self.high:
+            raise ValueError(f"low must be at most high, {self.high}, got {self.low}")
+
+    def html(self) -> str:
+        """Return the HTML of the strip, for a line of text."""
+        return render(self.template, block=self).strip()
+
+    @property
+    def limits(self) -> list[float]:
+        """The places of the limits, in pixels from the left."""
+        return [self._place(end) for end in (self.at_least, self.at_most) if end is not None]
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """Begin and width of the claimed range; None without a limit."""
+        if self.at_least is None and self.at_most is None:
+            return None
+        low = 0.0 if self.at_least is None else self._place(self.at_least)
+        high = float(_WIDTH) if self.at_most is None else self._place(self.at_most)
+        return low, round(max(high - low, 0.0), 1)
+
+    @property
+    def line(self) -> tuple[float, float] | None:
+        """The places of the interval's ends; None if there is no interval."""
+        if math.isnan(self.low) or math.isnan(self.high):
+            return None
+        return self._place(self.low), self._place(self.high)
+
+    @property
+    def dot(self) -> float | None:
+        """The place of the value; None if it is unknown."""
+        return self._place(self.value) if math.isfinite(self.value) else None
+
+    def _place(self, number: float) -> float:
+        if math.isinf(number):
+            return 0.0 if number < 0 else float(_WIDTH)
+        shown = (self.value, self.low, self.high, self.at_least, self.at_most)
+        finite = [one for one in shown if one is not None and math.isfinite(one)]
+        low, high = min(finite), max(finite)
+        if low == high:
+            return _WIDTH / 2
+        place = float(np.interp(number, [low, high], [_SIDE, _WIDTH - _SIDE]))
+        return round(place, 1)

@@ -1,0 +1,206 @@
+"""Interactive line charts, which are complete without a script, and grids of them."""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from keyhole.validate import check_choice, check_distinct
+
+if TYPE_CHECKING:
+    from keyhole.pages.chart_drawing import Drawing, DrawnLine
+    from keyhole.pages.chart_scale import ScaleName
+
+_SCALES: Final = ("linear", "log")
+_SHORTEST: Final = 60  # pixels
+_PANEL_HEIGHT: Final = 170
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """An axis: its title, its scale, and its ends where the data should not determine them.
+
+    `unit` is shown with every number and in the title.
+    """
+
+    title: str
+    scale: "ScaleName" = "linear"
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse ends that no axis has."""
+        check_choice("scale", self.scale, _SCALES)
+        for name, end in (("low", self.low), ("high", self.high)):
+            if end is not None and not np.isfinite(end):
+                raise ValueError(f"{name} of {self.title!r} must be a finite number, got {end}")
+            if end is not None and self.scale == "log" and end <= 0:
+                raise ValueError(
+                    f"{name} of {self.title!r} must be above 0 on a logarithmic axis, got {end}"
+                )
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError(
+                f"low of {self.title!r} must be below high, {self.high}, got {self.low}"
+            )
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """A curve with its 95 % interval, in ascending `x`; NaN breaks the line.
+
+    With `steps`, a value holds until the next `x`. `note` is shown with each of its numbers.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    steps: bool = False
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no curve."""
+        for name, values in (("y", self.y), ("low", self.low), ("high", self.high)):
+            if values is not None and len(values) != len(self.x):
+                raise ValueError(
+                    f"{name} of {self.label!r} must have {len(self.x)} numbers, as x has, "
+                    f"got {len(values)}"
+                )
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"low and high of {self.label!r} must both be given, or none of them")
+        places = np.asarray(self.x, np.float64)
+        if np.isnan(places).any() or (places[1:] < places[:-1]).any():
+            raise ValueError(f"x of {self.label!r} must ascend")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceLine:
+    """A horizontal dashed line with its name."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ring:
+    """A circle around a point, with its name and its interval."""
+
+    x: float
+    y: float
+    label: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineChart:
+    """A chart of curves, with values on touch, and curves that can be hidden.
+
+    Parameters
+    ----------
+    id : str
+        Identifier on the page.
+    x, y : Axis
+        The axes.
+    curves : sequence of Curve
+        The curves; their labels differ.
+    alt : str
+        What the chart shows, for readers who do not see it.
+    caption, title : str
+        Texts below and above the chart.
+    named : sequence of str
+        Labels in the order of their weight: these curves are coloured, and named at their ends
+        while names fit; all others are grey. By default the curves' order.
+    references, rings
+        Lines and points that are marked.
+    files : sequence of str
+        Files of the figure, which are linked below it.
+    height : int
+        Height of the plot in pixels.
+
+    Examples
+    --------
+    >>> chart = LineChart(
+    ...     id="regret", x=Axis(title="round"), y=Axis(title="regret"), alt="Regret by round",
+    ...     curves=[Curve(label="LSA", x=[1, 2, 3], y=[1, 1.5, 1.7])],
+    ... )
+    >>> [tick.text for tick in chart.drawing.x_ticks]
+    ['1', '2', '3']
+    """
+
+    id: str
+    x: Axis
+    y: Axis
+    curves: Sequence[Curve]
+    alt: str
+    caption: str = ""
+    title: str = ""
+    named: Sequence[str] = ()
+    references: Sequence[ReferenceLine] = ()
+    rings: Sequence[Ring] = ()
+    files: Sequence[str] = ()
+    height: int = 300
+    template: ClassVar[str] = "pages/templates/line_chart.html.j2"
+
+    def __post_init__(self) -> None:
+        """Refuse labels that are ambiguous or unknown."""
+        if self.curves:
+            check_distinct("labels of curves", [curve.label for curve in self.curves])
+        for label in self.named:
+            check_choice("named", label, [curve.label for curve in self.curves])
+        if self.height < _SHORTEST:
+            raise ValueError(f"height must be at least {_SHORTEST} pixels, got {self.height}")
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the curves."""
+        return [curve.label for curve in self.curves]
+
+    @cached_property
+    def drawing(self) -> "Drawing":
+        """The chart as shapes and texts."""
+        from keyhole.pages.chart_drawing import draw_chart  # Matplotlib's ticks take time to import
+
+        return draw_chart(self)
+
+
+@dataclass(frozen=True)
+class ChartGrid:
+    """Several small charts with one legend, whose switches hide a curve in all of them."""
+
+    charts: Sequence[LineChart]
+    caption: str = ""
+    _: KW_ONLY
+    height: int = _PANEL_HEIGHT
+    template: ClassVar[str] = "pages/templates/chart_grid.html.j2"
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of all curves, each once, in the order of the charts."""
+        return list(dict.fromkeys(label for chart in self.charts for label in chart.labels))
+
+    @cached_property
+    def drawings(self) -> "list[Drawing]":
+        """The charts as shapes and texts."""
+        from keyhole.pages.chart_drawing import draw_chart
+
+        return [draw_chart(chart, among=self.labels, height=self.height) for chart in self.charts]
+
+    @cached_property
+    def legend(self) -> "list[DrawnLine]":
+        """A line of each label, for the legend: a named one where there is one."""
+        found: dict[str, DrawnLine] = {}
+        for line in (line for drawing in self.drawings for line in drawing.lines):
+            seen = found.get(line.curve.label)
+            if seen is None or (line.is_drawn and line.is_named >= seen.is_named):
+                found[line.curve.label] = line
+        return [found[label] for label in self.labels]

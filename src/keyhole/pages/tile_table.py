@@ -1,0 +1,65 @@
+"""A table of coloured tiles: who is best where."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from keyhole.pages.policy_colours import line_styles
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """A tile: its text, the label of the policy that gives its colour, and a smaller note.
+
+    A tile without a label has no colour.
+    """
+
+    text: str
+    label: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileTable:
+    """A table of tiles, with a legend of their colours where the texts are not the labels.
+
+    Parameters
+    ----------
+    rows, columns : sequence of str
+        Their headings; a heading may be empty where there is only one.
+    cells : mapping
+        The tile by row and column; a missing one leaves its place empty.
+    caption : str
+        What the table shows.
+    corner : str
+        What the rows and the columns are.
+    """
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Mapping[tuple[str, str], Tile]
+    caption: str
+    corner: str = ""
+    template: ClassVar[str] = "pages/templates/tile_table.html.j2"
+
+    def __post_init__(self) -> None:
+        """Refuse tiles that have no place."""
+        for row, column in self.cells:
+            if row not in self.rows or column not in self.columns:
+                raise ValueError(
+                    f"cells must be of the rows and columns, got ({row!r}, {column!r})"
+                )
+
+    @cached_property
+    def colours(self) -> dict[str, int]:
+        """The numbers of the colours by label."""
+        labels = dict.fromkeys(tile.label for tile in self.cells.values() if tile.label)
+        return {label: style.colour for label, style in line_styles(list(labels)).items()}
+
+    @property
+    def legend(self) -> list[tuple[str, int]]:
+        """Labels with the numbers of their colours; empty where each tile's text is its label."""
+        if all(tile.text == tile.label for tile in self.cells.values() if tile.label):
+            return []
+        return list(self.colours.items())

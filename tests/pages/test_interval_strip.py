@@ -1,0 +1,51 @@
+import math
+
+import pytest
+
+from keyhole.pages.interval_strip import IntervalStrip
+from tests.html import parse
+
+
+def strip(value=5.0, low=0.0, high=10.0, **given):
+    return IntervalStrip(
+        **{"value": value, "low": low, "high": high, "status": "holds", "alt": "5 [0, 10]"} | given
+    )
+
+
+def test_the_interval_is_drawn_against_its_limit():
+    one = strip(at_most=10)
+    assert (one.line, one.dot, one.limits, one.range) == ((8, 102), 55, [102], (0, 102))
+    both = strip(at_least=0, at_most=5)
+    assert (both.limits, both.range) == ([8, 55], (8, 47))
+    assert strip(at_least=5).range == (55, 55)
+    assert strip().range is None
+
+
+def test_everything_lies_within():
+    one = strip(value=0, low=-1, high=1, at_least=-100, at_most=100)
+    assert one.limits == [8, 102]
+    assert 8 < one.line[0] < one.dot < one.line[1] < 102
+
+
+def test_what_is_unknown_or_infinite():
+    unknown = strip(math.nan, math.nan, math.nan, at_most=1)
+    assert (unknown.line, unknown.dot, unknown.limits) == (None, None, [55])
+    assert strip(1, -math.inf, math.inf, at_most=2).line == (0, 110)
+    assert strip(math.nan, math.nan, math.nan).limits == []
+    assert strip(3, 3, 3).line == (55, 55)
+
+
+@pytest.mark.parametrize("status", ["holds", "undecided", "does not hold"])
+def test_a_strip_is_a_named_picture(status):
+    (span,) = parse(strip(status=status, alt="5 < 6 & more", at_most=6).html()).all("span")
+    assert span.attrs["role"] == "img"
+    assert span.attrs["aria-label"] == "5 < 6 & more"
+    assert span.attrs["class"].split() == ["strip", status.replace(" ", "-")]
+    assert len(span.all("svg")[0].all("path", "rect", "circle")) == 4
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="status must be one of holds, undecided, does not hold"):
+        strip(status="fails")
+    with pytest.raises(ValueError, match="low must be at most high, 1, got 2"):
+        strip(low=2, high=1)

@@ -1,0 +1,43 @@
+import pytest
+
+from keyhole.pages.policy_colours import COLOURS, policy_colour
+from keyhole.pages.templating import render
+from keyhole.pages.tile_table import Tile, TileTable
+from tests.html import check_table, parse
+
+
+def tiles(cells, **given):
+    shown = {"rows": ["10", "20"], "columns": ["a", "b"], "caption": "Best", "corner": "arms"}
+    return TileTable(cells=cells, **shown | given)
+
+
+def shown(table):
+    return parse(render(table.template, block=table))
+
+
+def test_a_tile_has_its_text_and_the_colour_of_its_policy():
+    cells = {
+        ("10", "a"): Tile(text="LSA(1)", label="LSA(1)", note="by 3 [1, 5]"),
+        ("20", "a"): Tile(text="APT", label="APT"),
+        ("20", "b"): Tile(text="open"),
+    }
+    table = tiles(cells)
+    page = shown(table)
+    check_table(page.all("table")[0])
+    first, missing, _, without = page.all("td")
+    assert first.attrs["class"] == f"c{COLOURS.index(policy_colour('LSA'))}"
+    assert [one.words() for one in first.all("b", "small")] == ["LSA(1)", "by 3 [1, 5]"]
+    assert missing.words() == ""
+    assert "class" not in without.attrs
+    assert not page.all("ul")  # the texts say which policy it is
+
+
+def test_a_legend_says_what_colours_mean_where_the_text_does_not():
+    table = tiles({("10", "a"): Tile(text="61 %", label="LSA <1>")}, corner="")
+    (legend,) = shown(table).all("ul")
+    assert legend.words() == "LSA <1>"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match=r"cells must be of the rows and columns, got \('30', 'a'"):
+        tiles({("30", "a"): Tile(text="LSA")})
