@@ -98,6 +98,7 @@ def test_all_settings_have_the_same_files(setting_entry):
     folder = ROOT / "src" / "keyhole" / setting_entry
     for name in (
         "setting.py",
+        "policy_base.py",
         "problem.py",
         "problem_factories.py",
         "environment.py",

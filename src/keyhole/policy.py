@@ -1,8 +1,9 @@
 """The names that the author of a policy, an environment or a setting imports, in one place."""
 
-from keyhole.contract.environment import Environment, Problem
+from keyhole.contract.environment import Environment
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy, parameter
+from keyhole.contract.problem import Problem
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import (
     Field,

@@ -206,7 +206,7 @@ def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
     return found
 
 
-def column(values: Any) -> Any:
+def column_to_array(values: Any) -> Any:
     """Return a column of a data frame (pandas, Arrow, Polars) as an array; all else as it is."""
     if isinstance(values, Sequence | np.ndarray) or not hasattr(values, "__array__"):
         return values
@@ -232,7 +232,7 @@ def check_seed(seed: Any) -> int:
 
 def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
     """Return `values`, a sequence or a column, as a float64 vector of at least one number."""
-    values = column(values)
+    values = column_to_array(values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
         raise TypeError(f"{name} must be a list of numbers, got {short_repr(values)}")
     if len(values) == 0:
@@ -265,7 +265,7 @@ def check_entries(name: str, values: Any, wanted: str = "a sequence of names") -
     TypeError: arms must be a sequence of names, got {'a': 1, 'b': 2}
     """
     table = column_names(values) is not None
-    values = column(values)
+    values = column_to_array(values)
     has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
     if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has one
         has_order = False

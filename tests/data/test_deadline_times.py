@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.data import Times, count_kept_deadlines
+from keyhole.data import Times, count_met_deadlines
 
 minutes = st.one_of(st.integers(-60, 60).map(float), st.just(float("inf")))
 grids = st.sets(st.integers(-60, 60), min_size=1, max_size=8).map(lambda s: sorted(s, reverse=True))
@@ -16,7 +16,7 @@ def ferries():
 
 @given(minutes, grids)
 def test_a_sample_reaches_a_threshold_exactly_where_its_deadline_is_kept(time, deadlines):
-    sample = count_kept_deadlines(time, deadlines)
+    sample = count_met_deadlines(time, deadlines)
     for c, deadline in enumerate(deadlines, start=1):
         assert (sample >= c) == (time <= deadline)
 
@@ -26,7 +26,7 @@ def test_a_sample_reaches_a_threshold_exactly_where_its_deadline_is_kept(time, d
 def test_the_problem_is_as_the_shares_say(columns, deadlines):
     times = Times("made up", tuple(map(str, range(len(columns)))), columns)
     plain = [[sum(t <= d for t in column) / len(column) for d in deadlines] for column in columns]
-    assert times.kept_shares(deadlines).tolist() == plain
+    assert times.met_shares(deadlines).tolist() == plain
     problem = times.problem(deadlines, feedback="censored", order="cyclic")
     assert np.allclose(problem.survival, plain, rtol=0, atol=1e-15)
     assert problem.feedback == "censored"
@@ -85,9 +85,9 @@ def test_times_refuse_what_is_no_list_of_numbers(column):
 )
 def test_deadlines_must_fall(ferries, deadlines, message):
     calls = (
-        lambda: ferries.kept_shares(deadlines),
+        lambda: ferries.met_shares(deadlines),
         lambda: ferries.problem(deadlines, feedback="censored"),
-        lambda: count_kept_deadlines(3, deadlines),
+        lambda: count_met_deadlines(3, deadlines),
     )
     for call in calls:
         with pytest.raises(ValueError, match=message):

@@ -83,15 +83,15 @@ def test_shares_in_time_are_those_of_the_raw_flights(route, expected):
     assert times.arms == tuple(expected)
     assert [len(m) for m in times.minutes] == [row[0] for row in expected.values()]
     shares = np.array([row[:0:-1] for row in expected.values()])
-    assert np.abs(times.kept_shares([60, 15, 0, -20]) - shares).max() <= 0.0005
+    assert np.abs(times.met_shares([60, 15, 0, -20]) - shares).max() <= 0.0005
 
 
 def test_the_problem_has_the_shares_of_the_carriers():
     problem, times = flights("SFO"), load_flights("SFO")
     assert (problem.arms, problem.levels, problem.feedback) == (5, 10, "censored")
-    assert np.allclose(problem.survival, times.kept_shares(DEADLINES), rtol=0, atol=1e-15)
+    assert np.allclose(problem.survival, times.met_shares(DEADLINES), rtol=0, atol=1e-15)
     mine = flights("SFO", feedback="uncensored", order="optimistic", deadlines=[30, -30])
-    assert np.allclose(mine.survival, times.kept_shares([30, -30]), rtol=0, atol=1e-15)
+    assert np.allclose(mine.survival, times.met_shares([30, -30]), rtol=0, atol=1e-15)
     assert (mine.feedback, repr(mine.order)) == ("uncensored", "optimistic()")
 
 
@@ -99,7 +99,7 @@ def test_cancelled_flights_are_never_in_time():
     times = load_flights("DCA")
     never = [np.isinf(minutes).sum() for minutes in times.minutes]
     assert min(never) > 0
-    shares = times.kept_shares([10_000])[:, 0]
+    shares = times.met_shares([10_000])[:, 0]
     sizes = [len(minutes) for minutes in times.minutes]
     assert np.allclose(shares, 1 - np.divide(never, sizes), rtol=0, atol=1e-15)
 
@@ -123,7 +123,7 @@ def test_on_two_thirds_of_the_routes_the_best_carrier_depends_on_the_deadline():
     several = crossing = 0
     for route in routes():
         try:
-            shares = load_flights(route).kept_shares(DEADLINES)
+            shares = load_flights(route).met_shares(DEADLINES)
         except ValueError:
             continue
         several += 1

@@ -88,7 +88,7 @@ def test_an_order_on_the_border_is_in_the_upper_band():
 def test_the_problem_has_the_shares_of_the_arms():
     problem, times = deliveries("hour"), load_deliveries("hour")
     assert (problem.arms, problem.levels, problem.feedback) == (5, len(PROMISED), "censored")
-    assert np.allclose(problem.survival, times.kept_shares(PROMISED), rtol=0, atol=1e-15)
+    assert np.allclose(problem.survival, times.met_shares(PROMISED), rtol=0, atol=1e-15)
     mine = deliveries("hour", bands=[14], feedback="uncensored", order="cyclic", promised=[30])
     assert (mine.arms, mine.levels, mine.feedback) == (2, 1, "uncensored")
     assert repr(mine.order) == "cyclic()"

@@ -35,7 +35,7 @@ class Times:
     >>> ferries = Times("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
     >>> ferries
     Times(ferries; red: 4, blue: 2)
-    >>> ferries.kept_shares(deadlines=[15, 10, 5])
+    >>> ferries.met_shares(deadlines=[15, 10, 5])
     array([[0.75, 0.5 , 0.5 ],
            [1.  , 1.  , 0.  ]])
     >>> problem = ferries.problem(deadlines=[15, 10, 5], feedback="censored")
@@ -65,7 +65,7 @@ class Times:
         sizes = [f"{arm}: {len(m)}" for arm, m in zip(self.arms, self.minutes, strict=True)]
         return f"Times({self.name}; {', '.join(sizes)})"
 
-    def kept_shares(self, deadlines: ArrayLike) -> FloatArray:
+    def met_shares(self, deadlines: ArrayLike) -> FloatArray:
         """Return the share of each arm's times that are at most each deadline, (arms, levels).
 
         Deadlines are in minutes, decreasing.
@@ -98,14 +98,14 @@ class Times:
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
-def count_kept_deadlines(minutes: float, deadlines: ArrayLike) -> int:
+def count_met_deadlines(minutes: float, deadlines: ArrayLike) -> int:
     """Return the number of deadlines that a time meets: its sample in `Times.problem`.
 
     Deadlines are in minutes, decreasing; the time may be infinite.
 
     Examples
     --------
-    >>> count_kept_deadlines(7, [15, 10, 5]), count_kept_deadlines(5, [15, 10, 5])
+    >>> count_met_deadlines(7, [15, 10, 5]), count_met_deadlines(5, [15, 10, 5])
     (2, 3)
     """
     grid = check_decreasing("deadlines", deadlines)

@@ -59,7 +59,7 @@ def flights(
     A learner books flights to Charleston, and observes only the delays of late ones. One carrier is
     best for late deadlines, another for early ones.
 
-    >>> from keyhole.data import count_kept_deadlines, load_flights
+    >>> from keyhole.data import count_met_deadlines, load_flights
     >>> from keyhole.threshold import KaplanMeierUCB
     >>> times, deadlines = load_flights("CHS"), [60, 30, 15, -10]
     >>> learner = KaplanMeierUCB().learner(arms=3, levels=4, feedback="censored", horizon=5000)
@@ -71,7 +71,7 @@ def flights(
     ...     if minutes <= deadlines[c - 1]:
     ...         learner.tell(censored=True)
     ...     else:
-    ...         learner.tell(count_kept_deadlines(minutes, deadlines))
+    ...         learner.tell(count_met_deadlines(minutes, deadlines))
     >>> [times.arms[carrier] for carrier in learner.recommend()]
     ['B6', 'B6', 'B6', '9E']
     """
@@ -91,7 +91,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
     >>> times = load_flights("ATL")
     >>> times
     Times(flights to ATL; DL: 10571, EV: 1764, FL: 2337, MQ: 2322)
-    >>> times.kept_shares(deadlines=[60, 15, 0, -20]).round(3)
+    >>> times.met_shares(deadlines=[60, 15, 0, -20]).round(3)
     array([[0.92 , 0.789, 0.586, 0.126],
            [0.808, 0.601, 0.418, 0.096],
            [0.864, 0.636, 0.368, 0.044],

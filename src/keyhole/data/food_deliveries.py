@@ -71,7 +71,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
     >>> times = load_deliveries("distance", bands=[2.5, 4])
     >>> times
     Times(deliveries by distance; below 2.5: 3905, 2.5 to 4: 4738, from 4: 1369)
-    >>> times.kept_shares(deadlines=[40, 30, 20]).round(3)
+    >>> times.met_shares(deadlines=[40, 30, 20]).round(3)
     array([[0.996, 0.846, 0.247],
            [0.992, 0.728, 0.199],
            [0.817, 0.416, 0.104]])

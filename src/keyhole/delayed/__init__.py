@@ -20,9 +20,10 @@ from keyhole.delayed.delay_distributions import (
 from keyhole.delayed.learner import Learner
 from keyhole.delayed.phase_policy import PhasePolicy
 from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, QPMD, DelayedUCB1, NaivePhases
+from keyhole.delayed.policy_base import Policy
 from keyhole.delayed.problem import Problem
 from keyhole.delayed.problem_factories import PROBLEM_FACTORIES
-from keyhole.delayed.setting import SETTING, Policy
+from keyhole.delayed.setting import SETTING
 from keyhole.distributions import CustomDistribution
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from keyhole.contract.reward_units import DIFFERENCE
-from keyhole.delayed.setting import Policy
+from keyhole.delayed.policy_base import Policy
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.stochastic.policies.improved_ucb import next_active
 

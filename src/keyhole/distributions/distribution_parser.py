@@ -19,7 +19,14 @@ from keyhole.distributions.reward_distributions import (
 from keyhole.distributions.tabulated_distribution import TabulatedDistribution, is_scipy
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union
-from keyhole.validate import Range, check_choice, check_number, check_vector, column, short_repr
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_number,
+    check_vector,
+    column_to_array,
+    short_repr,
+)
 
 AnyDistribution = TypeVar("AnyDistribution", bound=Distribution)
 
@@ -65,7 +72,7 @@ def parse_reward_distributions(
     >>> parse_reward_distributions(arms, "bernoulli", concentration=None, scale=None)
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)])
     """
-    make, means = _distribution_maker(distribution, concentration, scale), column(means)
+    make, means = _distribution_maker(distribution, concentration, scale), column_to_array(means)
     if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
         check_vector("means", means)  # which refuses it
     found_means: list[float] = []

@@ -14,8 +14,8 @@ from keyhole.validate import (
     Range,
     check_entries,
     check_vector,
-    column,
     column_names,
+    column_to_array,
     short_repr,
 )
 
@@ -124,7 +124,7 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
                 f"{short_repr(samples)}"
             )
         found: dict[Any, list[Any]] = {}
-        arms, values = (column(samples[word]).tolist() for word in ("arm", value))
+        arms, values = (column_to_array(samples[word]).tolist() for word in ("arm", value))
         for arm, one in zip(arms, values, strict=True):
             found.setdefault(arm, []).append(one)
     elif isinstance(samples, Mapping):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from keyhole.contract.environment import Problem
+from keyhole.contract.problem import Problem
 from keyhole.distributions.distribution import Distribution
 from keyhole.distributions.sampler_dispatch import combine_distributions
 from keyhole.policy import FloatArray

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal, Self
 import tomli_w
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Problem
 from keyhole.experiment import sweep_points
 from keyhole.experiment.spec_factories import (
     WORKER_ENTRIES,

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, cast
 
-from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Problem
 from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
 from keyhole.play.simulated_workers import SimulatedWorkers

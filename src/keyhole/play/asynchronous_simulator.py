@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from keyhole.contract.compiled_class import compiled_environment, compiled_policy
-from keyhole.contract.environment import environment_inputs
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import environment_inputs
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.pending_memory import memory_plan, working_memory
 from keyhole.kernels.interpreted_mode import interpreted

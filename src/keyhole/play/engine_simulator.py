@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
-from keyhole.contract.environment import environment_inputs
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers.engine import (
     REFUSED_REPLICATION,

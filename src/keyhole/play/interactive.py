@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import compiled_environment
-from keyhole.contract.environment import Problem, environment_inputs, metrics_for
+from keyhole.contract.problem import Problem, environment_inputs, metrics_for
 from keyhole.contract.state_arrays import allocate
 from keyhole.drivers.environment_step import (
     INIT,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from keyhole.contract.environment import PER_ROUND, Problem, metrics_for
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem, metrics_for
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from keyhole.metric import CLOCK, Metric
@@ -178,5 +178,5 @@ class Plan:
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
         """Return the quantities that a policy knows, checked by the setting."""
         names = policy.setting.known_quantities(policy.needs)
-        facts = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
+        facts = {n: horizon if n in ROUND_COUNT_NAMES else self.problem.fact(n) for n in names}
         return policy.check_facts(facts)

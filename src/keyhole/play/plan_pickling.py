@@ -22,8 +22,9 @@ from threading import Lock
 from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 
-from keyhole.contract.environment import Environment, Problem
+from keyhole.contract.environment import Environment
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Problem
 from keyhole.play.plan import Plan
 from keyhole.play.user_modules import UserModule, collect_user_modules, find_user_module
 

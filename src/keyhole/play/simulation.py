@@ -11,9 +11,9 @@ import numpy as np
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
-from keyhole.contract.environment import Problem
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import COUNT, Plan

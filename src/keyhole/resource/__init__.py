@@ -33,10 +33,11 @@ from keyhole.resource.policies import (
     SuccessiveHalving,
     ZoomingRCUCB,
 )
+from keyhole.resource.policy_base import Policy
 from keyhole.resource.problem import Problem
 from keyhole.resource.problem_factories import PROBLEM_FACTORIES
 from keyhole.resource.reward_scale import RewardScale
-from keyhole.resource.setting import SETTING, Policy
+from keyhole.resource.setting import SETTING
 from keyhole.resource.solver_portfolio import portfolio
 
 __all__ = [

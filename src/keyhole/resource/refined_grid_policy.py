@@ -18,8 +18,8 @@ from keyhole.contract.state_arrays import (
     int_array,
     scratch_array,
 )
+from keyhole.resource.policy_base import Policy
 from keyhole.resource.refined_limit_grid import finest_pair, log_ratio, start_grids
-from keyhole.resource.setting import Policy
 
 # Grid points of all arms together: nine arrays of 8 bytes make 72 MB per concurrent replication.
 _MOST_POINTS: Final = 2**20

@@ -13,9 +13,10 @@ from keyhole.semibandit.joint_losses import CustomDistribution
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import Learner
 from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
+from keyhole.semibandit.policy_base import Policy
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.problem_factories import PROBLEM_FACTORIES
-from keyhole.semibandit.setting import SETTING, Policy
+from keyhole.semibandit.setting import SETTING
 
 __all__ = [
     "CSBDT",

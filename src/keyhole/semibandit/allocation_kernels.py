@@ -20,7 +20,8 @@ from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.semibandit.knapsack import knapsack, sort_down
 from keyhole.semibandit.knapsack_search import SLACK, Scratch
-from keyhole.semibandit.setting import Policy, clip_to_budget, sum_up
+from keyhole.semibandit.policy_base import Policy
+from keyhole.semibandit.setting import clip_to_budget, sum_up
 
 # Bisection steps on (0, 1) for a cut between draws: enough unless draws are equal or near 0.
 _HALVINGS: Final = 20

@@ -23,7 +23,8 @@ from keyhole.semibandit.allocation_kernels import (
     write_allocation,
 )
 from keyhole.semibandit.knapsack_search import SLACK
-from keyhole.semibandit.setting import Policy, integer_part, unfinished_search_warning
+from keyhole.semibandit.policy_base import Policy, unfinished_search_warning
+from keyhole.semibandit.setting import integer_part
 
 _NEVER: Final = 1.0  # estimate for an arm whose threshold is above a resource that is below 1
 

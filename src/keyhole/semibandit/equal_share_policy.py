@@ -15,7 +15,8 @@ from keyhole.semibandit.allocation_kernels import (
     count_violations,
     format_counts,
 )
-from keyhole.semibandit.setting import Policy, is_sufficient
+from keyhole.semibandit.policy_base import Policy
+from keyhole.semibandit.setting import is_sufficient
 from keyhole.validate import Range, check_integer
 
 

@@ -15,7 +15,7 @@ from keyhole.semibandit.allocation_kernels import (
     format_counts,
     write_allocation,
 )
-from keyhole.semibandit.setting import Policy
+from keyhole.semibandit.policy_base import Policy
 
 
 class KnownThresholdPolicy(Policy, abstract=True):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.environment import Environment
-from keyhole.contract.environment import Problem as AnyProblem
+from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.reward_problem import list_values
 from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_joint_environment

@@ -5,15 +5,11 @@ may occur). An arm that gets the amount that it needs has no loss; of the others
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Final
 
 from keyhole.contract.known_quantities import fact
-from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field, FloatArray, IntArray
-from keyhole.semibandit.learner import Learner
-from keyhole.semibandit.study_adapter import StudyVocabulary
+from keyhole.contract.state_arrays import Field, FloatArray
 
 ENOUGH: Final = 1e-9
 """Tolerance of thresholds, because seven tenths of a resource, say, are not exactly 0.7."""
@@ -30,7 +26,7 @@ class Facts:
     )  # fmt: skip
 
 
-def _affordable(p: "Policy", allocation: FloatArray) -> bool:
+def _affordable(p: Facts, allocation: FloatArray) -> bool:
     total = 0.0
     for arm in range(p.arms):
         if not 0.0 <= allocation[arm] <= 1.0:
@@ -59,61 +55,6 @@ on, never exceeds the resource.
 """
 
 
-class _Giving(Protocol):
-    amounts: FloatArray
-
-
-class Policy(Facts, CorePolicy, abstract=True):
-    """Base class of the policies of censored semi-bandits.
-
-    Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
-    ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated thresholds;
-    ``searched[0]``, the number of rounds of the search; and ``refuted[0]``, the number of losses at
-    arms that had been given their estimates.
-
-    A policy without a search, whose state has `amounts`, the amount of each arm when it is funded,
-    need not define `recommend`: the default reports these.
-
-    Examples
-    --------
-    >>> from keyhole.semibandit import CSBST
-    >>> learner = CSBST().learner(arms=4, resource=2.0)
-    >>> learner.ask()
-    array([0.66666667, 0.66666667, 0.66666667, 0.        ])
-    >>> learner.tell([0, 1, 0, 1])  # a loss where 2/3 was given: it was not enough
-    >>> learner.recommend()
-    array([1., 1., 1., 1.])
-    """
-
-    setting = SETTING
-    learner_class = Learner
-    vocabulary_class = StudyVocabulary
-    feedback = "losses of 0 or 1"
-    # By default pending decisions block: the update of a search refers to the last `select`.
-
-    if TYPE_CHECKING:  # at run time, the method is generated from the facts
-
-        def learner(
-            self,
-            *,
-            arms: int,
-            resource: float,
-            thresholds: Sequence[float] | FloatArray | None = None,
-            seed: int = 0,
-            interpreted: bool | None = None,
-        ) -> Learner:
-            """Return a learner, which takes one decision at a time with this policy."""
-            ...
-
-    def recommend(
-        p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray
-    ) -> None:
-        """Report the arms' amounts, and a search of 0 rounds."""
-        for arm in range(p.arms):
-            estimates[arm] = s.amounts[arm]
-        searched[0] = refuted[0] = 0
-
-
 def is_sufficient(allocation: float, threshold: float) -> bool:
     """Return whether an allocation reaches the threshold, up to `ENOUGH`."""
     return allocation >= threshold - ENOUGH
@@ -122,14 +63,6 @@ def is_sufficient(allocation: float, threshold: float) -> bool:
 def integer_part(resource: float) -> int:
     """Return the integer part; a number up to `ENOUGH` below an integer counts as it."""
     return math.floor(resource + ENOUGH)
-
-
-def unfinished_search_warning(p: CorePolicy, rounds: int, facts: Mapping[str, Any]) -> str:
-    """Return a warning if a search may take more rounds than the horizon; otherwise no text."""
-    horizon = facts.get("horizon")
-    if horizon is None or rounds <= horizon:
-        return ""
-    return f"{p} may search for {rounds:,} rounds, more than the horizon of {horizon:,}"
 
 
 def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from keyhole.contract.environment import Problem
+from keyhole.contract.problem import Problem
 from keyhole.spec_values.error_messages import unknown_name_error
 from keyhole.spec_values.values import ValueReader
 from keyhole.validate import check_memory

@@ -18,9 +18,10 @@ from keyhole.stochastic.policies import (
     ThompsonSampling,
     Uniform,
 )
+from keyhole.stochastic.policy_base import IndexPolicy, Policy
 from keyhole.stochastic.problem import Problem
 from keyhole.stochastic.problem_factories import PROBLEM_FACTORIES
-from keyhole.stochastic.setting import SETTING, IndexPolicy, Policy
+from keyhole.stochastic.setting import SETTING
 from keyhole.stochastic.ucb_policy import UCBPolicy
 
 __all__ = [

@@ -1,20 +1,14 @@
 """The setting `stochastic`: what is decided in a round, and what is then seen.
 
 A setting is a kind of decision problem. Here an option (arm) is chosen in each round, and its
-reward is seen. Base classes of the policies are here too.
+reward is seen.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import Final
 
-from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.known_quantities import fact
-from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field, FloatArray, IntArray
-from keyhole.draws.streams import Stream
-from keyhole.kernels.fingerprint import Kernel
-from keyhole.stochastic.learner import Learner
-from keyhole.stochastic.study_adapter import StudyVocabulary
+from keyhole.contract.state_arrays import Field
 
 
 class Facts:
@@ -24,7 +18,7 @@ class Facts:
     horizon = fact(int, ge=1, always=False, doc="rounds in all")
 
 
-def _arm_exists(p: "Policy", arm: int) -> bool:
+def _arm_exists(p: Facts, arm: int) -> bool:
     return 0 <= arm < p.arms
 
 
@@ -38,78 +32,3 @@ SETTING: Final = Setting(
     rewards=True,
 )
 """Pull an arm, see its reward; maximise the sum of rewards."""
-
-
-class _RewardCounts(Protocol):
-    pulls: FloatArray
-    totals: FloatArray
-
-
-class Policy(Facts, CorePolicy, abstract=True):
-    """Base class of the policies of the stochastic bandit.
-
-    Kernels read `p.arms`, and `p.horizon` if the class lists it in `needs`. `select` returns an
-    ``arm``, `update` may name ``arm`` and ``reward``, and `recommend` fills ``best[0]``: the arm
-    that looks best. A policy whose state keeps `pulls` and `totals` need not write `recommend`: it
-    is the arm with the highest mean.
-
-    Examples
-    --------
-    >>> from keyhole.stochastic import UCB1
-    >>> learner = UCB1().learner(arms=2)
-    >>> for reward in (0, 1, 1):
-    ...     arm = learner.ask()
-    ...     learner.tell(reward)
-    >>> learner.recommend()
-    1
-    """
-
-    setting = SETTING
-    learner_class = Learner
-    vocabulary_class = StudyVocabulary
-    pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
-    feedback = "the reward of the arm pulled, in [0, 1]"
-
-    if TYPE_CHECKING:  # generated from the known quantities at run time
-
-        def learner(
-            self,
-            *,
-            arms: int,
-            horizon: int | None = None,
-            scale: tuple[float, float] = (0, 1),
-            seed: int = 0,
-            interpreted: bool | None = None,
-        ) -> Learner:
-            """Return a learner: this policy, asked for one decision at a time."""
-            ...
-
-    def impute(p, s: _RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
-        """Impute the mean reward of the arm, or 1/2 for an arm without pulls."""
-        pulls = s.pulls[arm]
-        update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
-
-    def recommend(p, s: _RewardCounts, best: IntArray) -> None:
-        """Recommend the arm with the highest mean."""
-        highest = -1.0
-        best[0] = 0
-        for arm in range(p.arms):
-            if s.pulls[arm] > 0.0 and s.totals[arm] / s.pulls[arm] > highest:
-                highest = s.totals[arm] / s.pulls[arm]
-                best[0] = arm
-
-
-class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base class of index policies: see `keyhole.contract.index_policy.IndexPolicy`.
-
-    Examples
-    --------
-    >>> import math
-    >>> class Bold(IndexPolicy):
-    ...     def index(p, pulls, total):
-    ...         return total / pulls + math.sqrt(1 / pulls)
-    >>> Bold().learner(arms=2).ask()
-    0
-    """
-
-    pending = ("impute", "ignore")

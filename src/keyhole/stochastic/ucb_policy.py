@@ -9,7 +9,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, cast
 
 from keyhole.policy import Kernel, argmin_set
-from keyhole.stochastic.setting import IndexPolicy
+from keyhole.stochastic.policy_base import IndexPolicy
 from keyhole.validate import Range, check_number
 
 # Bisections after which no float64 lies inside the interval.

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.environment import Problem, metrics_for
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Problem, metrics_for
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive import InteractiveEnvironment

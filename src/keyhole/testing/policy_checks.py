@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import declared_state
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.learner import Learner

@@ -24,9 +24,10 @@ from keyhole.threshold.policies import (
     SurvivalThompson,
     Uniform,
 )
+from keyhole.threshold.policy_base import Policy
 from keyhole.threshold.problem import Problem
 from keyhole.threshold.problem_factories import PROBLEM_FACTORIES
-from keyhole.threshold.setting import SETTING, Policy
+from keyhole.threshold.setting import SETTING
 from keyhole.threshold.survival_estimators import KaplanMeier, ModifiedKaplanMeier
 
 __all__ = [

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from keyhole.policy import Kernel, float_array
-from keyhole.threshold.setting import Policy, ReachCounts, add_observation
+from keyhole.threshold.policy_base import Policy
+from keyhole.threshold.reach_counts import ReachCounts, add_observation
 
 
 class IndexPolicy(Policy, abstract=True):

@@ -9,7 +9,7 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 
 from keyhole.contract.environment import Environment
-from keyhole.contract.environment import Problem as AnyProblem
+from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.distributions import Replay
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of

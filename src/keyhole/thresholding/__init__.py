@@ -10,9 +10,10 @@ from keyhole.distributions import CustomDistribution
 from keyhole.thresholding.confidence_problem import ConfidenceSequenceProblem
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
+from keyhole.thresholding.policy_base import IndexPolicy, Policy
 from keyhole.thresholding.problem import Problem
 from keyhole.thresholding.problem_factories import PROBLEM_FACTORIES
-from keyhole.thresholding.setting import SETTING, IndexPolicy, Policy
+from keyhole.thresholding.setting import SETTING
 
 __all__ = [
     "APT",

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy, format_used_rewards
+from keyhole.delayed.policy_base import Policy, format_used_rewards
 from keyhole.policy import FloatArray, IntArray, float_array, int_array
 
 

@@ -7,7 +7,7 @@ reward, it gets that one; else the option is chosen (pulled), and what arrives i
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy, format_used_rewards
+from keyhole.delayed.policy_base import Policy, format_used_rewards
 from keyhole.policy import (
     FloatArray,
     IntArray,

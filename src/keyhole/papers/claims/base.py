@@ -8,8 +8,8 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.sample_size import replications_needed
 from keyhole.papers.entry_name_checks import Checkpoint, MetricName, ProblemName

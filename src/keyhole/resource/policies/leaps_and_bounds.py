@@ -8,7 +8,7 @@ import math
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
 from keyhole.resource.allowed_limits import limit_index
-from keyhole.resource.setting import Policy
+from keyhole.resource.policy_base import Policy
 
 
 class LeapsAndBounds(Policy):

@@ -9,7 +9,7 @@ import math
 from keyhole.policy import float_array, int_array, parameter, scratch_array
 from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.setting import Policy
+from keyhole.resource.policy_base import Policy
 from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
 
 

@@ -11,7 +11,7 @@ from keyhole.policy import Stream, betas, float_array, int_array, scratch_array,
 from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.normalized_gain import check_cost_covered, scale_gain
-from keyhole.resource.setting import Policy
+from keyhole.resource.policy_base import Policy
 from keyhole.resource.ucb_kernels import net_reward
 
 

@@ -21,7 +21,8 @@ from keyhole.semibandit.allocation_kernels import (
     shuffle,
     write_allocation,
 )
-from keyhole.semibandit.setting import Policy, integer_part, unfinished_search_warning
+from keyhole.semibandit.policy_base import Policy, unfinished_search_warning
+from keyhole.semibandit.setting import integer_part
 
 
 class CSBST(Policy):

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from keyhole.policy import IntArray, float_array, int_array
-from keyhole.stochastic.setting import Policy
+from keyhole.stochastic.policy_base import Policy
 
 
 class ImprovedUCB(Policy):

@@ -8,7 +8,7 @@ import math
 from typing import Final
 
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
-from keyhole.stochastic.setting import Policy
+from keyhole.stochastic.policy_base import Policy
 
 # Newton's method converges quadratically: after a step this small the result is exact to rounding.
 _CLOSE: Final = 1e-8

@@ -6,7 +6,7 @@ share of all rounds; so the loss is least for the hardest means (minimax optimal
 
 import math
 
-from keyhole.stochastic.setting import IndexPolicy
+from keyhole.stochastic.policy_base import IndexPolicy
 
 
 class MOSS(IndexPolicy):

@@ -5,7 +5,7 @@ each mean is after these; they vary more after few rewards, so that all options 
 """
 
 from keyhole.policy import Stream, betas, float_array, parameter, scratch_array, uniform
-from keyhole.stochastic.setting import Policy
+from keyhole.stochastic.policy_base import Policy
 
 
 class ThompsonSampling(Policy):

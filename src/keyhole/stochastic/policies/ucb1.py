@@ -7,7 +7,7 @@ so options that may be better get tried.
 import math
 
 from keyhole.policy import first_unpulled, float_array, scratch_array
-from keyhole.stochastic.setting import Policy
+from keyhole.stochastic.policy_base import Policy
 
 
 class UCB1(Policy):

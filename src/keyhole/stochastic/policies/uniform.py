@@ -4,7 +4,7 @@ It never uses the rewards: a policy that does should be better.
 """
 
 from keyhole.policy import float_array, int_array
-from keyhole.stochastic.setting import Policy
+from keyhole.stochastic.policy_base import Policy
 
 
 class Uniform(Policy):

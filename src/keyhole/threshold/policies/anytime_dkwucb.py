@@ -8,7 +8,7 @@ import math
 
 from keyhole.policy import parameter
 from keyhole.threshold.index_policy import IndexPolicy
-from keyhole.threshold.setting import add_expected, add_observation
+from keyhole.threshold.reach_counts import add_expected, add_observation
 
 
 class AnytimeDKWUCB(IndexPolicy):

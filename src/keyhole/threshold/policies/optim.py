@@ -8,7 +8,7 @@ present one.
 from keyhole.policy import Kernel, int_array
 from keyhole.threshold.index_policy import find_largest_index
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
-from keyhole.threshold.setting import add_observation
+from keyhole.threshold.reach_counts import add_observation
 
 
 class OPTIM(KaplanMeierUCB):

@@ -14,7 +14,7 @@ from keyhole.policy import (
     parameter,
     scratch_array,
 )
-from keyhole.threshold.setting import Policy
+from keyhole.threshold.policy_base import Policy
 
 
 class SurvivalThompson(Policy):

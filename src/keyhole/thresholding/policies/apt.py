@@ -5,7 +5,7 @@ least the threshold. Anytime Parameter-free Thresholding needs no number of roun
 """
 
 from keyhole.policy import parameter
-from keyhole.thresholding.setting import IndexPolicy
+from keyhole.thresholding.policy_base import IndexPolicy
 
 
 class APT(IndexPolicy):

@@ -8,7 +8,7 @@ worse others are shows the price of not knowing them.
 import math
 
 from keyhole.policy import argmin, argmin_keys, argmin_set, float_array
-from keyhole.thresholding.setting import Policy
+from keyhole.thresholding.policy_base import Policy
 
 
 class KnownGaps(Policy):

@@ -6,7 +6,7 @@ the threshold. The nearer the mean is to it, the more pulls (trials) the label t
 
 from keyhole.policy import parameter
 from keyhole.thresholding.logarithm_table import log_count
-from keyhole.thresholding.setting import IndexPolicy
+from keyhole.thresholding.policy_base import IndexPolicy
 
 
 class LSA(IndexPolicy):

@@ -19,7 +19,7 @@ from keyhole.policy import (
     float_array,
     parameter,
 )
-from keyhole.thresholding.setting import Policy
+from keyhole.thresholding.policy_base import Policy
 
 # Rounding errors accumulate in the incremental updates of I and ln w: after so many pulls of an arm
 # both are computed anew.

@@ -8,7 +8,7 @@ the threshold. It must be given a number that is unknown in practice, the hardne
 import math
 
 from keyhole.policy import parameter
-from keyhole.thresholding.setting import IndexPolicy
+from keyhole.thresholding.policy_base import IndexPolicy
 
 
 class UCBE(IndexPolicy):

@@ -4,7 +4,7 @@ In the end each arm is labelled by whether its mean reward is at least a thresho
 """
 
 from keyhole.policy import float_array, int_array
-from keyhole.thresholding.setting import Policy
+from keyhole.thresholding.policy_base import Policy
 
 
 class Uniform(Policy):

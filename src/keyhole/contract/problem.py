@@ -1,0 +1,126 @@
+"""Base class of problems: instances of a setting, such as options (arms) with given chances."""
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import Any, Final
+
+from keyhole.contract.environment import Environment, check_metrics
+from keyhole.contract.setting import Setting
+from keyhole.contract.state_arrays import declared_fields
+from keyhole.metric import Metric
+
+ROUND_COUNT_NAMES: Final = ("horizon", "memory")
+"""Names of the number of rounds of a run, which simulations give to policies and environments.
+
+The horizon is a known quantity. The memory is the length of arrays with one entry for each round;
+without a horizon it grows.
+"""
+
+
+class Problem(ABC):
+    """An instance of a setting, such as arms with given means, and the class that simulates it.
+
+    A problem of your own setting derives from it, and names its setting and its environment::
+
+        class Problem(keyhole.policy.Problem):
+            setting = SLEEPING
+            environment = Sleepers
+
+            def truth(self):
+                return {"arms": 2, "means": [0.2, 0.8]}
+
+    Known quantities (facts) are its attributes, unless `fact` says otherwise.
+    """
+
+    rounds: int | None = None
+    """The most rounds there are, where a sequence is replayed; None for any number."""
+
+    @property
+    @abstractmethod
+    def setting(self) -> Setting:
+        """The setting of the problem."""
+
+    @property
+    @abstractmethod
+    def environment(self) -> type[Environment]:
+        """The environment class: the kernels that answer decisions."""
+
+    @property
+    def arms(self) -> int:
+        """The number of arms."""
+        return int(self.truth()["arms"])
+
+    @abstractmethod
+    def truth(self) -> dict[str, Any]:
+        """Return the inputs of the environment; no policy sees them.
+
+        Returns
+        -------
+        dict
+            Values by name, for all that the environment declares but those of `ROUND_COUNT_NAMES`.
+        """
+
+    def fact(self, name: str) -> Any:
+        """Return the known quantity of this name (any but those of `ROUND_COUNT_NAMES`)."""
+        return getattr(self, name)
+
+    def resized(self, arms: int) -> "Problem | None":
+        """Return a problem like this one with so many arms, for tests; None if there is none."""
+        return None
+
+
+def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
+    """Return the metrics of a problem, one for each arm where so declared, in the order of storage.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    details : bool
+        Whether to include the metrics that are kept on request only.
+
+    Returns
+    -------
+    tuple of Metric
+        Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ...
+    """
+    chosen = [m for m in check_metrics(problem.environment) if details or not m.detail]
+    arms = int(problem.fact("arms")) if any(metric.per_arm for metric in chosen) else 0
+    return _list_by_arm(tuple(chosen), arms)
+
+
+@lru_cache(maxsize=16)  # a simulation asks several times, and there may be thousands of arms
+def _list_by_arm(metrics: tuple[Metric, ...], arms: int) -> tuple[Metric, ...]:
+    found: list[Metric] = []
+    for metric in metrics:
+        found += [metric.of(arm) for arm in range(arms)] if metric.per_arm else [metric]
+    return tuple(found)
+
+
+def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
+    """Return the values of all inputs that a problem's environment declares, for one run.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    horizon : int, optional
+        Rounds of the run.
+
+    Returns
+    -------
+    dict
+        By name.
+
+    Raises
+    ------
+    TypeError
+        If the environment declares the horizon, and it is not given.
+    """
+    # Interactive play may have no horizon: then the environment must not declare it.
+    truth = problem.truth()
+    if declared_fields(problem.environment).keys().isdisjoint(ROUND_COUNT_NAMES):
+        return truth
+    if horizon is None:
+        raise TypeError("horizon must be given: this problem depends on it")
+    return truth | dict.fromkeys(ROUND_COUNT_NAMES, horizon)

@@ -1,0 +1,119 @@
+"""Base classes of the policies that tell which means exceed a threshold."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.reward_units import Scale
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.contract.text_formatting import count_text, mean_text
+from keyhole.draws.streams import Stream
+from keyhole.kernels.fingerprint import Kernel
+from keyhole.thresholding.learner import Learner
+from keyhole.thresholding.setting import SETTING, Facts
+from keyhole.thresholding.study_adapter import StudyVocabulary
+
+# The largest relative rounding error of a float64.
+_ROUNDING: Final = 2.0**-53
+
+
+class _RewardCounts(Protocol):
+    pulls: FloatArray
+    totals: FloatArray
+
+
+class Policy(Facts, CorePolicy, abstract=True):
+    """Base class of the policies of the thresholding bandit.
+
+    Kernels read `p.arms` and `p.threshold`, and those of `p.horizon`, `p.gaps` and `p.hardness`
+    that the class lists in `needs`. `select` returns an ``arm``, `update` may name ``arm`` and
+    ``reward``, and `recommend` fills ``labels``: 1 for an arm whose mean is taken to be at least
+    the threshold, else 0.
+
+    A policy whose state keeps `pulls` and `totals` need not write `recommend`: an arm is labelled
+    1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line 5), where
+    a mean below it by no more than a possible rounding error counts as equal: 11 of 20 reaches
+    0.55, and any number of rewards of 0.1 reaches 0.1. An arm that was never pulled gets 1.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding import LSA
+    >>> learner = LSA().learner(arms=2, threshold=0.5)
+    >>> for reward in (1, 0, 1, 0):
+    ...     arm = learner.ask()
+    ...     learner.tell(reward)
+    >>> learner.recommend()
+    array([ True, False])
+    """
+
+    setting = SETTING
+    learner_class = Learner
+    vocabulary_class = StudyVocabulary
+    pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
+    feedback = "the reward of the arm pulled, in [0, 1]"
+
+    if TYPE_CHECKING:  # generated from the known quantities at run time
+
+        def learner(
+            self,
+            *,
+            arms: int,
+            threshold: float,
+            horizon: int | None = None,
+            gaps: Sequence[float] | FloatArray | None = None,
+            hardness: float | None = None,
+            scale: tuple[float, float] = (0, 1),
+            seed: int = 0,
+            interpreted: bool | None = None,
+        ) -> Learner:
+            """Return a learner: this policy, asked for one decision at a time."""
+            ...
+
+    def impute(p, s: _RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
+        """Impute the mean reward of the arm, or 1/2 for an arm without pulls."""
+        pulls = s.pulls[arm]
+        update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
+
+    def recommend(p, s: _RewardCounts, labels: FloatArray) -> None:
+        """Label the arms by their empirical means."""
+        for arm in range(p.arms):
+            pulls = s.pulls[arm]
+            # The sum of n rewards has at most n - 1 rounding errors; decimals, the division and
+            # the threshold add three.
+            slack = (pulls + 2.0) * _ROUNDING
+            labels[arm] = pulls == 0.0 or s.totals[arm] / pulls >= p.threshold - slack
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return the label, the pulls and the mean of each arm."""
+        sides = ["above" if above else "below" for above in learner.recommend()]
+        state = learner.state
+        if not {"pulls", "totals"} <= state.keys():
+            return [f"arm {arm}: {side}" for arm, side in enumerate(sides)]
+        tallies = enumerate(zip(sides, state["pulls"], state["totals"], strict=True))
+        return [f"arm {arm}: {_describe_arm(*tally, learner.scale)}" for arm, tally in tallies]
+
+
+def _describe_arm(side: str, pulls: float, total: float, scale: Scale) -> str:
+    if pulls == 0:
+        return f"never pulled, taken to be {side}"
+    return f"{side}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale)}"
+
+
+class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
+    """Base class of index policies: see `keyhole.contract.index_policy.IndexPolicy`.
+
+    Examples
+    --------
+    >>> import math
+    >>> class Simple(IndexPolicy):
+    ...     def index(p, pulls, total):
+    ...         return -abs(total - p.threshold * pulls) / math.sqrt(pulls)
+    >>> from keyhole import simulate
+    >>> from keyhole.thresholding import Problem
+    >>> problem = Problem(means=[0.2, 0.4, 0.7], threshold=0.5)
+    >>> simulate(problem, [Simple()], horizon=50, replications=10).labels
+    ('Simple()',)
+    """
+
+    pending = ("impute", "ignore")
