@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-slow test-all test-lowest bench lint lists docs wheel package lock clean
+.PHONY: help venv demo browser test test-slow test-all test-lowest bench lint lists docs wheel package lock clean
 
 PYTHON ?= python3
 UV ?= uv
@@ -41,6 +41,9 @@ venv: .venv/.installed ## set up .venv with the locked requirements and this pac
 
 demo: venv ## a first look
 	@$(BIN)/keyhole demo
+
+browser: venv ## install a browser for the tests of pages, unless there is one
+	@$(BIN)/python -m tools.browser
 
 # Bytecode is kept, whatever the environment says: without it each of some 200 processes would compile
 # the sources of all that it imports, which is more than half of what a start costs.

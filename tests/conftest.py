@@ -11,6 +11,7 @@ from tests.dask_processes import end_dask_server
 from tests.processes import end_server
 
 HERE = Path(__file__).parent
+IN_BROWSER = "tests/pages_in_browser/"
 
 # How long an example takes says of a busy machine that it is busy. A test has the same examples
 # every time; `pytest --hypothesis-profile=random` looks at others.
@@ -30,6 +31,17 @@ def pytest_configure(config):
 def pytest_unconfigure():
     end_server()
     end_dask_server()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say it loudly if no browser looked at the pages."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    why = {one.longrepr[2] for one in skipped if IN_BROWSER in one.nodeid}
+    if why:
+        text = "THE TESTS OF PAGES IN A BROWSER DID NOT RUN"
+        terminalreporter.section(text, sep="!", red=True, bold=True)
+        for line in sorted(why):
+            terminalreporter.line(line.removeprefix("Skipped: "))
 
 
 @pytest.hookimpl(wrapper=True)

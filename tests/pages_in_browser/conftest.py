@@ -1,0 +1,58 @@
+"""A Chromium, and a page of every kind for it."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from tests.pages_in_browser.example_pages import ExamplePages
+from tools.browser import MISSING, find_browser
+
+
+@pytest.fixture(scope="package")
+def browser():
+    """Return a running Chromium; it ends with the tests of this folder."""
+    # As long as Playwright runs, this thread has an event loop, which other tests could not bear.
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        pytest.skip("Playwright is not installed; `make venv` installs it")
+    with ExitStack() as stack:
+        playwright = stack.enter_context(sync_playwright())
+        place = find_browser(playwright.chromium.executable_path)
+        if place is None:
+            pytest.skip(MISSING)
+        try:
+            browser = playwright.chromium.launch(executable_path=place)
+        except Error as error:
+            pytest.skip(f"{place} does not start: {error.message.splitlines()[0]}")
+        stack.callback(browser.close)
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def pages(tmp_path_factory):
+    """Return the pages by kind."""
+    return ExamplePages(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture
+def open_page(browser):
+    """Return a function that opens a file."""
+    with ExitStack() as stack:
+
+        def open_one(path, *, width=1300, fragment="", **options):
+            is_phone = width < 600
+            context = browser.new_context(
+                viewport={"width": width, "height": 844 if is_phone else 900},
+                is_mobile=is_phone, has_touch=is_phone, **options,
+            )  # fmt: skip
+            stack.callback(context.close)
+            page = context.new_page()
+            page.faults, page.requests = [], []
+            page.on("console", lambda said: page.faults.append(said.text))
+            page.on("pageerror", lambda error: page.faults.append(str(error)))
+            page.on("request", lambda request: page.requests.append(request.url))
+            page.goto(path.as_uri() + fragment)
+            return page
+
+        yield open_one

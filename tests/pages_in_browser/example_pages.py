@@ -1,0 +1,138 @@
+"""A page of every kind, with tiny results: short histories, few replications, entries of papers."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyhole.papers.batch_reproduction
+import keyhole.papers.reproduction
+from keyhole import interpreted
+from keyhole.experiment import Spec, run, spec
+from keyhole.experiment.report import write_report
+from keyhole.papers import FILES, Entry, demo, reproduce_all
+from keyhole.tune import Spec as TuneSpec
+from keyhole.tune import Tune
+from keyhole.tune.report import write_report as write_tune_report
+from tests.papers.conftest import make_once
+from tests.tune.conftest import TABLE
+from tests.tune.test_value_estimates import played
+from tests.tune.trial_records import record
+
+RUN = """
+name = "labels"
+seed = 1
+replications = 12
+horizon = 60
+checkpoints = { count = 6 }
+[problem]
+setting = "thresholding"
+means = [0.2, 0.3, 0.4, 0.6, 0.7, 0.8]
+threshold = 0.5
+[[policy]]
+name = "LSA"
+[[policy]]
+name = "APT"
+epsilon = 0.05
+[[policy]]
+name = "APT"
+[[policy]]
+name = "Uniform"
+"""
+SWEEP = """
+[sweep]
+"policy.alpha" = [0.5, 1.0, 2.0]
+"problem.threshold" = [0.35, 0.65]
+"""
+ENTRY, ENTRY_OF_PROBLEMS = "tao2019-setup1", "tao2019-simple-regret"
+WHOLE = (ENTRY, "crowd-labels")
+FEW = (ENTRY, ENTRY_OF_PROBLEMS, "tao2019-lemma-19", "bengs2022-examples")
+
+
+def make_run(folder, more=""):
+    with interpreted():
+        run(Spec.from_text(RUN + more), folder, command="keyhole run labels.toml", threads=1)
+    return write_report(folder)
+
+
+def make_tune(folder):
+    runs = played(np.random.default_rng(9), (0.05, 1.0), 118, [0.01, 0.1, 1.0])
+    runs.append(record("failed", 0.5, 1.0, "slow", reason="<b>no</b>", output="x"))
+    runs.append(record("expired", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
+    folder.mkdir()
+    return write_tune_report(Tune(folder, TuneSpec.from_table(TABLE), runs))
+
+
+def make_demo(folder):
+    with pytest.MonkeyPatch.context() as patch, interpreted():
+        make_short(patch)
+        return demo(folder, threads=1).report
+
+
+def make_index(folder):
+    """Return the index of few entries; their own pages are in `entries`."""
+    with pytest.MonkeyPatch.context() as patch, interpreted():
+        make_short(patch)
+        few = {name: FILES[name] for name in FEW}
+        patch.setattr(keyhole.papers.batch_reproduction, "FILES", few)
+        return reproduce_all(out=folder, threads=1).index
+
+
+def make_short(patch):
+    """Shorten the histories of entries, and have few of them."""
+    load = Entry.load
+
+    def load_short(name):
+        entry = load(name)
+        scale = entry.scales["quick"].model_copy(update={"replications": 4})
+        problems = {
+            key: one
+            if one.checkpoints or name in WHOLE
+            else one.model_copy(update={"horizon": 100})
+            for key, one in entry.problems.items()
+        }
+        update = {"scales": {"quick": scale, "paper": scale}, "problems": problems}
+        return entry.model_copy(update=update)
+
+    patch.setattr(Entry, "load", load_short)
+    patch.setattr(spec, "make_problem", make_once)
+
+
+MAKERS = {
+    "run": make_run,
+    "sweep": partial(make_run, more=SWEEP),
+    "tune": make_tune,
+    "demo": make_demo,
+    "index": make_index,
+}
+OF_INDEX = {"entry": ENTRY, "entry of problems": ENTRY_OF_PROBLEMS}
+KINDS = (*MAKERS, *OF_INDEX)
+# All pages take some 15 CPU seconds to make; that of a run takes one.
+each_kind = pytest.mark.parametrize(
+    "kind", [pytest.param(one, marks=[pytest.mark.slow] * (one != "run")) for one in KINDS]
+)
+
+WIDE, PHONE = 1300, 390
+each_width = pytest.mark.parametrize("width", [WIDE, PHONE])
+OPEN = "for (const part of document.querySelectorAll('details')) part.open = true"
+MEASURES = Path(__file__).with_name("measures.js").read_text()
+
+
+class ExamplePages:
+    """Pages in a folder, each made when it is first asked for."""
+
+    def __init__(self, folder):
+        self._folder, self._made = folder, {}
+
+    def __getitem__(self, kind):
+        if kind in OF_INDEX:
+            return self["index"].parent / "entries" / OF_INDEX[kind] / "report.html"
+        if kind not in self._made:
+            self._made[kind] = MAKERS[kind](self._folder / kind)
+        return self._made[kind]
+
+
+def measure(page):
+    """Return the measures of a page in a browser."""
+    return page.evaluate(MEASURES)

@@ -1,0 +1,75 @@
+"""Tables that readers sort and copy."""
+
+import pytest
+
+from keyhole.pages.page import Answer, Page, Section, write_page
+from keyhole.pages.table import Table
+
+TABLE = Table(
+    "Regret",
+    ["policy", "regret", "note"],
+    [["LSA", "9 [8, 10]", "b"], ["APT", "1,234 [1,100, 1,300]", ""], ["Uniform", "-2", "a"]],
+)
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    page = Page(title="A table?", answer=[Answer("Yes")], sections=[Section("t", "Table", [TABLE])])
+    return write_page(tmp_path_factory.mktemp("table") / "page.html", page)
+
+
+@pytest.fixture
+def page(path, open_page):
+    return open_page(path, fragment="#t", permissions=CLIPBOARD)
+
+
+def first_cells(page):
+    return page.locator("tbody th").all_inner_texts()
+
+
+@pytest.mark.parametrize(
+    ("column", "ascending"),
+    [
+        ("policy", ["APT", "LSA", "Uniform"]),
+        ("regret", ["Uniform", "LSA", "APT"]),  # numbers, not their digits
+    ],
+)
+def test_a_click_on_a_heading_sorts_and_a_second_one_reverses(column, ascending, page):
+    button = page.get_by_role("button", name=column)
+    button.click()
+    assert first_cells(page) == ascending
+    assert page.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
+    button.click()
+    assert first_cells(page) == ascending[::-1]
+    assert page.locator("[aria-sort]").get_attribute("aria-sort") == "descending"
+
+
+def test_empty_cells_come_last_either_way(page):
+    button = page.get_by_role("button", name="note")
+    button.click()
+    assert first_cells(page) == ["Uniform", "LSA", "APT"]
+    button.click()
+    assert first_cells(page) == ["LSA", "Uniform", "APT"]
+
+
+def test_the_keyboard_sorts(page):
+    page.get_by_role("button", name="regret").focus()
+    page.keyboard.press("Enter")
+    assert first_cells(page) == ["Uniform", "LSA", "APT"]
+
+
+def test_a_table_is_copied_as_it_is_sorted_for_a_spreadsheet(page):
+    page.get_by_role("button", name="policy").click()
+    page.get_by_role("button", name="Copy table").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == (
+        "policy\tregret\tnote\nAPT\t1,234 [1,100, 1,300]\t\nLSA\t9 [8, 10]\tb\nUniform\t-2\ta"
+    )
+
+
+def test_without_a_script_a_table_has_no_buttons(path, open_page):
+    page = open_page(path, java_script_enabled=False)
+    page.locator("summary").click()
+    assert first_cells(page) == ["LSA", "APT", "Uniform"]
+    assert page.locator("button").count() == 0
