@@ -167,6 +167,13 @@ def test_one_checkpoint_shows_points_with_intervals():
     assert drawn.x_ticks[0].place == 50
 
 
+def test_intervals_of_one_checkpoint_stand_side_by_side():
+    one = {"x": [9], "y": [0.5], "low": [0], "high": [1]}
+    block = chart(*(Curve(label=label, **one) for label in "ABC"))
+    assert [line.dots.split()[0] for line in block.drawing.lines] == ["M756", "M900", "M1044"]
+    assert [curve.get("shift", 0) for curve in data(block)["curves"]] == [-0.08, 0, 0.08]
+
+
 def test_a_logarithmic_axis_leaves_out_what_is_not_positive():
     block = chart(
         curve(y=[10, 0, 1, 0.1], low=[5, 0, -1, 0.05], high=[20, 1, 2, 0.2]),
@@ -199,13 +206,15 @@ def test_references_lie_on_their_values_and_are_named():
     assert inside.name == ("bound", "bound", pytest.approx((225 - 8.5) / 3, abs=0.01))
     assert outside.place is None
     assert outside.name.text == "low (-9 ↓)"
+    log = chart(curve(), y=Axis(title="y", scale="log"), references=[block.references[1]])
+    assert log.drawing.references[0].name.text == "low (-9 ↓)"
 
 
 def test_a_near_reference_widens_the_axis_and_a_far_one_does_not():
     near = chart(curve(), references=[ReferenceLine(value=5, label="near")]).drawing
     assert near.references[0].place is not None
     far = chart(curve(), references=[ReferenceLine(value=5000, label="far")]).drawing
-    assert far.y.high < 10
+    assert far.plot.y.high < 10
 
 
 def test_a_ring_lies_on_its_point_with_its_interval():
@@ -214,6 +223,7 @@ def test_a_ring_lies_on_its_point_with_its_interval():
     drawing = chart(curve(), rings=[ring, Ring(x=2, y=NAN, label="nowhere")], **axes).drawing
     (one,) = drawing.rings
     assert (one.left, one.top, one.interval) == (50, 75, (25, 75))
+    assert not chart(curve(), rings=[Ring(x=5, y=1, label="beyond")], **axes).drawing.rings
     alone = Ring(x=3, y=4, label="b")
     assert chart(curve(), rings=[alone], **axes).drawing.rings[0].interval is None
 
@@ -251,6 +261,8 @@ def test_bad_input_is_refused():
         Curve(label="A", x=[1], y=[1], low=[0])
     with pytest.raises(ValueError, match="x of 'A' must ascend"):
         Curve(label="A", x=[2, 1], y=[1, 1])
+    with pytest.raises(ValueError, match="value of 'bound' must be a finite number, got inf"):
+        ReferenceLine(value=float("inf"), label="bound")
     with pytest.raises(ValueError, match="labels of curves must differ, got 'LSA' twice"):
         chart(curve(), curve())
     with pytest.raises(ValueError, match="named must be one of LSA; got 'LSB'"):

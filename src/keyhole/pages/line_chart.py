@@ -10,7 +10,8 @@ import numpy as np
 from keyhole.validate import check_choice, check_distinct
 
 if TYPE_CHECKING:
-    from keyhole.pages.chart_drawing import Drawing, DrawnLine
+    from keyhole.pages.chart_drawing import Drawing
+    from keyhole.pages.chart_lines import DrawnLine
     from keyhole.pages.chart_scale import ScaleName
 
 _SCALES: Final = ("linear", "log")
@@ -88,6 +89,11 @@ class ReferenceLine:
 
     value: float
     label: str
+
+    def __post_init__(self) -> None:
+        """Refuse a value that no line has."""
+        if not np.isfinite(self.value):
+            raise ValueError(f"value of {self.label!r} must be a finite number, got {self.value}")
 
 
 @dataclass(frozen=True, kw_only=True)

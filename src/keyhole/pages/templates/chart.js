@@ -34,7 +34,7 @@
       const places = this.data.places[curve.x];
       const points = curve.y.flatMap((y, i) => (y === null || places[i] === null ? [] : [{
         x: places[i], y, low: curve.low?.[i] ?? null, high: curve.high?.[i] ?? null,
-        left: this.x(places[i]), up: this.y(y),
+        left: this.x(places[i]) + (curve.shift ?? 0), up: this.y(y),
       }])).filter(({ left }) => left >= -1e-9 && left <= 1 + 1e-9);
       const parts = [...this.figure.querySelectorAll("[data-label]")]
         .filter(part => part.dataset.label === curve.label && !part.closest(".chart-legend"));
