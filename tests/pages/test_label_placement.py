@@ -34,7 +34,7 @@ def test_the_first_label_always_has_a_place(wanted):
     assert place(wanted)[0] is not None
 
 
-def test_labels_with_room_stay_where_they_belong():
+def test_labels_that_fit_stay_where_they_belong():
     assert place([20, 100, 200]) == [20, 100, 200]
 
 

@@ -91,11 +91,10 @@ def _y_scale(chart: LineChart) -> Scale:
     axis = chart.y
     values = [np.asarray(curve.y, np.float64) for curve in chart.curves]
     values.append(np.array([ring.y for ring in chart.rings], np.float64))
-    ends = [(curve.low, curve.high) for curve in chart.curves]
-    ends += [([ring.low], [ring.high]) for ring in chart.rings if None not in (ring.low, ring.high)]
+    of_rings = [(ring.low, ring.high) for ring in chart.rings]
     intervals = [
-        (np.asarray(low, np.float64), np.asarray(high, np.float64))
-        for low, high in ends
+        (np.atleast_1d(np.asarray(low, np.float64)), np.atleast_1d(np.asarray(high, np.float64)))
+        for low, high in [*((curve.low, curve.high) for curve in chart.curves), *of_rings]
         if low is not None and high is not None
     ]
 
