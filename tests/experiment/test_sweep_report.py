@@ -8,12 +8,22 @@ import numpy as np
 import pytest
 
 from keyhole import Curves, Metric
-from keyhole.experiment import Spec, open_run, run, small_multiples, sweep_report, sweep_summary
+from keyhole.experiment import (
+    Spec,
+    open_run,
+    run,
+    small_multiples,
+    sweep_charts,
+    sweep_report,
+    sweep_summary,
+)
+from keyhole.experiment.best_policies import explain_best, summarize_sweep
 from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.small_multiples import format_point_title, plot_by_parameter, plot_by_round
+from keyhole.experiment.sweep_charts import charts_by_round
 from keyhole.experiment.sweep_points import point_values
-from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
+from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.pages.templating import keep_intervals_together
@@ -41,7 +51,6 @@ name = "Uniform"
 "policy.alpha" = [0.5, 1.0, 2.0]
 "problem.means" = [[0.2, 0.45, 0.7], [0.1, 0.9]]
 """
-BEST = "A policy is best if its 95 % interval overlaps no other."
 LOSS = Metric("loss", "what is lost")
 
 
@@ -86,7 +95,9 @@ def test_the_report_has_the_means_of_every_point(page):
 
 def test_the_report_can_be_read_by_all(page):
     found = check_page(page[0].read_text())
-    assert len(found.all("figure")) == 4  # two metrics, over the rounds and against alpha
+    # Two metrics: over the rounds (a panel for each of 6 points), and against alpha (for each of 2
+    # problems). The table of tiles is no figure.
+    assert len(found.all("figure")) == 2 * (6 + 2)
     assert (page[0].parent / "figure-against-1.pdf").is_file()
     assert (page[0].parent / "figure-simple_regret.svg").is_file()
 
@@ -140,7 +151,7 @@ def test_titles_stand_side_by_side_and_the_label_beside_the_panels():
 def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
     summaries = made_up({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
-    *_, listed = sweep_sections(found, summaries)
+    *_, listed = sweep_page(found, summaries, "").sections
     assert listed.blocks[0].rows == [
         ["LSA", 'policy[0] = {name = "LSA"}'],
         ["APT(epsilon=0.1)", 'policy[0] = {name = "APT", epsilon = 0.1}'],
@@ -150,7 +161,12 @@ def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
 def test_what_a_short_name_stands_for_is_said_at_once_if_it_is_short(tmp_path):
     sweep = {"problem.means": [[0.2, 0.7], [0.1] * 40], "policy[1].width": [1, 2]}
     spec = {"sweep": sweep, "name": "made up", "policy": [{"name": "LSA"}, {"name": "a.py:Wide"}]}
-    rows = sweep_sections(RunFolder(tmp_path, spec, {}, ()), made_up(sweep))[0].blocks[0].rows
+    rows = (
+        sweep_page(RunFolder(tmp_path, spec, {}, ()), made_up(sweep), "")
+        .sections[-2]
+        .blocks[0]
+        .rows
+    )
     assert rows == [
         ["problem.means", "2", "means 1 = [0.2, 0.7]; means 2"],
         ["policy[1].width (a.py:Wide)", "2", "1, 2"],
@@ -179,10 +195,8 @@ def test_a_caption_says_where_panels_have_axes_of_their_own(tmp_path):
     def captions(*seeds):
         sweep = {"seed": [*seeds]}
         summaries = made_up(sweep, lambda values: {"A": values["seed"], "B": 0.0})
-        _, metric = sweep_sections(
-            RunFolder(tmp_path, {"sweep": sweep, "name": "a"}, {}, ()), summaries
-        )
-        return metric.blocks[0].caption
+        page = sweep_page(RunFolder(tmp_path, {"sweep": sweep, "name": "a"}, {}, ()), summaries, "")
+        return page.beside[0].caption
 
     assert captions(1, 200).endswith("Panels differ in their vertical axes.")
     assert "differ" not in captions(1, 2)
@@ -269,8 +283,7 @@ def test_policies_that_take_turns_are_in_one_panel():
 
 
 def test_policies_that_take_turns_are_compared():
-    told = "Lowest what is lost in the end, of 3 problems: LSA is best at 3 of 3."
-    assert summarize_sweep(made_up(TURNS, in_turn)) == f"{told} {BEST}"
+    assert summarize_sweep(made_up(TURNS, in_turn)) == "LSA is best at all 3 problems."
 
 
 def test_one_label_with_different_means_stays_in_panels_of_its_own():
@@ -279,7 +292,8 @@ def test_one_label_with_different_means_stays_in_panels_of_its_own():
         {"APT": 5.0}))  # fmt: skip
     titles = [axes.get_title() for axes in plot_by_round(summaries, "loss").axes]
     assert titles == ["alpha = 1", "alpha = 2"]
-    assert "of 2 values of policy.alpha: " in summarize_sweep(summaries)
+    told = "LSA is best for alpha = 1; intervals overlap for alpha = 2."
+    assert summarize_sweep(summaries) == told
 
 
 def test_what_ends_alike_is_not_the_same():
@@ -315,16 +329,18 @@ def test_bands_end_at_the_same_place_whatever_the_number_of_arms():
 
 
 def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
-    for module in (sweep_report, small_multiples, sweep_summary):
+    for module in (sweep_report, small_multiples, sweep_summary, sweep_charts):
         monkeypatch.setattr(module, "MOST_PANELS", 2)
     summaries = made_up({"problem.means": [[n / 100] for n in range(100)]})
     titles = [axes.get_title() for axes in plot_by_round(summaries, "loss").axes]
     assert titles == ["means 1", "means 100"]
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
-    varied, metric, key = sweep_sections(found, summaries)
-    by_place, some, table = metric.blocks
+    page = sweep_page(found, summaries, "Many")
+    (by_place,) = page.beside
     assert "against problem.means" in by_place.caption
-    assert "2 of 100 panels, evenly spread over all; curves.parquet and" in some.caption
+    metric, varied, key = page.sections
+    some, table = metric.blocks
+    assert some.caption.endswith("2 of 100 panels, evenly spread over all.")
     assert len(table.rows) == 100
     assert table.rows[99][0] == "means 100"
     assert varied.blocks[0].rows[0][1:] == [
@@ -338,7 +354,7 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
 def test_a_table_ends_somewhere_and_says_so(tmp_path):
     summaries = made_up({"seed": list(range(201))}, checkpoints=(100,))
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
-    _, metric = sweep_sections(found, summaries)
+    metric, _ = sweep_page(found, summaries, "").sections
     table = metric.blocks[-1]
     assert len(table.rows) == 200
     assert "the first 200 of 201 points, curves.parquet has all" in table.caption
@@ -348,20 +364,51 @@ def test_the_summary_names_the_best_policy_and_where_intervals_overlap():
     def means(values):
         return {"A": values["seed"], "B": 2.5}
 
-    told = "Lowest what is lost in the end"
     for seeds, found in (
-        ([1, 2, 3], ", of 3 values of seed: A is best at 2 of 3; B is best at 1 of 3."),
-        (
-            [1, 2.5, 2.51],
-            ", of 3 values of seed: intervals overlap at 2 of 3; A is best at 1 of 3.",
-        ),
-        ([2.49], ": intervals overlap."),
+        ([1, 2, 3], "A is best for seed = 1 and 2; B is best for seed = 3."),
+        ([1, 2.5, 2.51], "intervals overlap for seed = 2.5 and 2.51; A is best for seed = 1."),
+        ([2.49], "intervals overlap."),
+        ([1, 1.1, 1.2, 1.3, 1.4, 3], "A is best at 5 of 6 values of seed; B is best for seed = 3."),
     ):
-        assert summarize_sweep(made_up({"seed": seeds}, means)) == f"{told}{found} {BEST}"
+        summaries = made_up({"seed": seeds}, means)
+        assert summarize_sweep(summaries) == found
+        assert "the lowest what is lost in the end" in explain_best(summaries)
     higher = replace(LOSS, better="higher")
     found = summarize_sweep(made_up({"seed": [2, 2.49, 3]}, means, metric=higher))
-    assert "A is best at 1" in found
-    assert "B is best at 1" in found
+    assert (
+        found
+        == "B is best for seed = 2; intervals overlap for seed = 2.49; A is best for seed = 3."
+    )
+
+
+def test_the_first_screen_shows_who_is_best_where(tmp_path):
+    def means(values):
+        return {"A": values["seed"], "B": 2.5, "C": 2.51}
+
+    summaries = made_up({"seed": [1, 2, 3], "problem.threshold": [0.4, 0.6]}, means)
+    found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    page = sweep_page(found, summaries, "Which?")
+    (tiles,) = page.figures
+    assert list(tiles.rows) == ["seed = 1", "seed = 2", "seed = 3"]
+    assert list(tiles.columns) == ["threshold = 0.4", "threshold = 0.6"]
+    assert tiles.cells["seed = 1", "threshold = 0.4"].label == "A"
+    undecided = tiles.cells["seed = 3", "threshold = 0.6"]
+    assert (undecided.text, undecided.label) == ("B or C", "")
+    assert page.answer[0].text == (
+        "A is best at 4 of 6 combinations of seed, problem.threshold; intervals overlap for "
+        "seed = 3, threshold = 0.4; seed = 3, threshold = 0.6."
+    )
+
+
+def test_panels_share_an_axis_and_one_of_zeros_has_its_own(tmp_path):
+    flat = charts_by_round(made_up({"seed": [1, 2]}, lambda _: {"A": 0.0}), "loss", anchor="c")
+    assert flat.charts[0].y.low is not None
+    still = {"A": np.zeros((2, 1, 4))}
+    points = [LoadedResult({"seed": n}, lambda: Curves((1, 2), [LOSS], still)) for n in (1, 2)]
+    spec = {"sweep": {"seed": [1, 2]}, "name": "made up"}
+    zeros = Summaries.of(RunFolder(None, spec, {}, tuple(points)))
+    for chart in charts_by_round(zeros, "loss", anchor="c").charts:
+        assert (chart.y.low, chart.y.high) == (None, None)
 
 
 def test_one_replication_has_no_bars(tmp_path):
@@ -369,7 +416,7 @@ def test_one_replication_has_no_bars(tmp_path):
     result = run(Spec.from_text(text), tmp_path / "run")
     summaries = Summaries.of(result)
     assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").reach)
-    assert "one replication has no interval at 6" in summarize_sweep(summaries)
+    assert "one replication has no interval at all 6" in summarize_sweep(summaries)
     for figure in (
         plot_by_round(summaries, "aggregate_regret"),
         plot_by_parameter(summaries, "aggregate_regret", "policy.alpha")[0],

@@ -8,11 +8,12 @@ import typer
 
 from keyhole.cli.terminal_output import one_line_text
 from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
+from keyhole.contract.text_formatting import capitalize
 from keyhole.experiment import Spec, run
+from keyhole.experiment.best_policies import explain_best, summarize_sweep
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
 from keyhole.experiment.small_multiples import format_point_title
-from keyhole.experiment.sweep_report import summarize_sweep
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
@@ -122,4 +123,4 @@ def _print_points(summaries: Summaries) -> None:
             typer.echo(
                 f"  {one_line_text(format_point_title(point.names))}: {one_line_text(listed)}"
             )
-    typer.echo(summarize_sweep(summaries))
+    typer.echo(f"{capitalize(summarize_sweep(summaries))} {explain_best(summaries)}")

@@ -43,3 +43,14 @@ def join_words(words: Sequence[str]) -> str:
     ('pulls', 'pulls, totals and index')
     """
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def capitalize(text: str) -> str:
+    """Return a text that begins with a capital letter, and is otherwise unchanged.
+
+    Examples
+    --------
+    >>> capitalize("regret of LSA")
+    'Regret of LSA'
+    """
+    return f"{text[:1].upper()}{text[1:]}"

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -11,14 +12,18 @@ from typing import Any, Final, cast
 import numpy as np
 from matplotlib.figure import Figure
 
+from keyhole.contract.text_formatting import capitalize
+from keyhole.experiment.best_policies import summarize_run
 from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.sweep_points import parse_path
-from keyhole.experiment.sweep_report import summarize_sweep, sweep_sections
+from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
+from keyhole.pages.figure_files import write_figure
+from keyhole.pages.line_chart import Curve, LineChart
 from keyhole.pages.page import Answer, Page, Section, Text, write_page
-from keyhole.pages.picture import Picture
 from keyhole.pages.table import Table
+from keyhole.results.curve_chart import curve_chart
 from keyhole.results.curves import Curves
 from keyhole.results.drawn_curves import arms_divisor
 from keyhole.results.estimate import Estimate, format_estimate
@@ -94,34 +99,56 @@ def metric_figure(run: RunFolder, metric: str, *, decorate: Decorate | None = No
     return figure
 
 
+def metric_chart(
+    run: RunFolder,
+    metric: str,
+    path: Path,
+    *,
+    decorate: Decorate | None = None,
+    named: Sequence[str] = (),
+    more: Sequence[Curve] = (),
+) -> LineChart:
+    """Return the chart of one metric, and write its figure to files that begin with `path`.
+
+    `decorate` adds to the figure in the files what `more` curves add to the chart.
+    """
+    noted = caption(run.curves, metric, _axes(run).get("y"))
+    files = write_figure(
+        metric_figure(run, metric, decorate=decorate),
+        path,
+        title=f"{_run_title(run)}: {run.curves.metric(metric).title}",
+        caption=noted,
+    )
+    return curve_chart(
+        run.curves,
+        metric,
+        anchor=f"chart-{path.name}",
+        **_axes(run),
+        caption=noted,
+        named=named,
+        more=more,
+        files=[file.name for file in files],
+    )
+
+
 def metric_section(
     run: RunFolder, metric: str, path: Path, *, decorate: Decorate | None = None
 ) -> Section:
-    """Return figure and tables of one metric; the names of the figure's files begin with `path`."""
-    curves, y = run.curves, _axes(run).get("y")
-    metric_title = curves.metric(metric).title
-    figure = Picture.of(
-        metric_figure(run, metric, decorate=decorate),
-        path,
-        title=f"{run.spec.get('title') or run.spec['name']}: {metric_title}",
-        caption=caption(curves, metric, y),
-        alt=_describe_figure(curves, metric),
-    )
-    values = values_table(curves, metric, arms_divisor(curves, metric, y))
-    heading = metric_title[:1].upper() + metric_title[1:]
-    return Section(path.name, heading, [figure, values, *paired_tables(curves, metric)])
+    """Return chart and tables of one metric; the names of the figure's files begin with `path`."""
+    chart = metric_chart(run, metric, path, decorate=decorate)
+    heading = capitalize(run.curves.metric(metric).title)
+    return Section(path.name, heading, [chart, *metric_tables(run, metric)])
 
 
-def _describe_figure(curves: Curves, metric: str) -> str:
-    """Return the alternative text of a figure, for screen readers."""
-    last = {label: curves.estimates(label, metric)[-1] for label in curves.labels}
-    order = sorted(last, key=lambda label: -last[label].value)
-    ends = ", ".join(f"{label} {last[label].plus_minus()}" for label in order)
-    first, end = curves.checkpoints[0], curves.checkpoints[-1]
-    return (
-        f"{curves.metric(metric).title} over the rounds {first:,} to {end:,}. At the end, from the "
-        f"highest: {ends}."
-    )
+def metric_tables(run: RunFolder, metric: str) -> list[Table]:
+    """Return the tables of one metric: means by round, and paired differences at the end."""
+    divisor = arms_divisor(run.curves, metric, _axes(run).get("y"))
+    return [values_table(run.curves, metric, divisor), *paired_tables(run.curves, metric)]
+
+
+def _run_title(run: RunFolder) -> str:
+    title: str = run.spec.get("title") or run.spec["name"]
+    return title
 
 
 def _axes(run: RunFolder) -> dict[str, Any]:
@@ -183,40 +210,58 @@ def write_run_report(
     run: RunFolder, *, title: str | None = None, summaries: Summaries | None = None
 ) -> Path:
     """Write the report of a run; `summaries` are the summaries of a sweep, if they are at hand."""
+    title = title or _run_title(run)
     if "sweep" in run.spec:
-        summaries = summaries or Summaries.of(run)
-        summary, sections = summarize_sweep(summaries), sweep_sections(run, summaries)
+        page = sweep_page(run, summaries or Summaries.of(run), title)
     else:
-        summary, sections = _summary(run.curves), _sections(run)
-    return write_page(
-        run.folder / "report.html",
-        Page(
-            title=title or run.spec.get("title") or run.spec["name"],
-            answer=[Answer(summary), Text(run.spec.get("notes", ""))],
-            sections=[*sections, spec_section(run.spec), provenance_section([run])],
-        ),
-    )
+        page = _run_page(run, title)
+    details = [spec_section(run.spec), provenance_section([run])]
+    page = replace(page, sections=[*page.sections, *details])
+    return write_page(run.folder / "report.html", page)
 
 
-def _sections(run: RunFolder) -> list[Section]:
+def _run_page(run: RunFolder, title: str) -> Page:
+    """Return the page of a run without a sweep."""
     metrics = run.curves.metrics
     names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
-    return [
-        metric_section(run, metric, run.folder / name)
+    charts = [
+        metric_chart(run, metric, run.folder / name)
         for metric, name in zip(metrics, names, strict=True)
     ]
-
-
-def _summary(curves: Curves) -> str:
-    """Return a sentence on the best policy by the first metric."""
-    metric = curves.metric(curves.metrics[0])
-    last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
-    choose = min if metric.better == "lower" else max
-    best = choose(last, key=lambda label: last[label].value)
-    return (
-        f"{metric.best.capitalize()} {metric.title} after {curves.checkpoints[-1]:,} rounds, over "
-        f"{curves.replications:,} replications: {best}, {last[best]}."
+    sections = [
+        # The chart of the first metric is on the first screen.
+        Section(name, f"{capitalize(run.curves.metric(metric).title)}: {content}",
+                [*(chart for chart in charts[i : i + 1] if i), *metric_tables(run, metric)])
+        for i, (metric, name) in enumerate(zip(metrics, names, strict=True))
+        for content in ["chart and tables" if i else "tables"]
+    ]  # fmt: skip
+    return Page(
+        title=title,
+        answer=[
+            Answer(summarize_run(run.curves), _count_runs(run)),
+            Text(run.spec.get("notes", "")),
+        ],
+        figures=charts[:1],
+        beside=[_ranking(run.curves, metrics[0])],
+        sections=sections,
     )
+
+
+def _count_runs(run: RunFolder) -> str:
+    return (
+        f"{run.curves.replications:,} replications of {run.curves.checkpoints[-1]:,} rounds; "
+        "95 % intervals."
+    )
+
+
+def _ranking(curves: Curves, name: str) -> Table:
+    """Return the table of the policies at the last checkpoint, the best first."""
+    metric = curves.metric(name)
+    last = {label: curves.estimates(label, name)[-1] for label in curves.labels}
+    sign = 1 if metric.better == "lower" else -1
+    order = sorted(last, key=lambda label: sign * last[label].value)
+    rows = [[label, last[label].plus_minus()] for label in order]
+    return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)
 
 
 def spec_section(spec: dict[str, Any]) -> Section:

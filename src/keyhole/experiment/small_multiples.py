@@ -78,7 +78,7 @@ def plot_by_parameter(
     panels left out. Points that differ only in policies share a panel.
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
-    places = dict(zip(map(id, summaries.points), _places(summaries, name), strict=True))
+    places = dict(zip(map(id, summaries.points), point_places(summaries, name), strict=True))
     for beside, points in points_to_compare(summaries.points, MOST_STYLES):
         others = {other: text for other, text in beside.items() if other != name}
         line = lines.setdefault(format_point_title(others, summaries.sweep), [])
@@ -109,7 +109,7 @@ def _short(names: Sequence[str]) -> dict[str, str]:
     return {name: name if name in several | twice else last[name] for name in names}
 
 
-def _places(summaries: Summaries, name: str) -> list[float]:
+def point_places(summaries: Summaries, name: str) -> list[float]:
     """Return the position of each point on the axis of an entry: its number, or its index."""
     values = summaries.sweep[name]
     names = short_names(summaries.sweep)[name]

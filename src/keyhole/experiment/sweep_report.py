@@ -1,16 +1,16 @@
 """The report of a sweep (an experiment that varies spec entries): plots, and tables of metrics."""
 
-import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from matplotlib.figure import Figure
-
+from keyhole.contract.text_formatting import capitalize, count_text
+from keyhole.experiment.best_policies import explain_best, summarize_sweep, sweep_leaders
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
+from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_points import count_points, value_to_toml
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
@@ -20,23 +20,20 @@ from keyhole.experiment.sweep_summary import (
     points_to_compare,
     short_names,
 )
-from keyhole.metric import Metric
-from keyhole.pages.page import PageBlock, Section
-from keyhole.pages.picture import Picture
+from keyhole.pages.figure_files import write_figure
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Text
 from keyhole.pages.table import Table
 from keyhole.results.drawn_curves import arms_divisor
-from keyhole.results.estimate import Estimate
 from keyhole.results.plot import MOST_STYLES, count_nonpositive
 
-_BEST: Final = "A policy is best if its 95 % interval overlaps no other."
 _SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200
 _LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
 _WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
 
 
-def sweep_sections(run: RunFolder, summaries: Summaries) -> list[Section]:
-    """Return the sections of a sweep: varied entries, each metric, and the short names.
+def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
+    """Return the page of a sweep: who is best where first, then each metric, and what varies.
 
     Figures are also written to files in the run folder.
     """
@@ -45,49 +42,35 @@ def sweep_sections(run: RunFolder, summaries: Summaries) -> list[Section]:
     sections = [
         _metric_section(run, summaries, m, file) for m, file in zip(metrics, files, strict=True)
     ]
-    return [_varied_section(run, summaries), *sections, *_legend(summaries)]
-
-
-def summarize_sweep(summaries: Summaries) -> str:
-    """Return a sentence with the number of points at which each policy is best."""
-    metric = next(iter(summaries.metrics.values()))
-    parts = points_to_compare(summaries.points)
-    counts: Counter[str] = Counter()
-    for _, points in parts:
-        last = {label: p.last(label, metric.name) for p in points for label in p.labels}
-        known = {label: mean for label, mean in last.items() if mean is not None}
-        if known:
-            counts[_name_best(known, metric)] += 1
-    alone = len(parts) == 1
-    listed = "; ".join(
-        words if alone else f"{words} at {n:,} of {len(parts):,}"
-        for words, n in counts.most_common()
+    leaders = sweep_leaders(summaries)
+    figures: list[PageBlock] = []
+    if len(leaders) > 1:
+        figures.append(best_table(summaries, leaders))
+    # The first chart, which is that against an entry if a number varies, moves to the first screen.
+    first, *others = sections[0].blocks
+    if not isinstance(first, Table):
+        figures.append(first)
+        sections[0] = replace(sections[0], blocks=others)
+    return Page(
+        title=title,
+        answer=[
+            Answer(
+                capitalize(summarize_sweep(summaries)),
+                f"{explain_best(summaries)} {_count_points(summaries)}",
+            ),
+            Text(run.spec.get("notes", "")),
+        ],
+        figures=figures[:1],
+        beside=figures[1:],
+        sections=[*sections, _varied_section(run, summaries), *_legend(summaries)],
     )
-    beside = _count_text(len(parts), [*parts[0][0]])
-    return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}. {_BEST}"
 
 
-def _name_best(means: Mapping[str, Estimate], metric: Metric) -> str:
-    """Return which policy is best, or why that is unknown."""
-    lower = metric.better == "lower"
-    first = (min if lower else max)(means, key=lambda label: means[label].value)
-    others = [mean for label, mean in means.items() if label != first]
-    if not all(math.isfinite(mean.reach) for mean in means.values()):
-        return "one replication has no interval"
-    low, high = means[first].low, means[first].high
-    if all(high < mean.low if lower else mean.high < low for mean in others):
-        return f"{first} is best"
-    return "intervals overlap"
-
-
-def _count_text(count: int, names: Sequence[str]) -> str:
-    """Return how many problems, values or combinations are compared."""
-    if count == 1:
-        return ""
-    if all(name.startswith("problem") for name in names):
-        return f", of {count:,} problems"
-    of = f"values of {names[0]}" if len(names) == 1 else f"combinations of {', '.join(names)}"
-    return f", of {count:,} {of}"
+def _count_points(summaries: Summaries) -> str:
+    counts = sorted({point.replications for point in summaries.points})
+    replications = " to ".join(f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1])))
+    points = count_text(len(summaries.points), "point")
+    return f"{points} of {replications} replications each; {', '.join(summaries.sweep)} varied."
 
 
 def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
@@ -137,42 +120,44 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     axes: dict[str, Any] = run.spec.get("figure", {})
     title = f"{run.spec.get('title') or run.spec['name']}: {metric_title}"
     blocks: list[PageBlock] = []
-    for number, name in enumerate(_drawn_entries(summaries.sweep)):
+    for number, name in enumerate(_drawn_entries(summaries.sweep), 1):
         figure, left_out = plot_by_parameter(summaries, metric, name, y=axes.get("y"))
-        caption = f"At the last checkpoint, against {name}; bars are 95 % intervals."
-        if left_out:
-            caption += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over"
-            caption += " all; the table has their numbers."
-        caption += _own_axes(figure)
-        path = run.folder / f"{file}-against-{number + 1}"
-        blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=caption))
-    caption = "Means over the rounds, with their 95 % intervals."
-    if (panels := len(points_to_compare(summaries.points, MOST_STYLES))) > MOST_PANELS:
-        caption += (
-            f" {MOST_PANELS} of {panels:,} panels, evenly spread over all; curves.parquet and"
-            " values.parquet have the others."
-        )
+        caption = f"At the last checkpoint, against {name}, with 95 % intervals."
+        path = run.folder / f"{file}-against-{number}"
+        noted = f"{caption}{_count_left_out(left_out)}"
+        files = write_figure(figure, path, title=f"{title} against {name}", caption=noted)
+        blocks.append(
+            charts_by_parameter(
+                summaries, metric, name, anchor=f"chart-{path.name}", y=axes.get("y"),
+                caption=caption, files=[file.name for file in files],
+            )
+        )  # fmt: skip
     shown, y = [panel for panel in summaries.panels if metric in panel.known], axes.get("y")
-    if any(arms_divisor(p, metric, y) or y == "log" for p in shown) and any(
-        count_nonpositive(p, metric) for p in shown
-    ):
-        caption += " Means that are not above 0 are left out: they have no logarithm."
     if any(len(panel.checkpoints) > 1 for panel in shown):
+        caption = "Means over the rounds, with their 95 % intervals."
+        if any(arms_divisor(p, metric, y) or y == "log" for p in shown) and any(
+            count_nonpositive(p, metric) for p in shown
+        ):
+            caption += " Means that are not above 0 are left out: they have no logarithm."
+        left_out = len(points_to_compare(summaries.points, MOST_STYLES)) - len(summaries.panels)
+        noted = f"{caption}{_count_left_out(left_out)}"
         figure = plot_by_round(summaries, metric, **axes)
-        caption += _own_axes(figure)
-        blocks.append(Picture.of(figure, run.folder / file, title=title, caption=caption))
+        files = write_figure(figure, run.folder / file, title=title, caption=noted)
+        blocks.append(
+            charts_by_round(
+                summaries, metric, anchor=f"chart-{file}", **axes, caption=caption,
+                files=[file.name for file in files],
+            )
+        )  # fmt: skip
     blocks.append(_table(summaries, metric))
-    return Section(file, metric_title[:1].upper() + metric_title[1:], blocks)
+    return Section(file, capitalize(metric_title), blocks)
 
 
-def _own_axes(figure: Figure) -> str:
-    """Return which axes of the panels differ, for the caption."""
-    ends = {
-        "horizontal": {axes.get_xlim() for axes in figure.axes},
-        "vertical": {axes.get_ylim() for axes in figure.axes},
-    }
-    own = " and ".join(which for which, found in ends.items() if len(found) > 1)
-    return f" Panels differ in their {own} axes." if own else ""
+def _count_left_out(panels: int) -> str:
+    """Return how many panels a figure leaves out, for its caption."""
+    if not panels:
+        return ""
+    return f" {MOST_PANELS} of {panels + MOST_PANELS:,} panels, evenly spread over all."
 
 
 def count_panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:

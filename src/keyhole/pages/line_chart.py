@@ -186,6 +186,7 @@ class ChartGrid:
     charts: Sequence[LineChart]
     caption: str = ""
     _: KW_ONLY
+    files: Sequence[str] = ()  # of the figure with all panels
     height: int = _PANEL_HEIGHT
     template: ClassVar[str] = "pages/templates/chart_grid.html.j2"
 

@@ -60,6 +60,13 @@ class DrawnCurves:
     least: float | None
     begins_at_zero: bool
 
+    def low_end(self) -> float | None:
+        """Return the lower end of the axis where it does not follow from the means alone."""
+        if not self.begins_at_zero:
+            return self.least
+        lows = [np.fmin(curve.mean, curve.low) for curve in self.curves.values()]
+        return min(0.0, float(np.nanmin(np.concatenate(lows), initial=0.0)))
+
 
 def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
     """Return the number of arms if the metric is drawn as ln(mean / arms), else None.

@@ -1,0 +1,147 @@
+"""The best policies of a run, and of each point of a sweep, in words."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from keyhole.contract.text_formatting import join_words
+from keyhole.experiment.small_multiples import format_point_title
+from keyhole.experiment.sweep_summary import Names, Summaries, is_number, points_to_compare
+from keyhole.metric import Metric
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
+
+_MOST_VALUES: Final = 4  # values of one entry that a sentence names
+_MOST_POINTS: Final = 2  # combinations of several entries
+_MOST_LEADERS: Final = 3
+
+
+@dataclass(frozen=True)
+class Leaders:
+    """The policies that may be best at a point: the best mean, and those whose interval overlaps.
+
+    There is none where one replication leaves the intervals unknown.
+    """
+
+    names: Names  # of the point
+    labels: tuple[str, ...]  # the best mean first
+    mean: Estimate  # of the first
+    has_intervals: bool = True
+
+    @property
+    def best(self) -> str | None:
+        """The policy that is best, if one is."""
+        return self.labels[0] if self.has_intervals and len(self.labels) == 1 else None
+
+    @property
+    def text(self) -> str:
+        """The names of those that may be best."""
+        if len(self.labels) > _MOST_LEADERS:
+            return f"{self.labels[0]} or {len(self.labels) - 1} others"
+        return " or ".join(self.labels)
+
+
+def find_leaders(means: Mapping[str, Estimate], metric: Metric, names: Names) -> Leaders:
+    """Return the policies whose 95 % interval overlaps that of the best mean, that one first."""
+    sign = 1 if metric.better == "lower" else -1
+    order = sorted(means, key=lambda label: sign * means[label].value)
+    first = means[order[0]]
+    if not all(math.isfinite(mean.reach) for mean in means.values()):
+        return Leaders(names, (order[0],), first, has_intervals=False)
+    found = [one for one in order if means[one].low <= first.high and first.low <= means[one].high]
+    return Leaders(names, tuple(found), first)
+
+
+def summarize_run(curves: Curves) -> str:
+    """Return a sentence on the best policy of a run by its first metric."""
+    metric = curves.metric(curves.metrics[0])
+    last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
+    leaders = find_leaders(last, metric, {})
+    first = leaders.labels[0]
+    text = (
+        f"{first} has the {metric.best} {metric.title} after {curves.checkpoints[-1]:,} rounds: "
+        f"{leaders.mean}"
+    )
+    if not leaders.has_intervals:
+        return f"{text}, in one replication."
+    others = list(leaders.labels[1:])
+    if not others:
+        return f"{text}."
+    overlap = "overlaps" if len(others) == 1 else "overlap"
+    shown = others if len(others) <= _MOST_LEADERS else [f"{len(others)} others"]
+    noun = "interval of" if len(others) == 1 else "intervals of"
+    return f"{text}. The {noun} {join_words(shown)} {overlap} with it."
+
+
+def sweep_leaders(summaries: Summaries) -> list[Leaders]:
+    """Return the leaders by the first metric at the last checkpoint, for each problem compared.
+
+    Points that differ in policies alone are compared with each other.
+    """
+    metric = next(iter(summaries.metrics.values()))
+    found = []
+    for names, points in points_to_compare(summaries.points):
+        last = {label: p.last(label, metric.name) for p in points for label in p.labels}
+        known = {label: mean for label, mean in last.items() if mean is not None}
+        if known:
+            found.append(find_leaders(known, metric, names))
+    return found
+
+
+def summarize_sweep(summaries: Summaries) -> str:
+    """Return a sentence that says at which points of a sweep each policy is best."""
+    leaders = sweep_leaders(summaries)
+    groups: dict[str, list[Leaders]] = {}
+    for one in leaders:
+        groups.setdefault(_outcome(one), []).append(one)
+    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
+    alone = len(leaders) == 1
+    parts = [
+        words if alone else f"{words} {_describe_points(found, leaders, summaries)}"
+        for words, found in ordered
+    ]
+    return f"{'; '.join(parts)}."
+
+
+def explain_best(summaries: Summaries) -> str:
+    """Return the sentence that says when a policy of a sweep is best."""
+    metric = next(iter(summaries.metrics.values()))
+    return (
+        f"Best has the {metric.best} {metric.title} in the end, and a 95 % interval that overlaps "
+        "no other."
+    )
+
+
+def _outcome(leaders: Leaders) -> str:
+    if not leaders.has_intervals:
+        return "one replication has no interval"
+    return f"{leaders.best} is best" if leaders.best else "intervals overlap"
+
+
+def _describe_points(
+    found: Sequence[Leaders], among: Sequence[Leaders], summaries: Summaries
+) -> str:
+    """Return "for c = 0.5 and 2", or "at 12 of 48 combinations of c, K" where they are many."""
+    entries = [*found[0].names]
+    if len(found) == len(among):
+        return f"at all {len(among):,} {_noun(entries)}"
+    if len(found) <= (_MOST_VALUES if len(entries) == 1 else _MOST_POINTS):
+        if len(entries) == 1:
+            name = entries[0]
+            short = format_point_title({name: ""}, summaries.sweep).removesuffix(" = ")
+            values = [one.names[name] for one in found]
+            if all(is_number(value) for value in summaries.sweep[name]):
+                return f"for {short} = {join_words(values)}"
+            return f"for {join_words(values)}"
+        return f"for {'; '.join(format_point_title(one.names, summaries.sweep) for one in found)}"
+    return f"at {len(found):,} of {len(among):,} {_noun(entries)}"
+
+
+def _noun(entries: Sequence[str]) -> str:
+    """Return what is compared: problems, values of an entry, or combinations of entries."""
+    if all(name.startswith("problem") for name in entries):
+        return "problems"
+    if len(entries) == 1:
+        return f"values of {entries[0]}"
+    return f"combinations of {', '.join(entries)}"

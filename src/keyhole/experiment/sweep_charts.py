@@ -1,0 +1,198 @@
+"""Charts of a sweep: the best policy at each point, and a metric against entries and rounds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from keyhole.experiment.best_policies import Leaders
+from keyhole.experiment.small_multiples import format_point_title, point_places
+from keyhole.experiment.sweep_summary import (
+    Summaries,
+    Summary,
+    is_number,
+    points_to_compare,
+    spread_evenly,
+)
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.tile_table import Tile, TileTable
+from keyhole.results.curve_chart import curve_chart
+from keyhole.results.drawn_curves import Scale
+from keyhole.results.plot import MOST_STYLES
+
+MOST_PANELS: Final = 12
+"""More charts would make a page larger than it should be; the files of figures have more."""
+_MOST_TILES: Final = 200
+_MOST_COLUMNS: Final = 12
+_SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
+_LOG_RATIO: Final = 30.0  # an entry whose ends have this ratio gets a logarithmic axis
+_MARGIN: Final = 0.04
+_SMALL: Final = 200  # pixels
+_LARGE: Final = 300
+
+
+def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
+    """Return the table that shows who is best where: a tile for each problem that is compared."""
+    metric = next(iter(summaries.metrics.values()))
+    shown = spread_evenly(leaders, _MOST_TILES)
+    entries = [*shown[0].names]
+    # The entry with few enough values that varies fastest has a column for each value.
+    across = entries[-1] if len({one.names[entries[-1]] for one in shown}) <= _MOST_COLUMNS else ""
+    rows = list(dict.fromkeys(_row_name(one, across, summaries) for one in shown))
+    columns = list(dict.fromkeys(_column_name(one, across, summaries) for one in shown))
+    cells = {
+        (_row_name(one, across, summaries), _column_name(one, across, summaries)): Tile(
+            text=one.text,
+            label=one.best or "",
+            note=f"{one.mean}",
+        )
+        for one in shown
+    }
+    caption = f"Best policies, and the {metric.best} {metric.title} in the end."
+    if len(shown) < len(leaders):
+        caption += f" {len(shown):,} of {len(leaders):,} points, evenly spread over all."
+    return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
+
+
+def _row_name(leaders: Leaders, across: str, summaries: Summaries) -> str:
+    others = {name: text for name, text in leaders.names.items() if name != across}
+    return format_point_title(others, summaries.sweep)
+
+
+def _column_name(leaders: Leaders, across: str, summaries: Summaries) -> str:
+    if not across:
+        return "best"
+    return format_point_title({across: leaders.names[across]}, summaries.sweep)
+
+
+def charts_by_parameter(
+    summaries: Summaries, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
+    caption: str = "", files: Sequence[str] = (),
+) -> LineChart | ChartGrid:  # fmt: skip
+    """Return the chart of a metric at the last checkpoint against a varied entry.
+
+    It has a panel for each combination of the other entries.
+    """
+    lines: dict[str, list[tuple[float, Summary]]] = {}
+    places = dict(zip(map(id, summaries.points), point_places(summaries, entry), strict=True))
+    for beside, points in points_to_compare(summaries.points, MOST_STYLES):
+        others = {other: text for other, text in beside.items() if other != entry}
+        line = lines.setdefault(format_point_title(others, summaries.sweep), [])
+        line += [(places[id(point)], point) for point in points]
+    known = summaries.metrics[metric]
+    axis = Axis(title=_entry_title(summaries.sweep, entry), scale=_scale(summaries.sweep[entry]))
+    charts = [
+        LineChart(
+            id=f"{anchor}-{number}",
+            x=axis,
+            y=Axis(title=known.title, scale=y or "linear"),
+            curves=_curves_by_parameter(summaries, line, metric, entry),
+            alt=_describe_panel(title, known.title, entry, line, metric),
+            title=title if len(lines) > 1 else "",
+        )
+        for number, (title, line) in enumerate(spread_evenly(list(lines.items()), MOST_PANELS), 1)
+    ]
+    begins_at_zero = y != "log" and known.drawn != "mean"
+    return _arrange(charts, len(lines), caption, files, begins_at_zero=begins_at_zero)
+
+
+def _entry_title(sweep: Mapping[str, Sequence[Any]], entry: str) -> str:
+    return entry if all(map(is_number, sweep[entry])) else f"{entry}, by its position"
+
+
+def _scale(values: Sequence[Any]) -> Scale:
+    numbers = all(map(is_number, values))
+    return "log" if numbers and 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
+
+
+def _curves_by_parameter(
+    summaries: Summaries, line: Sequence[tuple[float, Summary]], metric: str, entry: str
+) -> list[Curve]:
+    is_numeric = all(map(is_number, summaries.sweep[entry]))
+    curves = []
+    for label in summaries.labels:
+        # Points at the same x differ in other policies only, and have the same mean of this one.
+        known = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
+        if not known:
+            continue
+        rows = []
+        for place, mean in sorted(known.items()):
+            ends = (mean.low, mean.high) if math.isfinite(mean.reach) else (math.nan, math.nan)
+            rows.append((place, mean.value, *ends))
+            if not is_numeric:  # no line: there is nothing between two problems
+                rows.append((place, math.nan, math.nan, math.nan))
+        x, y, low, high = map(list, zip(*rows, strict=True))
+        curves.append(Curve(label=label, x=x, y=y, low=low, high=high))
+    return curves
+
+
+def _describe_panel(
+    title: str, metric_title: str, entry: str, line: Sequence[tuple[float, Summary]], metric: str
+) -> str:
+    """Return the alternative text of a panel: the means at the last value."""
+    _, point = max(line, key=lambda pair: pair[0])
+    means = ((label, point.last(label, metric)) for label in point.labels)
+    ends = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
+    where = f"{title}: " if title else ""
+    return f"{where}{metric_title} against {entry}; at its last value: {ends}."
+
+
+def charts_by_round(
+    summaries: Summaries, metric: str, *, anchor: str, x: Scale = "linear",
+    y: Scale | None = None, caption: str = "", files: Sequence[str] = (),
+) -> LineChart | ChartGrid:  # fmt: skip
+    """Return the chart of a metric over the rounds, with a panel for each problem compared."""
+    panels = [panel for panel in summaries.panels if metric in panel.known]
+    charts = [
+        curve_chart(
+            panel,
+            metric,
+            anchor=f"{anchor}-{number}",
+            x=x,
+            y=y,
+            title=format_point_title(panel.names, summaries.sweep) if len(panels) > 1 else "",
+        )
+        for number, panel in enumerate(spread_evenly(panels, MOST_PANELS), 1)
+    ]
+    count = len(points_to_compare(summaries.points, MOST_STYLES))
+    return _arrange(charts, count, caption, files)
+
+
+def _arrange(
+    charts: Sequence[LineChart], count: int, caption: str, files: Sequence[str],
+    *, begins_at_zero: bool = False,
+) -> LineChart | ChartGrid:  # fmt: skip
+    """Return one chart as it is, or a grid of several, which share their axes if they can."""
+    lows_highs = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
+    if count > len(charts):
+        caption += f" {len(charts)} of {count:,} panels, evenly spread over all."
+    if len(charts) == 1:
+        only = replace(charts[0].y, low=lows_highs[0][0]) if begins_at_zero else charts[0].y
+        return replace(charts[0], y=only, caption=caption, files=files, height=_LARGE)
+    heights = [high - low for low, high in lows_highs]
+    least, most = min(low for low, _ in lows_highs), max(high for _, high in lows_highs)
+    if most - least <= _SHARED_RATIO * min(heights):
+        lows_highs = [(least, most)] * len(charts)
+    else:
+        caption += " Panels differ in their vertical axes."
+    drawn = [
+        replace(chart, y=replace(chart.y, low=low, high=high)) if high > low else chart
+        for chart, (low, high) in zip(charts, lows_highs, strict=True)
+    ]
+    return ChartGrid(charts=drawn, caption=caption, files=files, height=_SMALL)
+
+
+def _range(chart: LineChart, *, begins_at_zero: bool) -> tuple[float, float]:
+    """Return the ends of the vertical axis that show all means and intervals of a chart."""
+    values = [
+        value
+        for curve in chart.curves
+        for line in (curve.y, curve.low or (), curve.high or ())
+        for value in line
+        if math.isfinite(value) and (value > 0 or chart.y.scale == "linear")
+    ]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if begins_at_zero:
+        low = min(0.0, low)
+    # The upper end is above the highest interval, whose edge would else be that of the plot.
+    return (low if chart.y.low is None else chart.y.low), high + (high - low) * _MARGIN
