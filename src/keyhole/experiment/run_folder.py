@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import setting_registry
+from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_versions import spec_from_version_2
 from keyhole.experiment.sweep_points import point_values, problem_at
@@ -88,20 +91,50 @@ class RunFolder:
         """Return the name, and the numbers of points, policies, replications and rounds."""
         points = f"{len(self.points)} points of " if "sweep" in self.spec else ""
         return (
-            f"Run({str(self.folder)!r}: {self.spec['name']}, {points}{len(self.spec['policy'])} "
-            f"policies, {self.spec['replications']:,} replications of {self.spec['horizon']:,} "
-            "rounds)"
+            f"Run({str(self.folder)!r}: {self.spec['name']}, {points}"
+            f"{count_text(len(self.spec['policy']), 'policy')}, "
+            f"{count_text(self.spec['replications'], 'replication')} of "
+            f"{count_text(self.spec['horizon'], 'round')})"
         )
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show: the curves, or the points of a sweep."""
-        from keyhole.pages.table import Table
+    def __str__(self) -> str:
+        """Return the result as text: the best policy, and the means; of a sweep, at each point."""
+        from keyhole.pages.notebook import text_table
 
         if "sweep" not in self.spec:
-            return self.curves._repr_html_()
-        names = list(self.points[0].values)
-        rows = [[f"{i}", *map(str, p.values.values())] for i, p in enumerate(self.points)]
-        return Table(f"{self!r}: points[i].curves has each.", ["i", *names], rows).html()
+            return f"{self!r}\n{run_line(self.curves)}\n{self.curves!r}"
+        return f"{self!r}\n{text_table(*self._best_by_point())}"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the best policy, a plot and the means; of a sweep, a table.
+
+        A run whose files have gone is shown by its name, and why.
+        """
+        from keyhole.pages.table import Table
+
+        try:
+            if "sweep" not in self.spec:
+                return f"<p>{escape(run_line(self.curves))}</p>\n{self.curves._repr_html_()}"
+            title = f"{self!r}: points[i].curves has the results of point i."
+            return Table(title, *self._best_by_point()).html()
+        except Exception as error:  # a notebook would show a traceback in the place of the run
+            return escape(f"{self!r}: {' '.join(str(error).split())}")
+
+    def _best_by_point(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of a table of the best policy at each point of a sweep."""
+        from keyhole.experiment.sweep_summary import short_names
+
+        sweep, known = self.spec["sweep"], {CLOCK.name: CLOCK}
+        names = short_names(sweep)
+        places = {name: [*map(repr, values)] for name, values in sweep.items()}
+        points = [
+            {name: names[name][places[name].index(repr(value))] for name, value in p.values.items()}
+            for p in self.points
+        ]
+        for point in self.points:
+            setting = problem_at(self.spec, point.values)["setting"]
+            known |= setting_registry.find_setting(setting).metrics
+        return sweep_table(self.folder / RESULTS[1], points, known)
 
 
 def as_json(content: Mapping[str, Any]) -> str:

@@ -43,13 +43,13 @@ from keyhole.kernels.interpreted_mode import is_interpretation_requested, is_int
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.play.fact_descriptions import describe_facts
+from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.lazy_compilation import find_step
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.replay_column_checks import float_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.validate import Range, check_integer, check_memory, check_seed, short_repr
 
-_SHOWN_LINES: Final = 10
 _ADDRESS: Final = Range(ge=0, lt=2**63)
 _UNIT: Final = Range(ge=0, le=1)
 
@@ -255,11 +255,12 @@ class Learner:
         """Return the policy, its known quantities, and a summary of its state."""
         known = ", ".join(self._known())
         waiting = ", waiting for feedback" if self._pending else ""
-        lines = self.policy.describe(self)
-        if len(lines) > _SHOWN_LINES:
-            lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
         head = f"{self.policy} after {count_text(self.rounds_told, 'round')}, {known}{waiting}"
-        return "\n  ".join([head, *lines])
+        return "\n  ".join([head, *describe_state(self)])
+
+    def _repr_html_(self) -> str:
+        """Return the tables that notebooks show: policy, rounds, recommendation, and the state."""
+        return learner_html(self, self._known(), self._decision if self._pending else {})
 
     def save(self, path: str | Path) -> None:
         """Save the learner to a file.

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.contract.text_formatting import count_text
 from keyhole.extras import require_extra
 from keyhole.metric import Metric
 from keyhole.results.estimate import (
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from keyhole.results.drawn_curves import Scale
+
+_LEAST_DRAWN: Final = 2  # checkpoints
 
 
 class Curves:
@@ -86,29 +87,26 @@ class Curves:
         return int(self._values[self.labels[0]].shape[2])
 
     def __repr__(self) -> str:
-        """Return the numbers of policies, checkpoints and replications, and the metrics."""
-        return (
-            f"Curves({count_text(len(self.labels), 'policy')}, "
-            f"{count_text(len(self.checkpoints), 'checkpoint')}, "
-            f"{count_text(self.replications, 'replication')}, metrics: {', '.join(self.metrics)})"
-        )
-
-    def __str__(self) -> str:
         """Return the means at the last checkpoint, as text in columns."""
+        from keyhole.pages.notebook import text_table
+
         caption, head, rows = self._last_means()
-        columns = [[*column] for column in zip(head, *rows, strict=True)]
-        widths = [max(map(len, column)) for column in columns]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (head, *rows)
-        ]
-        return "\n".join([caption, *lines])
+        return f"{caption}\n{text_table(head, rows)}"
 
     def _repr_html_(self) -> str:
-        """Return the table that notebooks show: the means at the last checkpoint."""
+        """Return what notebooks show: a plot, and the means at the last checkpoint."""
+        from keyhole.pages.notebook import notebook_html, picture_html
         from keyhole.pages.table import Table
 
-        return Table(*self._last_means()).html()
+        tables = [Table(*self._last_means())]
+        if len(self.checkpoints) < _LEAST_DRAWN:
+            return notebook_html(tables)
+        from keyhole.pages.figure_files import blank_figure
+
+        figure, metric = blank_figure(6.4, 3.2), self.metrics[0]
+        self.plot(metric, axes=figure.subplots())
+        alt = f"{self.metric(metric).title} by round, as in the table."
+        return notebook_html(tables, picture_html(figure, alt))
 
     def _last_means(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the means at the last checkpoint: caption, head and rows of a table."""

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import inf
 from threading import Lock
 from typing import Any, TypeVar
 
 from keyhole.contract.policy import Policy
+from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventError, read_changed_definition
 from keyhole.study.policy_errors import PolicyChangedError
@@ -44,6 +46,11 @@ class CachedState:
         self._lock = Lock()  # guards connection and state
         self._process = os.getpid()
         self._closed = False
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the policy has learnt the log in this process."""
+        return self._state is not None
 
     def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
         """Apply new events and return the state; `read(study, seq)` returns the events after `seq`.
@@ -146,6 +153,7 @@ class ReadOnlyReplica(CachedState):
         super().__init__(*study)
         self._connect = connect
         self._store: Store | None = None
+        self._counts: DecisionCounts | None = None
 
     @property
     def store(self) -> Store:  # type: ignore[override]
@@ -170,6 +178,27 @@ class ReadOnlyReplica(CachedState):
             except BaseException:
                 self._state = None  # an interrupt may have left it half changed
                 raise
+
+    def count_decisions(self, most: float = inf) -> DecisionCounts | None:
+        """Return the counts of all decisions; None if more than `most` events are yet to be read.
+
+        It reads the log alone: the policy neither learns nor is compiled.
+        """
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            self.store.check(self.study)
+            counts, self._counts = self._counts, None  # an error may leave it half changed
+            if counts is None:
+                with FORK_LOCK.shared(self):
+                    first = Definition.from_bytes(self.definition_bytes, self.policies)
+                    counts = DecisionCounts(first, self.policies)
+            is_short = self.store.last_seq(self.study) - counts.seq <= most
+            with self.convert_event_errors():
+                for row in self.store.read(self.study, counts.seq) if is_short else ():
+                    counts.add(row)
+            self._counts = counts
+            return counts if is_short else None
 
     def rows(self) -> list[Row]:
         """Return the whole log."""

@@ -19,17 +19,18 @@ from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision import Decision, decision_id
 from keyhole.study.definition import Definition
 from keyhole.study.events import ASKED, POLICY_CHANGED
-from keyhole.study.storage import Row, StoreError, normalize_address, open_store
+from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
-from keyhole.study.study_list import summary_rows
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
 from keyhole.validate import check_distinct, check_entries, check_line, check_short_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.axes import Axes
 
+    from keyhole.study.decision_plot import Shown
     from keyhole.study.log_export import Replay
 
 OnTimeout = Literal["forget", "ask_again", "no_reward"]
@@ -427,13 +428,70 @@ class Study:
         """Return address and name."""
         return f"Study({self._storage!r}, {self.name!r})"
 
-    def _repr_html_(self) -> str:
-        """Return a table for notebooks: policy, arms, pending decisions, recommendation."""
-        try:
-            rows = summary_rows(self.policy, self.arms, len(self.pending), self.recommend)
-        except (StoreError, RuntimeError):  # closed, or the database does not answer
-            return escape(repr(self))
-        with FORK_LOCK.shared():
-            from keyhole.pages.table import Table
+    def __str__(self) -> str:
+        """Return a summary in lines of text: see `_repr_html_`."""
+        return self._summary("summary_text", repr(self))
 
-            return Table(repr(self), ["", ""], rows).html()
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: policy, arms, counts of decisions, a plot, each arm.
+
+        It is read from the log, without a lock; the policy is not asked anything that it has not
+        learnt before. A study that cannot be read is shown by address and name, and why.
+        """
+        return self._summary("summary_html", escape(repr(self)))
+
+    def _summary(self, form: str, title: str) -> str:
+        """Return the summary as a function of `study_summary` writes it; else say why not."""
+        try:
+            from keyhole.study import study_summary
+
+            counts = self._replica.count_decisions(study_summary.MOST_EVENTS)
+            if counts is None:
+                return f"{title}: more events than are counted here; plot() counts all of them"
+            rows = study_summary.summary_rows(counts, self._known_recommendation(counts.policy))
+            with FORK_LOCK.shared():
+                found: str = getattr(study_summary, form)(repr(self), rows, counts)
+            return found
+        except Exception as error:  # a notebook would show a traceback in the place of the study
+            return f"{title}: {escape(' '.join(str(error).split()))}"
+
+    def _known_recommendation(self, policy: Policy) -> Any:
+        """Return the recommendation if it costs little: if the policy has learnt the log before."""
+        kind = policy.vocabulary_class
+        has_one = kind is not None and kind.has_recommendation()
+        has_state = self._replica.has_state or self._writer.has_state
+        return self.recommend() if has_one and has_state else None
+
+    def plot(self, shows: "Shown" = "decisions", *, axes: "Axes | None" = None) -> "Axes":
+        """Draw the decisions of each arm, or the mean of its feedback, over all decisions.
+
+        Parameters
+        ----------
+        shows : {"decisions", "mean"}, default "decisions"
+            "decisions": how many decisions each arm has had so far, from which one reads when the
+            policy began to prefer an arm. "mean": the mean of the feedback told so far, in the
+            units of the study. The eight arms with the most decisions are named.
+        axes : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes, of which the x axis counts decisions.
+
+        Raises
+        ------
+        TypeError
+            If the decisions of the setting are not about one arm each.
+        """
+        counts = self._replica.count_decisions()
+        assert counts is not None
+        with FORK_LOCK.shared():
+            import matplotlib.pyplot as plt
+
+            from keyhole.study.decision_plot import check_drawable, plot_decisions
+
+            check_drawable(counts, shows)
+            if axes is None:
+                _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+            return plot_decisions(counts, shows, axes)

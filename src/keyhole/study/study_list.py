@@ -1,12 +1,8 @@
-"""Lists of the studies in a database (each a policy that decides for real), and a table of one."""
+"""The list of the studies (each a policy that decides for real) in a database."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from keyhole.contract.policy import Policy
 from keyhole.study.storage import open_store
-from keyhole.validate import short_repr
 
 
 def list_studies(storage: str | Path) -> list[str]:
@@ -38,17 +34,3 @@ def list_studies(storage: str | Path) -> list[str]:
         return [name for name, _ in store.studies()]
     finally:
         store.close()
-
-
-def summary_rows(
-    policy: Policy, arms: tuple[str, ...], pending: int, recommend: Callable[[], Any]
-) -> list[list[str]]:
-    """Return a table of two columns: policy, arms, pending decisions, recommendation."""
-    rows = [
-        ["policy", repr(policy)],
-        ["arms", f"{len(arms):,}"],
-        ["pending decisions", f"{pending:,}"],
-    ]
-    if policy.vocabulary_class is not None and policy.vocabulary_class.has_recommendation():
-        rows.append(["recommended", short_repr(recommend())])
-    return rows

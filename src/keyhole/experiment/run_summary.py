@@ -1,0 +1,95 @@
+"""What notebooks show of a run: its result in one line, and of a sweep, who is best where."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from keyhole.metric import Metric
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
+
+_MOST_ROWS: Final = 40
+_COLUMNS: Final = ("policy", "round", "metric", "mean", "std_error", "replications")
+
+
+def describe_best(means: Mapping[str, Estimate], metric: Metric) -> str:
+    """Return which policies are best: those whose 95 % intervals reach that of the best mean.
+
+    Examples
+    --------
+    >>> means = {"A": Estimate(3.0, 0.1, 50), "B": Estimate(9.0, 0.1, 50)}
+    >>> describe_best(means, Metric("regret"))
+    'A: 3.00 ± 0.20'
+    """
+    lower = metric.better == "lower"
+    first = (min if lower else max)(means, key=lambda label: means[label].value)
+    edge = means[first]
+    close = [
+        label
+        for label, mean in means.items()
+        if label != first and (mean.low <= edge.high if lower else mean.high >= edge.low)
+    ]
+    words = f"{first}: {edge.plus_minus()}"
+    if not close or not math.isfinite(edge.reach):
+        return words
+    others = ", ".join(close[:3]) + (f" and {len(close) - 3} more" if len(close) > 3 else "")
+    return f"{words}; not told apart from {others}"
+
+
+def run_line(curves: Curves) -> str:
+    """Return the result of a run in one line, by its first metric."""
+    metric = curves.metric(curves.metrics[0])
+    means = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
+    best = f"{metric.best.capitalize()} {metric.title} after {curves.checkpoints[-1]:,} rounds"
+    return f"{best}, over {curves.replications:,} replications: {describe_best(means, metric)}."
+
+
+def sweep_table(
+    path: Path, points: Sequence[Mapping[str, Any]], known: Mapping[str, Metric]
+) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table of the best policy by the first metric at each point.
+
+    Parameters
+    ----------
+    path : Path
+        The file of means, ``curves.parquet``: the values of all replications may be large.
+    points : sequence of mapping
+        The varied entries of each point and their short names.
+    known : mapping of str to Metric
+        The metrics of the settings.
+    """
+    rows, metrics = [], {}
+    with pq.ParquetFile(path) as file:
+        for number, values in enumerate(points[:_MOST_ROWS]):
+            table = file.read_row_group(number)
+            means, name = _last_means(table, known)
+            metric = known.get(name, Metric(name))
+            metrics[f"{metric.best} {metric.title} in the end"] = None
+            rows.append([str(number), *map(str, values.values()), describe_best(means, metric)])
+    if (more := len(points) - len(rows)) > 0:
+        rows.append([f"... and {more:,} more", *("" for _ in points[0]), ""])
+    return ["point", *points[0], " or ".join(metrics)], rows
+
+
+def _last_means(
+    table: pa.Table, known: Mapping[str, Metric]
+) -> tuple[dict[str, Estimate], str]:
+    """Return the last mean of each policy, and the name of the metric, which is the first."""
+    columns = [table.column(name).to_pylist() for name in _COLUMNS if name in table.column_names]
+    found = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+    name, end = found[0]["metric"], max(row["round"] for row in found)
+    is_share = name in known and known[name].drawn == "share"
+    return {
+        row["policy"]: Estimate(
+            row["mean"],
+            row["std_error"],
+            row["replications"],
+            round(row["mean"] * row["replications"]) if is_share else None,
+        )
+        for row in found
+        if row["metric"] == name and row["round"] == end
+    }, name

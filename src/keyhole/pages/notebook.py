@@ -1,0 +1,45 @@
+"""HTML that notebooks show below a cell: a line, a picture and tables, without scripts or styles."""
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from keyhole.pages.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def notebook_html(tables: Sequence[Table], picture: str = "", line: str = "") -> str:
+    """Return the HTML of a line of text, a picture (see `picture_html`), and tables below it."""
+    text = f"<p>{escape(line)}</p>" if line else ""
+    return "\n".join(filter(None, [text, picture, *(table.html() for table in tables)]))
+
+
+def picture_html(figure: "Figure", alt: str) -> str:
+    """Return a figure as an image, of which a notebook needs no further file."""
+    from keyhole.pages.figure_files import figure_bytes
+
+    # An image by itself: the ids of a figure's parts would be ambiguous in a notebook that has
+    # several, and its styles would reach other cells.
+    data = base64.b64encode(figure_bytes(figure, "svg")).decode()
+    size = "max-width: 100%; background: white"
+    return f'<img alt="{escape(alt)}" style="{size}" src="data:image/svg+xml;base64,{data}">'
+
+
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as lines of text, with columns of equal width.
+
+    Examples
+    --------
+    >>> print(text_table(["arm", "told"], [["cat", "10"], ["a dog", "3"]]))
+    arm    told
+    cat    10
+    a dog  3
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *rows)
+    )

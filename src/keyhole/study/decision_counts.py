@@ -1,0 +1,189 @@
+"""Counts of a study's decisions and means of their feedback by arm, read from the log alone."""
+
+import struct
+from array import array
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.policy import Policy
+from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.study_vocabulary import Words
+from keyhole.study.arms import Arms
+from keyhole.study.decision_bytes import DecisionBytes
+from keyhole.study.definition import Definition
+from keyhole.study.event_checks import EventError, read_changed_definition
+from keyhole.study.events import (
+    ARM_ADDED,
+    ARM_RETIRED,
+    ASKED,
+    ASKED_AGAIN,
+    EXPIRED,
+    POLICY_CHANGED,
+    TOLD,
+    TOLD_LATE,
+)
+from keyhole.study.row_codec import FeedbackCodec
+from keyhole.study.storage import Row
+
+_NONE: Final = -1  # the number of a decision without an arm
+
+
+class DecisionCounts:
+    """The decisions and feedback of a study so far, event by event, without its policy.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy after the last event.
+    seq : int
+        The number of the last event.
+    at : float
+        Its time, in seconds since 1970; 0 if there is none.
+    told, expired : int
+        How many decisions were told in time or late, and how many times one expired.
+    asked : array of int
+        The arm's number of each decision, in order; -1 where a decision is not about one arm.
+    feedback : list of (int, int, dict)
+        For each feedback that counts: the number of decisions by then, the arm's number, and the
+        numbers in it by name, in the study's units.
+
+    Parameters
+    ----------
+    definition : Definition
+        The definition with which the study was created.
+    policies : iterable of Policy classes, optional
+        Classes in which a policy is looked up first.
+    """
+
+    def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+        self._definition, self._policies = definition, tuple(policies)
+        self.policy = policy = definition.policy
+        sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
+        self._arms = Arms(definition.arms)
+        self._vocabulary = definition.vocabulary(self._arms.names)
+        fields = self._vocabulary.find_arm_fields()
+        self._rows = DecisionBytes(policy.setting, sizes, self._arms, fields)
+        self._codec = FeedbackCodec(self._vocabulary, sizes)
+        self._pending: dict[str, bytes] = {}
+        self._to_ask_again: dict[str, None] = {}  # of the pending ones, those that expired
+        self._asks_again = definition.rule.on_timeout == "ask_again"
+        self.seq, self.at, self.told, self.expired = 0, 0.0, 0, 0
+        self.asked = array("q")
+        self.feedback: list[tuple[int, int, dict[str, float]]] = []
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of all arms, also of retired ones."""
+        return tuple(self._arms.names)
+
+    @property
+    def arms_in_use(self) -> int:
+        """The number of arms that are not retired."""
+        return len(self._arms.live)
+
+    @property
+    def pending(self) -> int:
+        """The number of decisions without feedback that are still waited for."""
+        return len(self._pending)
+
+    @property
+    def has_arms(self) -> bool:
+        """Whether every decision so far was about one arm."""
+        return len(self.asked) > 0 and _NONE not in self.asked
+
+    def add(self, event: Row) -> None:
+        """Count an event; refuse one that no study can have written."""
+        try:
+            self._add(event)
+        except (*DAMAGE, struct.error) as error:
+            raise EventError(event.seq, f"it is malformed ({error!r})") from error
+        self.seq, self.at = event.seq, event.at
+
+    def _add(self, event: Row) -> None:
+        if event.kind == ASKED:
+            row = self._rows.row_of_event(event)
+            self.asked.append(self._arm(row))
+            if self._vocabulary.has_feedback:
+                self._pending[_id_of(event)] = row
+        elif event.kind == TOLD:
+            self._to_ask_again.pop(_id_of(event), None)
+            self._tell(self._pending.pop(_id_of(event)), event.body)
+        elif event.kind == TOLD_LATE:
+            end = self._rows.bytes
+            self._tell(event.body[:end], event.body[end:])
+        elif event.kind == EXPIRED:
+            self._expire(_id_of(event))
+        elif event.kind == ASKED_AGAIN:
+            self._to_ask_again.pop(_id_of(event), None)
+        elif event.kind == ARM_ADDED:
+            self._arms.add(event.body.decode())
+        elif event.kind == ARM_RETIRED:
+            self._retire(event.body.decode())
+        elif event.kind == POLICY_CHANGED:
+            self.policy = read_changed_definition(
+                self._definition, event.body, self._policies, event.seq
+            ).policy
+
+    def _expire(self, id: str) -> None:
+        self.expired += 1
+        if self._asks_again and self._rows.is_live(self._pending[id]):
+            self._to_ask_again[id] = None
+        else:
+            del self._pending[id]
+
+    def _retire(self, arm: str) -> None:
+        self._arms.retire(arm)
+        for id in [id for id in self._to_ask_again if not self._rows.is_live(self._pending[id])]:
+            del self._to_ask_again[id], self._pending[id]
+
+    def _arm(self, row: bytes) -> int:
+        """Return the number of the arm of a decision, or -1."""
+        found = self._vocabulary.format_decision(*self._rows.values(row)).get("arm")
+        return self._vocabulary.arm_number("arm", found) if isinstance(found, str) else _NONE
+
+    def _tell(self, row: bytes, body: bytes) -> None:
+        self.told += 1
+        words = self._vocabulary.format_feedback(*self._rows.values(row), self._codec.unpack(body))
+        self.feedback.append((len(self.asked), self._arm(row), _numbers(words)))
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
+        names = list(dict.fromkeys(name for _, _, words in self.feedback for name in words))
+        told = [0] * len(self.arms)
+        sums: dict[tuple[int, str], tuple[int, float]] = {}
+        for _, arm, words in self.feedback:
+            told[arm] += 1
+            for name, value in words.items():
+                count, total = sums.get((arm, name), (0, 0.0))
+                sums[arm, name] = count + 1, total + value
+        decisions = np.bincount(self.asked, minlength=len(self.arms)).tolist()
+        rows = [
+            [
+                name,
+                f"{decisions[arm]:,}",
+                f"{told[arm]:,}",
+                *(_mean(*sums.get((arm, word), (0, 0.0))) for word in names),
+            ]
+            for arm, name in enumerate(self.arms)
+        ]
+        return ["arm", "decisions", "told", *(f"mean {word}" for word in names)], rows
+
+
+def _id_of(event: Row) -> str:
+    return str(event.decision)
+
+
+def _numbers(words: Words) -> dict[str, float]:
+    """Return the numbers among words of feedback; True counts as 1."""
+    return {name: float(value) for name, value in words.items() if _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+def _mean(count: int, total: float) -> str:
+    return f"{total / count:.3g}" if count else ""

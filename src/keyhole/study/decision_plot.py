@@ -1,0 +1,93 @@
+"""The plot of a study: decisions by arm, or mean feedback by arm, over all decisions."""
+
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.study.decision_counts import DecisionCounts
+from keyhole.validate import check_choice
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Shown = Literal["decisions", "mean"]
+SHOWN: Final = ("decisions", "mean")
+_MOST_NAMED: Final = 8
+_MOST_STEPS: Final = 1000  # of a curve: more cannot be seen, and make a large file
+_GREY: Final = "#999999"
+
+
+def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes":
+    """Draw the decisions of each arm so far, or the mean of its feedback so far.
+
+    The eight arms with the most decisions have colours and names; the others are grey.
+    """
+    from keyhole.results.plot import line_style
+
+    asked = np.array(counts.asked, np.int64)
+    order = np.argsort(-np.bincount(asked, minlength=len(counts.arms)), kind="stable")
+    for place, arm in enumerate(order.tolist()):
+        curve = _decisions(asked, arm) if shows == "decisions" else _means(counts, arm)
+        steps, heights = map(_thin, curve)
+        is_named = place < _MOST_NAMED
+        grey = {"color": _GREY, "linewidth": 0.7, "zorder": 1.0}
+        style = {**line_style(place), "marker": ""} if is_named else grey
+        name = counts.arms[arm] if is_named else None
+        axes.step(steps, heights, where="post", label=name, **style)
+    if len(order) > _MOST_NAMED:
+        axes.plot([], [], color=_GREY, linewidth=0.7, label=f"{len(order) - _MOST_NAMED:,} others")
+    axes.set_xlim(0, max(1, len(asked)))
+    axes.set_xlabel("decision")
+    axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {_word(counts)}")
+    _add_legend(axes)
+    return axes
+
+
+def _thin(values: Any) -> Any:
+    """Return at most so many of the values of a curve as can be seen, evenly spread."""
+    places = np.linspace(0, len(values) - 1, min(len(values), _MOST_STEPS))
+    return values[places.round().astype(int)]
+
+
+def _decisions(asked: IntArray, arm: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of the decisions of an arm, and how many it has had by then."""
+    (found,) = np.nonzero(asked == arm)
+    count = len(found)
+    return np.concatenate([[0], found + 1, [len(asked)]]), np.append(np.arange(count + 1), count)
+
+
+def _word(counts: DecisionCounts) -> str:
+    """Return the name of the first number in the feedback."""
+    return next((name for _, _, words in counts.feedback for name in words), "feedback")
+
+
+def _means(counts: DecisionCounts, arm: int) -> tuple[IntArray, FloatArray]:
+    """Return the decisions at which an arm's feedback was told, and its mean by then."""
+    word = _word(counts)
+    told = [(at, words[word]) for at, own, words in counts.feedback if own == arm and word in words]
+    if not told:
+        return np.zeros(0, np.int64), np.zeros(0)
+    means = np.cumsum([value for _, value in told]) / np.arange(1, len(told) + 1)
+    steps = np.array([at for at, _ in told] + [len(counts.asked)])
+    return steps, np.append(means, means[-1])
+
+
+def _add_legend(axes: "Axes") -> None:
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.get_legend_handles_labels()[1]:
+        legend = axes.legend(
+            frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
+        )
+        for text in legend.get_texts():  # a dollar sign begins no formula
+            text.set_parse_math(False)
+
+
+def check_drawable(counts: DecisionCounts, shows: str) -> None:
+    """Refuse an unknown plot, and a study whose decisions are not about one arm each."""
+    check_choice("shows", shows, SHOWN)
+    if len(counts.asked) and not counts.has_arms:
+        raise TypeError(
+            f"a study of {counts.policy} has no plot: its decisions are not about one arm each"
+        )

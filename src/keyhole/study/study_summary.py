@@ -1,0 +1,70 @@
+"""The summary of a study that notebooks and `print` show: its state in a table, and each arm."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from keyhole.pages.notebook import notebook_html, picture_html, text_table
+from keyhole.pages.table import Table
+from keyhole.study.decision_counts import DecisionCounts
+from keyhole.study.decision_plot import plot_decisions
+from keyhole.validate import short_repr
+
+MOST_EVENTS: Final = 50_000
+"""The most events that a summary reads anew: more take seconds."""
+_MOST_ARMS: Final = 12
+
+
+def summary_rows(counts: DecisionCounts, recommended: object) -> list[list[str]]:
+    """Return a table of two columns: setting, policy, arms, counts of decisions, last event.
+
+    `recommended` is the policy's recommendation, or None if it is not known.
+    """
+    rows = [
+        ["setting", counts.policy.setting.name],
+        ["policy", repr(counts.policy)],
+        ["arms", f"{counts.arms_in_use:,}"],
+        ["decisions", f"{len(counts.asked):,}"],
+        ["told", f"{counts.told:,}"],
+        ["pending decisions", f"{counts.pending:,}"],
+        ["expired", f"{counts.expired:,}"],
+        ["last event", _format_time(counts.at)],
+    ]
+    return rows if recommended is None else [*rows, ["recommended", short_repr(recommended)]]
+
+
+def _format_time(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC" if at else "none yet"
+
+
+def summary_text(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
+    """Return the summary as lines of text."""
+    state = [f"  {name}: {value}" for name, value in rows]
+    by_arm = text_table(*_arm_table(counts)) if counts.has_arms else ""
+    return "\n".join([title, *state, by_arm]).rstrip()
+
+
+def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
+    """Return the summary as HTML, with the plot of the decisions by arm."""
+    tables, picture = [Table(title, ["", ""], rows)], ""
+    if counts.has_arms:
+        from keyhole.pages.figure_files import blank_figure
+
+        figure = blank_figure(6.4, 3.0)
+        plot_decisions(counts, "decisions", figure.subplots())
+        picture = picture_html(figure, "The number of decisions of each arm so far.")
+        tables.append(Table("Decisions and feedback by arm.", *_arm_table(counts)))
+    return notebook_html(tables, picture)
+
+
+def _arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
+    """Return the table by arm, of the arms with the most decisions."""
+    head, rows = counts.table()
+    if len(rows) <= _MOST_ARMS:
+        return head, rows
+    asked = [0] * len(rows)
+    for arm in counts.asked:
+        asked[arm] += 1
+    first = sorted(range(len(rows)), key=lambda arm: -asked[arm])[:_MOST_ARMS]
+    more = [f"... and {len(rows) - _MOST_ARMS:,} more", *("" for _ in head[1:])]
+    return head, [*(rows[arm] for arm in sorted(first)), more]
