@@ -52,12 +52,13 @@ def test_printed_they_show_the_means_at_the_last_checkpoint():
     assert caption.startswith("After 2,000 rounds: mean over 4 replications ± half of its 95 %")
     mean = curves.estimates("A", "regret")[-1].plus_minus()
     assert lines == ["policy  regret", f"A       {mean}", "Longer  7 in every run"]
-    assert repr(curves).startswith("Curves(2 policies, 2 checkpoints, 4 replications")
+    assert repr(curves) == str(curves)
+    assert '<img alt="regret by round, as in the table."' in curves._repr_html_()
 
 
 def test_one_replication_has_an_infinite_error():
     curves = Curves([10], ["regret"], {"A": np.array([[[3.0]]])})
-    assert repr(curves) == "Curves(1 policy, 1 checkpoint, 1 replication, metrics: regret)"
+    assert repr(curves).endswith("\npolicy  regret\nA       3 ± n/a")
     assert curves.std_error("A", "regret").tolist() == [np.inf]
     assert curves.estimates("A", "regret")[0].low == -np.inf
 

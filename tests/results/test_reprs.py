@@ -2,11 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from keyhole.experiment import Spec, run
 from keyhole.study import Study
-from keyhole.thresholding import LSA
+from keyhole.thresholding import LSA, Problem
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune import Tune, Tuner
 from keyhole.tune.value_estimates import Interval
@@ -26,11 +27,18 @@ name = "LSA"
 
 def test_a_run_shows_its_results(tmp_path):
     found = run(Spec.from_text(TEXT), tmp_path / "one")
-    assert repr(found).endswith("one': small, 1 policies, 10 replications of 60 rounds)")
-    assert "After 60 rounds" in found._repr_html_()
+    assert repr(found).endswith("one': small, 1 policy, 10 replications of 60 rounds)")
+    line = "Lowest mean number of wrong labels after 60 rounds, over 10 replications: LSA(alpha"
+    for text in (str(found), found._repr_html_()):
+        assert line in text
+        assert "After 60 rounds" in text
     swept = run(Spec.from_text(f"{TEXT}[sweep]\nseed = [1, 2]\n"), tmp_path / "two")
-    assert ": small, 2 points of 1 policies, " in repr(swept)
-    assert '<th scope="row">1</th><td>2</td>' in swept._repr_html_()
+    assert ": small, 2 points of 1 policy, " in repr(swept)
+    assert '<th scope="row">1</th><td>2</td><td>LSA(alpha=1.35): ' in swept._repr_html_()
+    assert "1      2     LSA(alpha=1.35): " in str(swept)
+    (tmp_path / "two" / "curves.parquet").unlink()
+    assert swept._repr_html_().startswith("Run(&#x27;")
+    assert "curves.parquet" in swept._repr_html_()
 
 
 def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):
@@ -39,9 +47,12 @@ def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):
     shown = study._repr_html_()
     for word in ("LSA(alpha=1.35)", "pending decisions</th><td>1", "cat", "&lt;labels&gt;"):
         assert word in shown
+    assert "cat  1          0" in str(study)
     study.close()
     assert study._repr_html_().startswith("Study(&#x27;")
+    assert study._repr_html_().endswith(": the study was closed: open it again")
     assert "<labels>" not in study._repr_html_()
+    assert str(study).endswith("'<labels>'): the study was closed: open it again")
 
 
 @pytest.mark.interpreted
@@ -64,3 +75,35 @@ def test_a_tuner_wants_a_spec(wrong, tmp_path):
     with pytest.raises(TypeError, match=r"^spec must be what Spec.from_file or Spec.from_table re"):
         Tuner(wrong, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_policies_and_problems_say_what_they_do():
+    shown = LSA()._repr_html_()
+    for word in ("Pull the arm", "alpha</th><td>1.35", "knows threshold"):
+        assert word in shown, word
+    shown = Problem([0.2, 0.7], 0.5)._repr_html_()
+    for word in ("means=[0.2, 0.7]", "arms</th><td>2", "setting</th><td>thresholding"):
+        assert word in shown, word
+
+
+def test_a_learner_shows_what_it_has_learnt_and_stays_as_it_is():
+    learner = LSA().learner(arms=2, threshold=0.5)
+    assert "waiting" not in learner._repr_html_()
+    learner.tell(learner.ask() == 0)
+    learner.ask()
+    before = learner._words.copy()
+    shown = learner._repr_html_()
+    np.testing.assert_array_equal(learner._words, before)
+    for word in ("arm 0</th><td>above, 1", "waiting for the feedback of</th><td>arm 1", "[True, T"):
+        assert word in shown, word
+
+
+class Mute(LSA):
+    def describe(self, learner):
+        raise KeyError("no <such> array")
+
+
+def test_an_error_of_a_policy_is_shown_in_the_place_of_its_state():
+    learner = Mute().learner(arms=2, threshold=0.5)
+    assert "(Mute.describe failed: KeyError: 'no <such> array')" in repr(learner)
+    assert "&lt;such&gt;" in learner._repr_html_()

@@ -24,6 +24,7 @@ from keyhole.contract.pending_mode_inference import (
     list_candidates,
     reason_to_wait,
 )
+from keyhole.contract.policy_html import policy_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
 from keyhole.contract.text_formatting import count_text, mean_text
@@ -307,6 +308,10 @@ class Policy:
         """Return the call that makes this policy."""
         words = (f"{name}={_short(value)}" for name, value in Policy.numbers(self).items())
         return f"{type(self).__name__}({', '.join(words)})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: what the policy does, its parameters, what it knows."""
+        return policy_html(self)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name, as plain numbers (for TOML, JSON).

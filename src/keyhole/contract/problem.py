@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from keyhole.contract.environment import Environment, check_metrics
+from keyhole.contract.policy_html import problem_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric
@@ -63,6 +64,10 @@ class Problem(ABC):
     def fact(self, name: str) -> Any:
         """Return the known quantity of this name (any but those of `ROUND_COUNT_NAMES`)."""
         return getattr(self, name)
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the problem, its setting, arms and metrics."""
+        return problem_html(self)
 
     def resized(self, arms: int) -> "Problem | None":
         """Return a problem like this one with so many arms, for tests; None if there is none."""

@@ -62,7 +62,8 @@ def sweep_table(
     known : mapping of str to Metric
         The metrics of the settings.
     """
-    rows, metrics = [], {}
+    rows: list[list[str]] = []
+    metrics: dict[str, None] = {}
     with pq.ParquetFile(path) as file:
         for number, values in enumerate(points[:_MOST_ROWS]):
             table = file.read_row_group(number)
@@ -75,9 +76,7 @@ def sweep_table(
     return ["point", *points[0], " or ".join(metrics)], rows
 
 
-def _last_means(
-    table: pa.Table, known: Mapping[str, Metric]
-) -> tuple[dict[str, Estimate], str]:
+def _last_means(table: pa.Table, known: Mapping[str, Metric]) -> tuple[dict[str, Estimate], str]:
     """Return the last mean of each policy, and the name of the metric, which is the first."""
     columns = [table.column(name).to_pylist() for name in _COLUMNS if name in table.column_names]
     found = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]

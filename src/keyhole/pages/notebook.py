@@ -1,4 +1,4 @@
-"""HTML that notebooks show below a cell: a line, a picture and tables, without scripts or styles."""
+"""HTML that notebooks show below a cell: a line, a picture and tables, without scripts."""
 
 import base64
 from collections.abc import Sequence

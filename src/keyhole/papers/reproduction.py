@@ -10,17 +10,20 @@ from typing import Any, Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_address import THREADS, check_address
+from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.files import has_content, remove_drafts, write_atomically
+from keyhole.pages.notebook import notebook_html
+from keyhole.pages.table import Table
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.report.reproduction_page import ReportPart, write_pages
-from keyhole.papers.verdicts import Verdict
+from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.progress import Report, print_step
 from keyhole.validate import check_choice, check_distinct, check_line
 
@@ -35,7 +38,7 @@ ProgressOf = Callable[[Entry, str], Report]
 """Returns the progress callback of an entry's problem, given its key."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reproduction:
     """Results of a reproduction: its report, and the runs and verdicts of each entry."""
 
@@ -47,6 +50,29 @@ class Reproduction:
     def verdicts(self) -> tuple[Verdict, ...]:
         """All verdicts."""
         return tuple(verdict for part in self.parts for verdict in part.verdicts)
+
+    def __repr__(self) -> str:
+        """Return the title, how many of the paper's claims hold, and where the report is."""
+        return f"{self._headline()}\n  report: {self.report}"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: how many claims hold, and each with its verdict."""
+        rows = [[one.headline, one.status, one.origin] for one in self.verdicts]
+        tables = [
+            Table("What is claimed, and what was found.", ["claim", "verdict", "whose"], rows)
+        ]
+        return notebook_html(tables if rows else [], line=f"{self._headline()} ({self.report})")
+
+    def _headline(self) -> str:
+        theirs = [verdict for verdict in self.verdicts if verdict.origin != "ours"]
+        ours = [verdict for verdict in self.verdicts if verdict.origin == "ours"]
+        groups = {"of the paper": theirs, "of ours": ours}
+        words = [
+            f"{count_text(len(found), 'claim')} {whose}, {counts_line(found, every=False)}"
+            for whose, found in groups.items()
+            if found
+        ]
+        return f"{self.title}: {'; '.join(words) or 'no claims'}"
 
 
 def reproduce(

@@ -43,8 +43,8 @@ from keyhole.kernels.interpreted_mode import is_interpretation_requested, is_int
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.play.fact_descriptions import describe_facts
-from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.lazy_compilation import find_step
+from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.replay_column_checks import float_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state

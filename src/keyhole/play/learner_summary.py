@@ -51,8 +51,8 @@ def learner_html(learner: "Learner", known: Sequence[str], waiting: Mapping[str,
         ["rounds", f"{learner.rounds_told:,}"],
     ]
     if waiting:
-        listed = ", ".join(f"{name} {short_repr(value.tolist())}" for name, value in waiting.items())
-        rows.append(["waiting for the feedback of", listed])
+        taken = (f"{name} {short_repr(value.tolist())}" for name, value in waiting.items())
+        rows.append(["waiting for the feedback of", ", ".join(taken)])
     if (recommended := _recommendation(learner)) is not None:
         rows.append(["recommended", recommended])
     # A line such as "arm 0: 2 pulls, mean 1" has its name before the colon.

@@ -1,0 +1,60 @@
+"""HTML that notebooks show of a policy (a rule that chooses) and of a problem."""
+
+import inspect
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import fields
+from html import escape
+from typing import Any
+
+
+def policy_html(policy: Any) -> str:
+    """Return the first sentence on a policy, and a table of its parameters and quantities."""
+    rows = [
+        [item.name, f"{getattr(policy, item.name)}", item.metadata.get("doc", "")]
+        for item in fields(policy)
+    ]
+    rows += [
+        [f"knows {name}", "", fact.doc]
+        for name, fact in policy.setting.known_quantities(policy.needs).items()
+        if fact.argument is not None
+    ]
+    line = f"{policy!r}, setting {policy.setting.name}: {_first_paragraph(policy)}"
+    return html_table(line, ["parameter", "value", "meaning"], rows)
+
+
+def problem_html(problem: Any) -> str:
+    """Return the problem, its setting and the number of its arms."""
+    rows = [["setting", problem.setting.name]]
+    with suppress(Exception):  # it may be a user's code, and a notebook would show its traceback
+        rows.append(["arms", f"{problem.arms:,}"])
+    if problem.rounds is not None:
+        rows.append(["most rounds", f"{problem.rounds:,}"])
+    return html_table(repr(problem), [], [*rows, *_metric_rows(problem.environment)])
+
+
+def _metric_rows(environment: Any) -> list[list[str]]:
+    shown = [metric for metric in environment.metrics if not metric.detail]
+    return [["metric" if i == 0 else "", metric.title] for i, metric in enumerate(shown)]
+
+
+def _first_paragraph(thing: Any) -> str:
+    """Return the first paragraph of the docstring of an object's class, on one line."""
+    paragraph = (inspect.getdoc(type(thing)) or "").partition("\n\n")[0]
+    return " ".join(paragraph.split())
+
+
+def html_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table; with no rows, its caption as a paragraph."""
+    if not rows:
+        return f"<p>{escape(caption)}</p>"
+    titles = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in rows
+    )
+    top = f"<thead><tr>{titles}</tr></thead>\n" if titles else ""
+    title = f"<caption>{escape(caption)}</caption>"
+    return f"<table>\n{title}\n{top}<tbody>\n{body}\n</tbody>\n</table>"

@@ -1,0 +1,107 @@
+import matplotlib as mpl
+import pytest
+
+from keyhole.semibandit import CSBDT
+from keyhole.stochastic import UCB1
+from keyhole.study import Study
+
+mpl.use("agg")
+
+
+@pytest.fixture
+def study(tmp_path):
+    with Study.create(
+        tmp_path / "s.db", "s", UCB1(), ["a", "b"], timeout_decisions=3, on_timeout="ask_again",
+        scale=(0, 10),
+    ) as found:  # fmt: skip
+        yield found
+
+
+def counted(study):
+    counts = study._replica.count_decisions()
+    state = study._replica.read(lambda state: (state.rounds, state.feedback_count, state.seq))
+    assert (len(counts.asked), counts.told, counts.seq) == state
+    assert counts.pending == len(study.pending)
+    assert counts.arms_in_use == len(study.arms)
+    return counts
+
+
+@pytest.mark.interpreted
+def test_counts_follow_the_log(study):
+    assert counted(study).table()[1] == [["a", "0", "0"], ["b", "0", "0"]]
+    first = study.ask()
+    for reward in (10, 4):
+        study.tell(study.ask(), reward)
+    counts = counted(study)
+    assert counts.pending == 1
+    study.expire(first)
+    assert counted(study).pending == 1  # to be asked for again
+    assert counted(study).expired == 1
+    again = study.ask()
+    assert again.id == first.id
+    study.tell(again, 6)
+    study.add_arm("c")
+    late = study.ask()
+    study.expire(late)
+    study.retire(late.arm)  # nobody will be asked for it again
+    assert counted(study).pending == 0
+    study.tell(late, 8)
+    assert counted(study) is counts
+    head, rows = counts.table()
+    assert head == ["arm", "decisions", "told", "mean reward"]
+    assert sum(int(row[2]) * float(row[3]) for row in rows if row[3]) == pytest.approx(28)
+    study.change_policy(UCB1())
+    assert counted(study).policy == UCB1()
+
+
+@pytest.mark.interpreted
+def test_the_plot_counts_decisions_and_means_by_arm(study):
+    for reward in (10, 2, 5, 5):
+        study.tell(study.ask(), reward)
+    lines = {line.get_label(): line for line in study.plot().lines}
+    assert sorted(lines) == ["a", "b"]
+    assert sum(line.get_ydata()[-1] for line in lines.values()) == 4
+    axes = study.plot("mean")
+    assert axes.get_ylabel() == "mean reward"
+    counts = {row[0]: float(row[3]) for row in counted(study).table()[1]}
+    assert {n.get_label(): n.get_ydata()[-1] for n in axes.lines} == pytest.approx(counts, abs=0.01)
+    with pytest.raises(ValueError, match=r"^shows must be one of decisions, mean; got 'share'"):
+        study.plot("share")
+
+
+@pytest.mark.interpreted
+def test_arms_beyond_the_eighth_are_grey_and_counted(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", UCB1(), [f"${i}" for i in range(20)]) as study:
+        study.plot()  # nothing to draw yet
+        for _ in range(20):
+            study.ask()
+        names = [text.get_text() for text in study.plot().get_legend().get_texts()]
+        assert names == [*(f"${i}" for i in range(8)), "12 others"]
+        assert "... and 8 more" in study._repr_html_()
+
+
+@pytest.mark.interpreted
+def test_decisions_about_all_arms_at_once_are_not_plotted(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", CSBDT(), ["a", "b"], resource=1.0) as study:
+        study.ask()
+        with pytest.raises(TypeError, match="has no plot: its decisions are not about one arm"):
+            study.plot()
+        assert "<img" not in study._repr_html_()
+        assert "decisions</th><td>1" in study._repr_html_()
+
+
+@pytest.mark.interpreted
+def test_a_summary_reads_the_log_alone(study, tmp_path, monkeypatch):
+    study.ask()
+    with Study.open(tmp_path / "s.db", "s") as other:
+        for name in ("_load_snapshot", "_rebuild"):
+            monkeypatch.setattr(type(other._replica), name, None)
+        shown = other._repr_html_()
+        assert "decisions</th><td>1" in shown
+        assert "recommended" not in shown
+        monkeypatch.setattr("keyhole.study.study_summary.MOST_EVENTS", 0)
+        other._replica._counts = None
+        assert other._repr_html_().endswith("more events than are counted here; plot() counts all "
+                                            "of them")  # fmt: skip
+        other.plot()
+        assert "decisions</th><td>1" in other._repr_html_()
