@@ -1,4 +1,7 @@
-"""Scenarios of ASlib (run times of solvers) as problems of choosing a solver and a time limit."""
+"""Scenarios of the algorithm selection library, ASlib: problems of choosing a solver and a limit.
+
+A scenario has the run times of many solvers; a run that takes longer than its limit is stopped.
+"""
 
 import math
 from collections.abc import Iterator

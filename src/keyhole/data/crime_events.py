@@ -1,4 +1,7 @@
-"""Crime by place and day, as the problem of allocating patrols (setting ``semibandit``)."""
+"""Crimes by place and day, as the problem of dividing patrols among places (``semibandit``).
+
+A place is an option (arm); nothing is seen of the crimes there unless it gets enough patrols.
+"""
 
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -1,4 +1,7 @@
-"""Crowdsourced yes/no labels, as the problem of which items most workers would label yes."""
+"""Crowdsourced yes/no labels: which items would most workers label yes, found with few labels?
+
+An item is an option (arm); to try it is to ask one more worker.
+"""
 
 import csv
 import io

@@ -1,4 +1,7 @@
-"""Recorded times of each arm, as the problem of choosing the arm that meets a deadline."""
+"""Recorded times, such as of deliveries, as the problem of choosing what meets a deadline.
+
+An option (arm) is a way to do the job, such as a carrier; a deadline is a threshold for its time.
+"""
 
 import math
 from dataclasses import dataclass

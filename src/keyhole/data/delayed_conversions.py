@@ -1,4 +1,7 @@
-"""Delayed conversions: logs of impressions and conversions as bandits with delayed feedback."""
+"""Logs of advertisements, as the problem of choosing one to show while purchases arrive late.
+
+A log has impressions (an advertisement was shown) and conversions (it led to a purchase, later).
+"""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reporting delays of diseases: empirical distributions of delays."""
+"""How late cases of diseases were reported: recorded delays, from which simulations draw."""
 
 from typing import Final
 

@@ -1,4 +1,7 @@
-"""Arrival delays of flights as a threshold bandit of carriers (arms) and deadlines (thresholds)."""
+"""Arrival delays of flights, as the problem of choosing a carrier that is in time for a deadline.
+
+A carrier is an option (arm), and a deadline is a threshold that the delay should not exceed.
+"""
 
 import math
 from typing import Any, Final

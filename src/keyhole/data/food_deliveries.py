@@ -1,4 +1,8 @@
-"""Food deliveries as a threshold bandit of days or distances (arms) and promised times."""
+"""Times of food deliveries, as the problem of which orders will keep a promised time.
+
+The options (arms) are days, hours or distances of orders; a promised time is a threshold that the
+delivery should not exceed.
+"""
 
 from itertools import pairwise
 from typing import Any, Final

@@ -1,5 +1,7 @@
 """Training runs of random forests, as the problem of choosing parameters and a time limit.
 
+A set of parameters is an option (arm); training that takes longer than its limit is stopped.
+
 Training needs scikit-learn: install keyhole[forests].
 """
 

@@ -1,4 +1,7 @@
-"""Recorded runs of each arm, with their reward and consumption, replayed as a problem."""
+"""Recorded runs of several options (arms), replayed as a problem of choosing one and its limit.
+
+Each has a reward and a consumption, such as seconds; a run that would exceed its limit is stopped.
+"""
 
 import csv
 import math

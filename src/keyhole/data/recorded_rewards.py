@@ -1,4 +1,4 @@
-"""Reader of the user's recorded rewards."""
+"""Reader of the user's files of recorded rewards, one list of numbers for each option (arm)."""
 
 import math
 from os import PathLike

@@ -1,6 +1,7 @@
 """The arrays of a study's policy, and a copy that also holds imputed (assumed) feedback.
 
-A policy is the rule that chooses among a study's options; its arrays are what it has learnt.
+A policy is the rule that chooses among a study's options; its arrays are what it has learnt. While
+feedback on earlier decisions is outstanding, the next one is taken from the copy.
 """
 
 from collections.abc import Mapping, Sequence
