@@ -1,7 +1,7 @@
-"""A self-test of the analysis of a policy's memory, for releases of Numba (the compiler) to come.
+"""A self-test of the analysis of which stored numbers a policy's functions read and write.
 
-The analysis depends on how Numba reads functions. If known ones give a wrong answer, it is not
-used.
+The analysis depends on how Numba, the compiler, reads functions, which later releases may change.
+If it is wrong about functions whose answer is known, it is not used.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
-"""Crimes by place and day, as the problem of dividing patrols among places (``semibandit``).
+"""Recorded crimes by place and day, as the problem of dividing patrols among places.
 
-A place is an option (arm); nothing is seen of the crimes there unless it gets enough patrols.
+A place is an option (arm). Bundled data and files of the user give the crimes; a place that gets
+enough patrols is assumed to have none.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Crowdsourced yes/no labels: which items would most workers label yes, found with few labels?
+"""Crowdsourced yes/no labels, as the problem of which items most workers would label yes.
 
 An item is an option (arm); to try it is to ask one more worker.
 """

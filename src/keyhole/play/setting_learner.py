@@ -1,6 +1,7 @@
-"""A learner (a policy at work in memory) for any setting (kind of decision problem).
+"""A learner, a policy that takes real decisions in memory, for any setting (kind of problem).
 
-Its arguments and results have the field names that the setting gives to decisions and feedback.
+Its `ask` returns a decision and its `tell` takes what came of it, under the setting's own names;
+settings with further arguments have learners of their own, which inherit from it.
 """
 
 from typing import Any

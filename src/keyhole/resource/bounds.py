@@ -3,8 +3,8 @@ r"""Formulas that bound the regret of limited runs: the loss against the best pa
 An arm is a thing that can be run, such as a solver; a policy chooses it and the limit of time, say,
 at which it is stopped. The *regret* is the gain lost against the best pair in all rounds.
 
-The copy at hand of Bengs and Huellermeier (2022) has arguments but no formulas: the constants here
-were derived again, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
+The copy at hand of Bengs and Huellermeier (2022) has proofs in words but no formulas: the constants
+here were derived again, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
 `keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
 limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least 0, of
 shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; :math:`p_t` is

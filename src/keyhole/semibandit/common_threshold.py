@@ -1,7 +1,7 @@
-"""How many arms a resource suffices for if all need the same amount; candidates for that amount.
+"""Candidates for an unknown amount that all places (arms) need alike, and how many can get it.
 
-An arm is a place where losses occur unless it gets this amount (the threshold) of the resource. As
-it is enough to know how many arms can get it, there are as many candidates as arms.
+A resource is divided among places; one has no losses while it gets this amount, its threshold. It
+is enough to know how many places the resource suffices for: each number gives one candidate.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""The identity (device, inode) of a database file, and of the log files beside it."""
+"""The identity (device, inode) of a database file, and of the log files beside it.
+
+It tells when another file has been put in the place of one that is open.
+"""
 
 import os
 import re
