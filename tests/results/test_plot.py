@@ -4,7 +4,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from keyhole import Curves, Metric
-from keyhole.results.plot import count_nonpositive, line_style, plot_curves
+from keyhole.pages.policy_colours import policy_colour
+from keyhole.results.plot import count_nonpositive, matplotlib_styles, plot_curves
 
 REGRET = Metric("regret", "cumulative regret", drawn="from 0")
 PER_ARM = Metric("regret", "cumulative regret", drawn="ln(mean / arms)")
@@ -110,9 +111,15 @@ def test_an_interval_that_reaches_0_does_not_squeeze_the_curves():
 
 
 def test_eleven_policies_look_different_even_without_colour():
-    looks = [line_style(number) for number in range(11)]
-    assert len({(str(one["linestyle"]), one["marker"]) for one in looks}) == 11
-    assert len({one["color"] for one in looks[:7]}) == 7
+    looks = matplotlib_styles([f"P{number}" for number in range(11)]).values()
+    assert len({one["marker"] for one in looks}) == 11
+    assert len({(one["color"], str(one["linestyle"])) for one in looks}) == 11
+
+
+def test_a_policy_has_the_colour_that_it_has_on_pages():
+    drawn_alone = drawn(constant(LSA=[1, 2])).lines[0]
+    beside = drawn(constant(**{"APT(0.1)": [1, 2], "LSA(alpha=2)": [1, 2]})).lines[1]
+    assert drawn_alone.get_color() == beside.get_color() == policy_colour("LSA")
 
 
 def test_neighbouring_curves_do_not_hide_each_others_markers():

@@ -23,7 +23,7 @@ from keyhole.experiment.sweep_summary import (
 from keyhole.pages.figure_files import blank_figure
 from keyhole.results.drawn_curves import Scale, arms_divisor, log_floor
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import MOST_STYLES, line_style, plot_curves, set_title
+from keyhole.results.plot import MOST_STYLES, matplotlib_styles, plot_curves, set_title
 
 Panel = tuple[str, Callable[[Axes], None]]
 """The title of a panel, and the function that draws it."""
@@ -137,7 +137,7 @@ def _draw_curves(
 
 
 def _style_of(labels: Sequence[str], label: str) -> dict[str, Any]:
-    return line_style(labels.index(label)) | {"markersize": 3.0, "linewidth": 1.1}
+    return matplotlib_styles(labels)[label] | {"markersize": 3.0, "linewidth": 1.1}
 
 
 def _draw_line(

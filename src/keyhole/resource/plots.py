@@ -16,7 +16,7 @@ from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
-from keyhole.results.plot import line_style
+from keyhole.results.plot import matplotlib_styles
 from keyhole.validate import Range, check_integer
 
 _POINTS: Final = 400
@@ -58,10 +58,10 @@ def draw_runs(
     axes = _axes(axes)
     check_integer("runs", runs, Range(ge=1))
     points = _sample_runs(problem, runs, seed)
-    for arm, (name, (used, earned)) in enumerate(
-        zip(_arm_names(problem.arms, names), points, strict=True)
-    ):
-        style = line_style(arm) | {"linestyle": "none", "alpha": 0.5}
+    labels = _arm_names(problem.arms, names)
+    styles = matplotlib_styles(labels)
+    for name, (used, earned) in zip(labels, points, strict=True):
+        style = styles[name] | {"linestyle": "none", "alpha": 0.5}
         axes.plot(used, earned, label=name, **style)
     axes.set_xlabel("consumption")
     axes.set_ylabel("reward")
@@ -101,16 +101,17 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
     limits = problem.limits
     if problem.continuous:
         limits = np.linspace(0.0, problem.limits[-1], _POINTS + 1)[1:]
-    for arm, name in enumerate(_arm_names(problem.arms, names)):
+    labels = _arm_names(problem.arms, names)
+    styles = matplotlib_styles(labels)
+    for arm, name in enumerate(labels):
         gains = [problem.gain(arm, limit) for limit in limits]
-        axes.plot(
-            limits, gains, label=name, **line_style(arm) | {"markevery": max(1, len(limits) // 10)}
-        )
+        style = styles[name] | {"markevery": max(1, len(limits) // 10)}
+        axes.plot(limits, gains, label=name, **style)
     best_arm, best_limit = problem.best_pair
     axes.margins(y=0.12)  # for the label above the best pair
     axes.axvline(best_limit, color="0.5", linewidth=0.8)
     axes.annotate(
-        f"best pair: {_arm_names(problem.arms, names)[best_arm]}, {best_limit:.3g}",
+        f"best pair: {labels[best_arm]}, {best_limit:.3g}",
         (best_limit, problem.best_gain),
         textcoords="offset points",
         xytext=(-6, 6),
@@ -159,12 +160,14 @@ def draw_points(
     axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
 ) -> Axes:
     """Draw the points of each arm's grid on a line of its own, up to the largest limit."""
-    for arm, points in enumerate(grids):
+    labels = _arm_names(len(grids), names)
+    styles = matplotlib_styles(labels)
+    for arm, (name, points) in enumerate(zip(labels, grids, strict=True)):
         axes.plot([0.0, largest], [arm, arm], color="0.8", linewidth=0.8, zorder=0)
         axes.plot(
-            points, np.full(len(points), arm), "|", color=line_style(arm)["color"], markersize=12.0
+            points, np.full(len(points), arm), "|", color=styles[name]["color"], markersize=12.0
         )
-    axes.set_yticks(range(len(grids)), _arm_names(len(grids), names))
+    axes.set_yticks(range(len(grids)), labels)
     axes.set_ylim(len(grids) - 0.5, -0.5)
     axes.set_xlabel("limit")
     axes.set_ylabel("arm")

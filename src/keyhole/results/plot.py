@@ -1,6 +1,6 @@
 """Plots of curves, for notebooks and reports."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import matplotlib.pyplot as plt
@@ -11,16 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from keyhole.pages.policy_colours import COLOURS, line_styles
 from keyhole.results.drawn_curves import CurveSet, Scale, draw_numbers
 from keyhole.validate import check_choice
 
 SCALES: Final = ("linear", "log")
 
-# Okabe and Ito's (2008) palette without its yellow, which readers with any colour vision can
-# distinguish; line styles and markers distinguish curves in grey print. Their numbers are coprime,
-# so that combinations repeat late. The position of a policy determines its style.
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
+# Line styles and markers distinguish curves in grey print.
+_STYLES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
 
@@ -28,15 +26,27 @@ MOST_STYLES: Final = len(_MARKERS)
 """More curves cannot be distinguished."""
 
 
-def line_style(number: int) -> dict[str, Any]:
-    """Return colour, line style and marker of the policy at a position."""
+def matplotlib_styles(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return colour, line style and marker of each line of a figure, by label.
+
+    A policy has the same colour in all figures and on all pages.
+    """
     return {
-        "color": _COLOURS[number % len(_COLOURS)],
-        "linestyle": _STYLES[number % len(_STYLES)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "markersize": 4.0,
-        "linewidth": 1.4,
+        label: {
+            "color": COLOURS[style.colour],
+            "linestyle": _STYLES[style.dashes % len(_STYLES)],
+            "marker": _MARKERS[style.position % len(_MARKERS)],
+            "markersize": 4.0,
+            "linewidth": 1.4,
+        }
+        for label, style in line_styles(labels).items()
     }
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return the style of a numbered line without a name."""
+    labels = [f"line {other}" for other in range(max(number + 1, 2))]
+    return matplotlib_styles(labels)[labels[number]]
 
 
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
@@ -74,8 +84,9 @@ def plot_curves(
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
+    styles = matplotlib_styles(list(shown.curves))
     for number, (label, (mean, low, high)) in enumerate(shown.curves.items()):
-        style = line_style(number)
+        style = styles[label]
         (line,) = axes.plot(rounds, mean, markevery=_marked(number, np.isfinite(mean)), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = line, float(curves.mean(label, metric)[-1])

@@ -12,7 +12,7 @@ from keyhole.papers.report.comparison_figures import (
     ratios,
 )
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.results.plot import line_style, plot_curves
+from keyhole.results.plot import matplotlib_styles, plot_curves
 from tests.papers.made_up import result, results
 
 METRIC = "aggregate_regret"
@@ -49,7 +49,7 @@ def test_a_parameter_figure_has_a_line_for_each_policy_with_its_own_style(curves
     figure = draw_parameter_figure(points, ["them", "us"], x_label="resource Q", name="regret")
     (axes,) = figure.axes
     line = axes.lines[0]
-    assert line.get_color() == line_style(1)["color"]
+    assert line.get_color() == matplotlib_styles(["them", "us"])["us"]["color"]
     assert line.get_xydata() == pytest.approx(np.array([[1.0, 1.0], [2.0, 2.0]]))
     assert axes.get_xlabel() == "resource Q"
     assert axes.get_ylabel() == "regret"
@@ -90,7 +90,7 @@ def test_a_figure_of_ratios_has_a_line_at_one():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["u", "w"]
     assert list(axes.lines[-1].get_ydata()) == [1.0, 1.0]
     assert axes.get_ylabel().endswith("/ that of v")
-    assert axes.lines[0].get_color() == line_style(0)["color"]
+    assert axes.lines[0].get_color() == matplotlib_styles(["u"])["u"]["color"]
     empty = ratio_figure(found, METRIC, "w")
     assert np.isnan(empty.axes[0].lines[0].get_ydata()).all()
 

@@ -13,7 +13,7 @@ from keyhole.pages.figure_files import blank_figure
 from keyhole.papers.claims import ratio_of
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import finish_axes, line_style
+from keyhole.results.plot import finish_axes, matplotlib_styles
 
 _MARKS_A_CURVE: Final = 10
 _FAR: Final = 4.0  # times the height of the axes; drawn, such a bound would flatten all curves
@@ -34,7 +34,7 @@ def draw_parameter_figure(
     axes = figure.subplots()
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     for label, line in points.items():
-        style = line_style(list(labels).index(label))
+        style = matplotlib_styles(labels)[label]
         xs = [x for x, _ in line]
         means = [number.value for _, number in line]
         # One replication alone has an infinite interval: nothing to draw.
@@ -78,7 +78,7 @@ def ratio_figure(curves: Curves, metric: str, to: str) -> Figure:
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     every = max(1, len(rounds) // _MARKS_A_CURVE)
     for label, line in ratios(curves, metric, to).items():
-        style = line_style(curves.labels.index(label))
+        style = matplotlib_styles(curves.labels)[label]
         # A line is broken where a point is left out: nothing is claimed of what lies between.
         known = dict(line)
         value, low, high = (
