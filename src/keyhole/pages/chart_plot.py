@@ -62,9 +62,9 @@ class Plot:
         """Return the ticks of the horizontal axis; at whole numbers where all places are."""
         places = _places(chart)
         if len(places) == 1:
-            (place,) = places
+            place = float(places[0])
             return [Tick(self.x.percent(place), format_number(place))]
-        whole = bool(places) and all(map(float.is_integer, places))
+        whole = places.size > 0 and bool((places == np.rint(places)).all())
         return self.x.ticks(4 if self.is_panel else 6, whole=whole)
 
     def y_ticks(self) -> Sequence[Tick]:
@@ -76,8 +76,10 @@ class Plot:
         return round(pixels / self.height * 100, 2)
 
 
-def _places(chart: LineChart) -> set[float]:
-    return {float(place) for curve in chart.curves for place in curve.x if np.isfinite(place)}
+def _places(chart: LineChart) -> Floats:
+    """Return the different places of all points, ascending."""
+    places = np.concatenate([np.empty(0), *(np.asarray(one.x, float) for one in chart.curves)])
+    return np.unique(places[np.isfinite(places)])
 
 
 def _x_scale(chart: LineChart) -> Scale:
