@@ -8,9 +8,9 @@ from tests.pages_in_browser.example_pages import ExamplePages
 from tools.browser import MISSING, find_browser
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
-    """Return a running Chromium; it ends with the tests of this folder."""
+    """Return a running Chromium; it ends with the tests of a file."""
     # As long as Playwright runs, this thread has an event loop, which other tests could not bear.
     try:
         from playwright.sync_api import Error, sync_playwright
@@ -29,7 +29,7 @@ def browser():
         yield browser
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def pages(tmp_path_factory):
     """Return the pages by kind."""
     return ExamplePages(tmp_path_factory.mktemp("pages"))

@@ -31,7 +31,7 @@
   }
 
   function findFirstPicture() {
-    const found = [...document.querySelectorAll("figure, svg, canvas, img, [role=img]")]
+    const found = [...document.querySelectorAll("figure, .tiles, svg, canvas, img, [role=img]")]
       .filter(isVisible)
       .map(element => ({ element, box: element.getBoundingClientRect() }))
       .filter(({ box }) => box.width >= 150 && box.height >= 80)
@@ -68,8 +68,8 @@
     .filter(element => isVisible(element) && !(element instanceof SVGElement) && element.clientWidth > 1)
     .filter(element => element.scrollWidth > element.clientWidth + 1)
     .filter(element => {
-      const { overflowX } = getComputedStyle(element);
-      if (overflowX === "visible") return false;
+      const { overflowX, textOverflow } = getComputedStyle(element);
+      if (overflowX === "visible" || textOverflow === "ellipsis") return false;
       const scrolls = overflowX === "auto" || overflowX === "scroll";
       return !scrolls || element.tabIndex < 0 || element.closest(".first figure");
     })

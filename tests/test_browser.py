@@ -8,8 +8,7 @@ import pytest
 from tests.processes import python
 from tools import browser
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).parents[1]
 NAME = "chromium"
 
 
@@ -23,7 +22,7 @@ def without_browser(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("without_browser")
 def test_the_end_of_the_output_says_that_the_tests_did_not_run():
     pytest.importorskip("playwright")
-    one = f"{HERE / 'test_tables.py'}::test_the_keyboard_sorts"
+    one = "tests/pages_in_browser/test_tables.py::test_the_keyboard_sorts"
     done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", one, cwd=ROOT)
     lines = done.stdout.splitlines()
     title = next(i for i, line in enumerate(lines) if line.startswith("!!!"))
