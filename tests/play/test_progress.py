@@ -2,7 +2,7 @@ import sys
 from types import SimpleNamespace
 
 import keyhole.play.progress
-from keyhole.play.progress import progress_report
+from keyhole.play.progress import print_step, progress_report
 
 
 def test_nothing_is_shown_unless_wanted(capsys):
@@ -22,23 +22,52 @@ def test_plain_lines_go_to_standard_error(capsys):
     assert line.startswith("LSA: 100 %")
 
 
+class Notebook:
+    """What a notebook shows: for each output of its cells, the texts that it had in turn."""
+
+    def __init__(self, monkeypatch):
+        self.shown = []
+        self.shell = SimpleNamespace(kernel="some", execution_count=1)
+        main = SimpleNamespace(get_ipython=lambda: self.shell)
+        monkeypatch.setitem(sys.modules, "IPython", main)
+        monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=self.display))
+        monkeypatch.setattr(keyhole.play.progress, "_SECONDS_IN_PLACE", 0.0)
+        monkeypatch.setattr(keyhole.play.progress, "_cell_line", keyhole.play.progress._CellLine())
+
+    def display(self, data, *, raw, display_id):
+        assert raw
+        assert display_id
+        texts = [data["text/plain"]]
+        self.shown.append(texts)
+
+        def update(data, *, raw):
+            assert raw
+            texts.append(data["text/plain"])
+
+        return SimpleNamespace(update=update)
+
+
 def test_a_notebook_has_one_line_that_changes(capsys, monkeypatch):
-    shell = SimpleNamespace(kernel="some")
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setattr(keyhole.play.progress, "_SECONDS_IN_PLACE", 0.0)
+    notebook = Notebook(monkeypatch)
     with progress_report(True) as report:
         for played in (0, 5, 10):
             report("LSA", played, 10)
         report("APT", 10, 10)
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    first, second, end = shown.out.split("\n")
-    assert end == ""
-    _, half, whole = first.split("\r")
+    print_step("writing tables")
+    assert capsys.readouterr() == ("", "")
+    ((half, whole, other, step),) = notebook.shown
     assert half.startswith("LSA: 50 %")
     assert whole.startswith("LSA: 100 %")
-    assert len(whole) >= len(half)
-    assert second.startswith("\rAPT: 100 %")
+    assert other.startswith("APT: 100 %")
+    assert step == "writing tables"
+
+
+def test_another_cell_of_a_notebook_has_a_line_of_its_own(monkeypatch):
+    notebook = Notebook(monkeypatch)
+    for count in (1, 1, 2):
+        notebook.shell.execution_count = count
+        print_step(f"step {count}")
+    assert notebook.shown == [["step 1", "step 1"], ["step 2"]]
 
 
 def test_ipython_on_a_terminal_is_no_notebook(capsys, monkeypatch):

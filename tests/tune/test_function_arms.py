@@ -21,8 +21,8 @@ def called(target, **fields):
 
 
 def test_a_function_is_found_again_by_its_module_or_its_file():
-    assert parse_target("f", work.works) == "tests.tune.work:works"
-    assert parse_target("f", "module:name") == "module:name"
+    assert parse_target("f", work.works) == ("tests.tune.work:works", ())
+    assert parse_target("f", "module:name") == ("module:name", ())
     start = time.monotonic()
     code, said = called(f"{FOLDER / 'work.py'}:works", instance="2", factor=3.5, limit=60, seed=1)
     assert (code, said.result) == (0, 7.0)

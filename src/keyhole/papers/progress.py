@@ -153,7 +153,7 @@ class _Lines:
     def __call__(self, what: str, share: float, playing: float, preparing: float) -> None:
         if self.line.is_due:
             left = _format_remaining(playing, preparing)
-            self.line.print(f"{100 * share:.0f} % of all rounds; {what}; {left}", stays=False)
+            self.line.print(f"{100 * share:.0f} % of all rounds; {what}; {left}")
 
 
 def _format_remaining(playing: float, preparing: float) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,7 +213,7 @@ def _progress_of(progress: bool | ProgressOf, entry: Entry, problem: str) -> boo
     if callable(progress):
         return progress(entry, problem)
     if progress:
-        print(f"{entry.problems[problem].title}:", file=sys.stderr, flush=True)  # noqa: T201
+        print_step(f"{entry.problems[problem].title}:")
     return progress
 
 

@@ -4,11 +4,12 @@ User modules that define its classes go with it.
 
 Classes of installed packages are pickled by name. A user module (a script, its siblings, a policy
 named in a spec) is sent as source, and executed by the other process under its original path, which
-errors show.
+errors show. What was typed in a notebook is sent as source, too: see `keyhole.typed_code`.
 """
 
 import hashlib
 import io
+import json
 import pickle
 import sys
 from collections.abc import Sequence
@@ -26,8 +27,17 @@ from keyhole.contract.environment import Environment
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.play.plan import Plan
-from keyhole.play.user_modules import UserModule, collect_user_modules, find_user_module
+from keyhole.play.user_modules import (
+    MAIN_ELSEWHERE,
+    UserModule,
+    collect_user_modules,
+    find_user_module,
+    is_user_module,
+)
+from keyhole.typed_code import TypedCode, TypedCodeError, execute_typed, is_typed
 
+TYPED: Final = "<typed>"
+"""Stands for the file of what was typed in a notebook or at a prompt."""
 _modules_lock: Final = Lock()
 
 
@@ -39,7 +49,7 @@ def pickle_plan(plan: Plan) -> bytes:
     ImportError
         If cloudpickle is not installed.
     ValueError
-        If a class or a function of it is defined in no file.
+        If a class or a function of it is defined in no file, and its source is not known.
     """
     file = io.BytesIO()
     pickler = _pickler()(file)
@@ -47,8 +57,13 @@ def pickle_plan(plan: Plan) -> bytes:
         pickler.dump(plan)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(f"the plan cannot be sent to other processes: {error}") from error
-    found = collect_user_modules(pickler.modules)
+    typed = pickler.typed
+    own = [module for module in typed.modules if is_user_module(module)]
+    found = collect_user_modules(dict.fromkeys([*pickler.modules, *own]))
     _check_names(found)
+    if typed.cells:
+        source = json.dumps(typed.cells).encode()
+        found.append(UserModule(MAIN_ELSEWHERE, TYPED, source, imported=False))
     return pickle.dumps((found, file.getvalue()))
 
 
@@ -69,13 +84,16 @@ def _pickler() -> Any:
         def __init__(self, file: io.BytesIO) -> None:
             super().__init__(file)
             self.modules: list[ModuleType] = []
+            self.typed = TypedCode()
 
         def persistent_id(self, thing: Any) -> tuple[str, str] | None:
             if not isinstance(thing, type | FunctionType):
                 return None
             module = find_user_module(thing)
             if module is None:
-                check_in_file(thing)
+                if is_typed(thing):
+                    return TYPED, self.typed.add(thing)
+                check_is_sendable(thing)
                 return None
             # By itself cloudpickle would refer to a module that the other process does not have, or
             # pickle what `__main__` defines by value, without the file that errors show.
@@ -97,12 +115,15 @@ class _Unpickler(pickle.Unpickler):
         return attrgetter(qualified_name)(self._modules[path])
 
 
-def check_in_file(thing: Any) -> None:
-    """Refuse a user's policy, problem or environment that is defined in no file."""
+def check_is_sendable(thing: Any) -> None:
+    """Refuse a user's policy, problem or environment that is in no file, with unknown source."""
+    if is_typed(thing) and find_user_module(thing) is None:
+        TypedCode().add(thing)
+        return
     made_here = thing.__module__ == "__main__" or "<locals>" in thing.__qualname__
     is_sent = isinstance(thing, type) and issubclass(thing, Policy | Problem | Environment)
     if made_here and is_sent and not thing.__module__.startswith("keyhole."):
-        raise ValueError(
+        raise TypedCodeError(
             f"{thing.__qualname__} must be defined in a file, outside of functions, so that it can "
             "be sent to other processes (in a notebook: %%writefile FILE.py, then import it)"
         )
@@ -151,7 +172,10 @@ class _Importer(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Execute a user module."""
         script: UserModule = cast(ModuleSpec, module.__spec__).loader_state
-        exec(compile(script.source, script.path, "exec"), module.__dict__)
+        if script.path == TYPED:
+            execute_typed(json.loads(script.source), module.__dict__)
+        else:
+            exec(compile(script.source, script.path, "exec"), module.__dict__)
 
 
 def _load_modules(found: Sequence[UserModule]) -> dict[str, ModuleType]:

@@ -4,7 +4,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from keyhole.validate import short_repr
 
@@ -60,10 +61,10 @@ def _show_bar() -> Iterator[Report]:
 
 
 class StatusLine:
-    """A line of text about progress, which is printed from time to time.
+    """A line of text about progress, which is shown from time to time.
 
-    It is printed to standard error. In a notebook, which shows that in red, it is printed to
-    standard output, and replaces the line before unless that one stays.
+    It is printed to standard error. In a notebook, which shows that in red, it stands below the
+    cell instead: a single line, which each text replaces.
 
     Parameters
     ----------
@@ -72,25 +73,47 @@ class StatusLine:
     """
 
     def __init__(self, seconds: float) -> None:
-        self.in_place = _in_notebook()
-        self.seconds = _SECONDS_IN_PLACE if self.in_place else seconds
+        self.seconds = _SECONDS_IN_PLACE if _in_notebook() else seconds
         self.printed_at = time.monotonic()
-        self.width = 0
 
     @property
     def is_due(self) -> bool:
         """Whether it is time for another line."""
         return time.monotonic() - self.printed_at >= self.seconds
 
-    def print(self, text: str, *, stays: bool = True) -> None:
+    def print(self, text: str) -> None:
         """Print a line."""
         self.printed_at = time.monotonic()
-        if not self.in_place:
+        if _in_notebook():
+            _cell_line.show(text)
+        else:
             print(text, file=sys.stderr, flush=True)  # noqa: T201
-            return
-        # Spaces cover the end of a longer line that stood here before.
-        covering, self.width = text.ljust(self.width), 0 if stays else len(text)
-        print(f"\r{covering}", end="\n" if stays else "", flush=True)  # noqa: T201
+
+
+class _CellLine:
+    """The line below the cell of a notebook that is being executed."""
+
+    def __init__(self) -> None:
+        self._cell: object = None
+        self._handle: Any = None
+
+    def show(self, text: str) -> None:
+        """Show a text in the place of the one before; in another cell, on a new line."""
+        # An output that is updated, not printed text with a carriage return: of that, a saved
+        # notebook would keep every version, and what is printed next would follow on its line.
+        cell = sys.modules["IPython"].get_ipython().execution_count
+        if cell != self._cell or self._handle is None:
+            display = import_module("IPython.display").display
+            self._cell, self._handle = cell, display(_as_plain(text), raw=True, display_id=True)
+        else:
+            self._handle.update(_as_plain(text), raw=True)
+
+
+def _as_plain(text: str) -> dict[str, str]:
+    return {"text/plain": text}
+
+
+_cell_line: Final = _CellLine()
 
 
 def print_step(text: str) -> None:
@@ -124,4 +147,4 @@ class _LineReport:
         left = f", {(total - played) / speed:.0f} s left" if speed > 0 and played < total else ""
         per_second = f", {speed:,.0f} rounds/s" if speed > 0 else ""
         text = f"{label}: {100 * played // total} %{per_second}{left}"
-        self.line.print(text, stays=played == total)
+        self.line.print(text)

@@ -17,7 +17,7 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import COUNT, Plan
-from keyhole.play.plan_pickling import check_in_file
+from keyhole.play.plan_pickling import check_is_sendable
 from keyhole.play.progress import Report, progress_report
 from keyhole.play.replication_block import ReplicationBlock
 from keyhole.play.simulated_workers import Duration, SimulatedWorkers
@@ -128,7 +128,7 @@ def simulate(
     replications = check_integer("replications", replications, COUNT)
     if on != THREADS:  # before a cluster is started for it
         for value in (problem, *plan.policies.values()):
-            check_in_file(type(value))
+            check_is_sendable(type(value))
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     # Allocated before anything is simulated, so that too many replications are refused at once.
     with check_memory(f"replications = {replications}"):

@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Final
 
 _MAIN: Final = "__main__"
-_MAIN_ELSEWHERE: Final = "__mp_main__"
+MAIN_ELSEWHERE: Final = "__mp_main__"
 """The name of the main script in another process, as in `multiprocessing`."""
 _registered: Final[list[ModuleType]] = []
 
@@ -151,6 +151,6 @@ def _find_module(name: str, importer: ModuleType) -> ModuleType | None:
 
 
 def _read_module(module: ModuleType, imported: bool) -> UserModule:
-    name = _MAIN_ELSEWHERE if module.__name__ == _MAIN else module.__name__
+    name = MAIN_ELSEWHERE if module.__name__ == _MAIN else module.__name__
     path = str(module.__file__)
     return UserModule(name, path, Path(path).read_bytes(), hasattr(module, "__path__"), imported)

@@ -14,6 +14,7 @@ from keyhole.runner import function_process_child
 from keyhole.runner.command_result import CommandResult
 from keyhole.runner.function_process_child import LENGTH, Answer, parse_answer
 from keyhole.runner.runner import MEMORY_LIMITS, Runner
+from keyhole.typed_code import TypedCode, TypedCodeError, is_typed
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
@@ -38,11 +39,12 @@ class FunctionProcess:
     Parameters
     ----------
     job : callable
-        Does a job, given its argument: a function of a module that can be imported. Arguments must
+        Does a job, given its argument: a function of a module that can be imported, or one that was
+        typed in a notebook, which is sent with the source of all that it uses. Arguments must
         be picklable; results consist of None, bool, int, float, str, list, tuple (returned as a
         list), and dict with str keys.
     prepare : callable, optional
-        Called without arguments in every new child; also a function of a module.
+        Called without arguments in every new child; also such a function.
     prepare_limit : float, default 300
         Seconds within which a new child must be ready.
     memory : int, optional
@@ -74,7 +76,9 @@ class FunctionProcess:
         for name, function in (("job", job), ("prepare", prepare)):
             if function is not None:
                 _check_importable(name, function)
-        self._functions = _pickle("job", (job, prepare))
+        code = TypedCode()
+        found = [code.add(one) if is_typed(one) else one for one in (job, prepare)]
+        self._functions = _pickle("job", (code.cells, *found))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
         self._memory = None if memory is None else check_integer("memory", memory, MEMORY_LIMITS)
         self._child: _Child | None = None
@@ -161,9 +165,9 @@ def _check_importable(name: str, function: object) -> None:
     """Refuse a function that the child could not import."""
     if not callable(function):
         raise TypeError(f"{name} must be a function, got {short_repr(function)}")
-    if getattr(function, "__module__", None) == "__main__":
+    if getattr(function, "__module__", None) == "__main__" and not is_typed(function):
         word = getattr(function, "__qualname__", repr(function))
-        raise ValueError(
+        raise TypedCodeError(
             f"{name} must be a function of a module that can be imported, got {word} of the script "
             "itself; move it into a file of its own"
         )

@@ -8,15 +8,17 @@ answer is one line of JSON.
 import importlib
 import importlib.util
 import json
+import linecache
 import os
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, Final, NamedTuple, NoReturn
 
 MARK: Final = "keyhole.runner.function_process_child: "
@@ -95,7 +97,8 @@ def call_once(request: dict[str, Any]) -> NoReturn:
 
     def load() -> None:
         nonlocal function
-        function = _bind(import_function(request["target"]), request["fields"])
+        found = import_function(request["target"], request.get("cells", ()))
+        function = _bind(found, request["fields"])
 
     # The limit begins when the function does: importing it is not counted.
     line, error = evaluate(load, to_json_types)
@@ -113,9 +116,12 @@ def call_once(request: dict[str, Any]) -> NoReturn:
     os._exit(error is not None)
 
 
-def import_function(target: str) -> Callable[..., Any]:
-    """Import the function at ``module:name`` or ``file.py:name``."""
+def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., Any]:
+    """Import the function at ``module:name`` or ``file.py:name``, or execute its `cells`."""
     where, _, name = target.rpartition(":")
+    if cells:
+        found: Callable[..., Any] = vars(execute_cells(cells))[name]
+        return found
     if where.endswith(".py"):
         spec = importlib.util.spec_from_file_location(Path(where).stem, where)
         assert spec is not None
@@ -127,6 +133,17 @@ def import_function(target: str) -> Callable[..., Any]:
         module = importlib.import_module(where)
     function: Callable[..., Any] = getattr(module, name)
     return function
+
+
+def execute_cells(cells: Sequence[str]) -> ModuleType:
+    """Execute source that was typed elsewhere, as a module."""
+    module = ModuleType("typed")
+    sys.modules[module.__name__] = module
+    for number, cell in enumerate(cells, 1):
+        file = f"<typed {number}>"
+        linecache.cache[file] = (len(cell), None, cell.splitlines(keepends=True), file)
+        exec(compile(cell, file, "exec", dont_inherit=True), vars(module))
+    return module
 
 
 def _bind(function: Callable[..., Any], fields: dict[str, Any]) -> Callable[[], Any]:
@@ -163,7 +180,10 @@ def serve() -> None:
 
     def prepare() -> None:
         sys.path[:] = pickle.loads(_read_frame(requests))
-        function, preparation = pickle.loads(_read_frame(requests))
+        cells, *found = pickle.loads(_read_frame(requests))
+        typed = vars(execute_cells(cells)) if cells else {}
+        # The name of a function that was typed, or a function.
+        function, preparation = (typed[one] if isinstance(one, str) else one for one in found)
         functions.append(function)
         if preparation is not None:
             preparation()

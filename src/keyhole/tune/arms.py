@@ -35,12 +35,15 @@ class Arm:
         Values of further fields.
     function : str
         Instead of a command: a Python function, as ``module:name``.
+    cells : tuple of str
+        The source of a function that was typed, with all that it uses.
     """
 
     name: str
     command: tuple[str, ...] = ()
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     function: str = ""
+    cells: tuple[str, ...] = ()
 
     def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
@@ -89,7 +92,7 @@ def parse_arms(value: Any) -> tuple[Arm, ...]:
     return tuple(arms)
 
 
-_ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
+_ENTRIES: Final = ("name", "command", "function", "cells", "parameters", "grid")
 
 
 def _parse_arm_table(path: str, table: Any) -> list[Arm]:
@@ -104,9 +107,14 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
     command = _split_command(f"{path}.command", table["command"]) if "command" in table else ()
-    function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
+    function = ""
+    cells: tuple[str, ...] = ()
+    if "function" in table:
+        function, cells = parse_target(
+            f"{path}.function", table["function"], table.get("cells", ())
+        )
     return [
-        Arm(_arm_name(name, several, parameters), command, parameters, function)
+        Arm(_arm_name(name, several, parameters), command, parameters, function, cells)
         for several, parameters in _parameter_rows(path, table)
     ]
 

@@ -3,48 +3,75 @@
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Final
 
 from keyhole.runner import function_process_child
 from keyhole.runner.function_process_child import MARK, Answer, parse_answer
+from keyhole.typed_code import TypedCode, TypedCodeError, is_typed
 from keyhole.validate import short_repr
 
+_LONGEST: Final = 2**17 - 2**10  # Linux allows 2^17 bytes in an argument
 LOAD_SECONDS: Final = 60.0
 """Seconds that starting Python and importing the function may take, beyond the limit."""
 
 
-def parse_target(path: str, value: Any) -> str:
-    """Return the target of a function, ``module:name`` or ``file.py:name``."""
+TYPED: Final = "<typed>"
+"""Stands for the module of a function that was typed in a notebook or at a prompt."""
+
+
+def parse_target(path: str, value: Any, cells: Any = ()) -> tuple[str, tuple[str, ...]]:
+    """Return the target of a function, and the cells with its source if it was typed.
+
+    A target is ``module:name`` or ``file.py:name``; ``<typed>:name`` for one that was typed, whose
+    source is read from the session unless `cells` has it.
+    """
+    if callable(value) and is_typed(value) and isinstance(value, FunctionType):
+        code = TypedCode()
+        value, cells = f"{TYPED}:{code.add(value)}", code.cells
     if callable(value):
         value = _find_target(path, value)
     if not isinstance(value, str) or not all(value.rpartition(":")):
         raise TypeError(f"{path} must be a function, or 'module:name', got {short_repr(value)}")
-    return value
+    is_list = isinstance(cells, list | tuple) and all(isinstance(cell, str) for cell in cells)
+    if not is_list or bool(cells) != value.startswith(f"{TYPED}:"):
+        raise ValueError(
+            f"{path} must be {TYPED}:name where `cells` has its source, got {short_repr(value)}"
+        )
+    return value, tuple(cells)
 
 
 def _find_target(path: str, function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", "")
     module = inspect.getmodule(function)
     if not name.isidentifier() or module is None:
-        raise ValueError(
+        raise TypedCodeError(
             f"{path} must be a function at the top level of a module or a file, which another "
             f"process can import, got {short_repr(function)}"
         )
     if module.__name__ != "__main__":
         return f"{module.__name__}:{name}"
     if not getattr(module, "__file__", None):
-        raise ValueError(
+        raise TypedCodeError(
             f"{path} must be in a file (in a notebook: %%writefile FILE.py, then import it), got "
             f"one that was typed: {short_repr(function)}"
         )
     return f"{Path(str(module.__file__)).resolve()}:{name}"
 
 
-def function_command(target: str, fields: Mapping[str, Any]) -> list[str]:
+def function_command(
+    target: str, fields: Mapping[str, Any], cells: Sequence[str] = ()
+) -> list[str]:
     """Return the command that calls a function with those fields that it names."""
-    request = json.dumps({"path": sys.path, "target": target, "fields": dict(fields)})
+    content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
+    request = json.dumps(content)
+    if len(request) > _LONGEST:
+        raise ValueError(
+            f"{target} with all that it uses has {len(request):,} characters of source, at most "
+            f"{_LONGEST:,} are sent: put it into a file, and import it"
+        )
     # -P keeps the folder of the script off sys.path: its modules would hide others.
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), request]
 

@@ -261,5 +261,5 @@ def command_fields(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: f
     """Return the command line of a run as a list of words."""
     fields: dict[str, Any] = spec.fields(instance, seed, limit)
     if arm.function:
-        return function_command(arm.function, {**fields, **arm.parameters})
+        return function_command(arm.function, {**fields, **arm.parameters}, arm.cells)
     return arm.format_command(fields)

@@ -184,6 +184,7 @@ class Spec:
                     "command": list(arm.command),
                     "parameters": dict(arm.parameters),
                     "function": arm.function,
+                    **({"cells": list(arm.cells)} if arm.cells else {}),
                 }
                 for arm in self.arms
             ],
@@ -210,7 +211,7 @@ class Spec:
         success, limits = SuccessRule.from_table(data["success"]), tuple(data["limits"])
         return cls(
             name=data["name"],
-            arms=tuple(Arm(**{**arm, "command": tuple(arm["command"])}) for arm in data["arms"]),
+            arms=tuple(_arm_from_json(arm) for arm in data["arms"]),
             limits=limits,
             instances=tuple(Instance(**one) for one in data["instances"]),
             success=success,
@@ -224,6 +225,11 @@ class Spec:
             notes=data["notes"],
             folder=Path(data["folder"]),
         )
+
+
+def _arm_from_json(data: Mapping[str, Any]) -> Arm:
+    lists = {name: tuple(data.get(name, ())) for name in ("command", "cells")}
+    return Arm(**{**data, **lists})
 
 
 def _objective_from_worth(worth: Any) -> Any:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from keyhole.results.estimate import format_estimate
+from keyhole.tune.function_arms import TYPED
 from keyhole.tune.saved_tune import Tune
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import Interval
@@ -93,7 +94,7 @@ def command_line(tune: Tune, arm: str) -> str:
     found = next(one for one in tune.spec.arms if one.name == arm)
     if found.function:
         given = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
-        return f"{found.function}({given})"
+        return f"{found.function.removeprefix(f'{TYPED}:')}({given})"
     return " ".join(word if _SAFE_WORD.fullmatch(word) else shlex.quote(word)
                     for word in found.template())  # fmt: skip
 

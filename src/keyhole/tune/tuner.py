@@ -6,6 +6,7 @@ from typing import Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_address import THREADS, check_address
+from keyhole.play.progress import StatusLine
 from keyhole.tune import folder as places
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.cpu_cores import assign_cores, available_cores
@@ -15,10 +16,11 @@ from keyhole.tune.instances import InstanceOrder, command_seed
 from keyhole.tune.loop import Progress, TuningLoop, command_fields
 from keyhole.tune.saved_tune import Tune
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import TrialLog
+from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.warnings import workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
+_SECONDS_BETWEEN_LINES: Final = 5.0
 WORKERS: Final = Range(ge=1, le=1024)
 
 
@@ -76,7 +78,7 @@ class Tuner:
         budget: float | None = None,
         workers: int = 1,
         on: str | Cluster = THREADS,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
     ) -> Tune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
@@ -94,8 +96,9 @@ class Tuner:
         on : str or Cluster, default "threads"
             Where the commands are run: on this machine, or on a cluster, as for
             `keyhole.clusters.connect`.
-        progress : callable, optional
-            Called with the record of every run.
+        progress : bool or callable, optional
+            Whether to show the last run: on standard error, in a notebook below the cell; or a
+            function that is called with the record of every run.
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
@@ -119,7 +122,8 @@ class Tuner:
             places.open_study(self.out, self.spec) as study,
             cluster_executors(on, workers, self.spec) as theirs,
         ):
-            loop = TuningLoop(self.spec, study, records, theirs or self._executors, progress)
+            show = progress if callable(progress) else _show_last(most) if progress else None
+            loop = TuningLoop(self.spec, study, records, theirs or self._executors, show)
             loop.catch_up()
             cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
             loop.run(most, seconds, cores)
@@ -128,6 +132,18 @@ class Tuner:
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""
         return f"Tuner({self.spec.name}: {len(self.spec.arms)} arms, {str(self.out)!r})"
+
+
+def _show_last(most: int | None) -> Progress:
+    """Return a function that shows the last run, from time to time."""
+    line, of = StatusLine(_SECONDS_BETWEEN_LINES), f" of {most:,}" if most else ""
+
+    def show(record: TrialRecord) -> None:
+        if line.is_due or record.round == most:
+            what = f"{record.arm} with {record.limit:g} s: {record.outcome}"
+            line.print(f"run {record.round:,}{of}: {what}")
+
+    return show
 
 
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
