@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from matplotlib.figure import Figure
 
-from keyhole.pages.figure_files import write_figure
+from keyhole.pages.figure_files import FIGURE_KINDS, write_figure
 
 _METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
@@ -28,10 +28,16 @@ class Picture:
         cls, figure: Figure, path: Path, *, title: str, caption: str, alt: str = ""
     ) -> "Picture":
         """Write a figure to files whose names begin with `path`; return it for the page."""
-        files = write_figure(figure, path, title=title, caption=caption)
+        write_figure(figure, path, title=title, caption=caption)
+        return cls.read(path, caption=caption, alt=alt or title)
+
+    @classmethod
+    def read(cls, path: Path, *, caption: str, alt: str) -> "Picture":
+        """Return a figure from its files, whose names begin with `path`."""
+        files = [path.with_name(f"{path.name}.{kind}") for kind in FIGURE_KINDS]
         # The first kind is SVG: the page holds its text, and the other files lie beside the page.
         svg = files[0].read_text(encoding="utf-8")
-        return cls(_inline(svg, path.name), alt or title, caption, [file.name for file in files])
+        return cls(_inline(svg, path.name), alt, caption, [file.name for file in files])
 
 
 def _inline(svg: str, name: str) -> str:

@@ -18,7 +18,8 @@ from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.progress import TotalProgress, WorkItem, track_total
 from keyhole.papers.report.index_page import write_index
-from keyhole.papers.report.reproduction_page import BATCH_MARKER, ReportPart
+from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
+from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduction_page
 from keyhole.papers.reproduction import (
     SHARED_FOLDER,
     ProgressOf,
@@ -124,12 +125,23 @@ def reproduce_all(
             if count is not None:
                 count.finish(entry.name)
             parts[entry.name] = result.parts[0]
+            _rewrite_pages(result.parts[0], parts, places)
             done = tuple(parts[e.name] for e in entries if e.name in parts)
             # After every entry, so that an interrupted call leaves a complete index of what is
             # done.
             index, claims = write_index(folder, scale, entries, done)
     shutil.rmtree(cache.folder, ignore_errors=True)
     return BatchReproduction(index, claims, done)
+
+
+def _rewrite_pages(
+    new: ReportPart, parts: Mapping[str, ReportPart], places: Mapping[str, Path]
+) -> None:
+    """Rewrite the pages of entries that judge statements which a new entry judges too."""
+    known = verdicts_by_id(parts.values())
+    same = {one for verdict in new.verdicts for one in verdict.same_as}
+    for name in sorted({one.partition("/")[0] for one in same} & parts.keys() - {new.entry.name}):
+        write_reproduction_page(places[name], [parts[name]], known)
 
 
 def _entry_progress(count: TotalProgress | None) -> bool | ProgressOf:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from keyhole.files import write_atomically
-from keyhole.papers.report.reproduction_page import ReportPart
+from keyhole.papers.report.report_part import ReportPart
 from keyhole.papers.verdicts import (
     Number,
     Origin,

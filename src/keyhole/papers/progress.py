@@ -158,9 +158,10 @@ class _Lines:
 
 def _format_remaining(playing: float, preparing: float) -> str:
     """Return the text for the time that is left."""
-    text = f"about {_format_duration(playing + preparing)} left"
-    return f"{text}, {_format_duration(preparing)} of it compiling" if preparing >= 1.0 else text
+    text = f"about {format_duration(playing + preparing)} left"
+    return f"{text}, {format_duration(preparing)} of it compiling" if preparing >= 1.0 else text
 
 
-def _format_duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
+    """Return a duration in seconds, or in minutes from two minutes on."""
     return f"{seconds:.0f} s" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:.0f} min"

@@ -21,7 +21,8 @@ from keyhole.pages.table import Table
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
-from keyhole.papers.report.reproduction_page import ReportPart, write_pages
+from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
+from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduction
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.progress import Report, print_step
 from keyhole.validate import check_choice, check_distinct, check_line
@@ -133,7 +134,7 @@ def report_again(out: str | Path) -> Reproduction:
         entry = Entry.find(table["entry"]).with_problems(*table["problems"])
         runs = {key: open_run(folder / key) for key in entry.problems}
         parts.append(_judge(entry, table["scale"], runs))
-    return Reproduction(marker["title"], write_pages(folder, marker["title"], parts), tuple(parts))
+    return Reproduction(marker["title"], _write_report(folder, parts), tuple(parts))
 
 
 def load_finished_entry(entry: Entry, scale: str, folder: Path) -> ReportPart | None:
@@ -205,7 +206,7 @@ def simulate_entries(
         shutil.rmtree(own.folder, ignore_errors=True)
     if progress is True:
         print_step("drawing the report")
-    return Reproduction(title, write_pages(folder, title, parts), tuple(parts))
+    return Reproduction(title, _write_report(folder, parts), tuple(parts))
 
 
 def _progress_of(progress: bool | ProgressOf, entry: Entry, problem: str) -> bool | Report:
@@ -215,6 +216,19 @@ def _progress_of(progress: bool | ProgressOf, entry: Entry, problem: str) -> boo
     if progress:
         print_step(f"{entry.problems[problem].title}:")
     return progress
+
+
+def _write_report(folder: Path, parts: Sequence[ReportPart]) -> Path:
+    """Write the report, with the verdicts of finished entries beside it on the same statements."""
+    beside = list[ReportPart]()
+    if (folder.parent.parent / BATCH_MARKER).is_file():
+        names = {part.entry.name for part in parts}
+        same = {one for part in parts for verdict in part.verdicts for one in verdict.same_as}
+        for name in sorted({one.partition("/")[0] for one in same} - names):
+            entry = Entry.load(name)
+            found = load_finished_entry(entry, parts[0].scale, folder.parent / name)
+            beside += [found] if found is not None else []
+    return write_reproduction(folder, parts, verdicts_by_id(beside))
 
 
 def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> ReportPart:

@@ -156,9 +156,9 @@ class Claim(BaseModel, ABC):
         asked: int | None = getattr(self, "runs", None)
         if asked is not None and replications < asked:
             return asked
-        return replications_needed(self._own_numbers(numbers), replications)
+        return replications_needed(self.own_numbers(numbers), replications)
 
-    def _own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
+    def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
         """Return the numbers of the claim itself, without those of its negative control."""
         return numbers
 

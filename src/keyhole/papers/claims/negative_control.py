@@ -67,7 +67,7 @@ class ControlledClaim(Claim):
         """
         return self.origin == "paper, as a bound"
 
-    def _own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
+    def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
         """Return the numbers that are not the negative control's."""
         return [one for one in numbers if not one.name.startswith(f"{self.negative_control}: ")]
 

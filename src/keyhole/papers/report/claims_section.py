@@ -17,14 +17,6 @@ from keyhole.papers.verdicts import (
     verdicts_by_origin,
 )
 
-RULES = (
-    "A claim holds, does not hold, or is undecided: too few replications to tell, or a "
-    "negative control, a bad policy that should break it, keeps it too. Differences are "
-    "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
-    "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
-    "adjusted together (Holm, 5 %), those of different claims are not."
-)
-
 _ORIGINS = (
     "Whose claims they are: the paper's; the paper's, of experiments of which only the conclusion "
     "could be read, or read from a bound; or ours. And whose set-ups: the paper's; any, of a "

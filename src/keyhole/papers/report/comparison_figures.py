@@ -96,6 +96,11 @@ def ratio_figure(curves: Curves, metric: str, to: str) -> Figure:
     return figure
 
 
+def is_far_above(values: Sequence[float], highest: float) -> bool:
+    """Return whether a bound would flatten the curves, whose highest value is given, if drawn."""
+    return max(values) > _FAR * highest
+
+
 def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name: str) -> None:
     """Draw a bound as a dashed line; only name one that is far above the curves.
 
@@ -105,7 +110,7 @@ def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name:
         return
     top = axes.get_ylim()[1]
     style: dict[str, Any] = {"fontsize": 7.5, "color": "black", "parse_math": False}
-    if max(values) > _FAR * top:
+    if is_far_above(values, top):
         text = f"{name}: {values[-1]:,.4g}, above the figure"
         axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", **style)
         return

@@ -10,8 +10,9 @@ from keyhole.papers.claims_json import write_claims
 from keyhole.papers.coverage import Coverage, Item
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import PAPERS
-from keyhole.papers.report.claims_section import RULES, ClaimsSection, ClaimsSummary, origin_table
-from keyhole.papers.report.reproduction_page import ReportPart
+from keyhole.papers.report.claims_section import ClaimsSection, ClaimsSummary, origin_table
+from keyhole.papers.report.judging_rules import RULES
+from keyhole.papers.report.report_part import ReportPart
 from keyhole.papers.report.shared_claims import repeated_verdicts
 from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
 

@@ -1,0 +1,178 @@
+"""Rows of claims: mark, a few words, the deciding number against its limit, details on demand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Final
+
+from keyhole.pages.interval_strip import IntervalStrip
+from keyhole.papers.claims import Claim
+from keyhole.papers.report.deciding_number import (
+    deciding_number,
+    draw_deciding_number,
+    format_number,
+)
+from keyhole.papers.report.entry_answer import counts
+from keyhole.papers.report.needed_runs import NeededRuns, needed_runs
+from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.shared_verdicts import SharedVerdict, shared_verdicts
+from keyhole.papers.verdicts import SETUPS, Number, Status, Verdict
+
+MOST_ROWS: Final = 7
+"""More rows would not fit on the first screen."""
+_MOST_MARKS: Final = 12
+_WORST_FIRST: Final[tuple[Status, ...]] = ("does not hold", "undecided", "holds")
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """One verdict of a row, with what its details show."""
+
+    part: ReportPart
+    verdict: Verdict
+    others: Sequence[SharedVerdict]  # verdicts of other entries on the same statement
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim of the entry; None where it is not the entry's."""
+        return self.part.claims.get(self.verdict.id)
+
+    @cached_property
+    def deciding(self) -> Number | None:
+        """The number that decides it."""
+        problem = self.claim.problem_keys[0] if self.claim else next(iter(self.part.runs))
+        metric = self.part.runs[problem].curves.metric(self.verdict.metric)
+        numbers = self.verdict.numbers
+        if self.claim is not None:
+            numbers = tuple(self.claim.own_numbers(numbers))
+        return deciding_number(self.verdict, numbers, metric)
+
+    @property
+    def strip(self) -> IntervalStrip | None:
+        """The drawing of the deciding number, if there is one."""
+        return draw_deciding_number(self.verdict, self.deciding) if self.deciding else None
+
+    @property
+    def decided_by(self) -> str:
+        """The deciding number, and of how many it is the one nearest to its limit."""
+        if self.deciding is None:
+            return ""
+        text = format_number(self.deciding)
+        count = len(self.verdict.numbers)
+        return f"{text}. Drawn: nearest to its limit of {count} numbers" if count > 1 else text
+
+    @property
+    def numbers(self) -> list[str]:
+        """All numbers of the verdict as texts."""
+        return [format_number(number) for number in self.verdict.numbers]
+
+    @property
+    def needed(self) -> NeededRuns | None:
+        """How many runs would decide it, and the command."""
+        return needed_runs(self.part, self.verdict)
+
+    @property
+    def sharper(self) -> list[SharedVerdict]:
+        """The verdicts on the same statement that count in place of this one."""
+        return [other for other in self.others if other.replications > self.verdict.replications]
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """One statement, judged on one or several problems."""
+
+    judged: Sequence[JudgedClaim]
+
+    @property
+    def first(self) -> Verdict:
+        """The verdict whose words are shown."""
+        return self.judged[0].verdict
+
+    @property
+    def worst(self) -> JudgedClaim:
+        """The first of those that hold least."""
+        return min(self.judged, key=lambda one: _WORST_FIRST.index(one.verdict.status))
+
+    @property
+    def status(self) -> Status:
+        """Whether all hold, or some are open, or some do not hold."""
+        return self.worst.verdict.status
+
+    @property
+    def marks(self) -> list[Verdict]:
+        """The verdicts that each have a mark of their own; none if there are too many, or one."""
+        several = 1 < len(self.judged) <= _MOST_MARKS
+        return [one.verdict for one in self.judged] if several else []
+
+    @property
+    def counts(self) -> str:
+        """How many hold, where there are too many for marks."""
+        many = len(self.judged) > _MOST_MARKS
+        return counts([one.verdict for one in self.judged]) if many else ""
+
+    @property
+    def setup(self) -> str:
+        """Whose set-up it is judged on."""
+        return SETUPS[self.first.setup]
+
+
+@dataclass(frozen=True)
+class ClaimRows:
+    """A heading, and a row for each statement; of many, those that hold least come first."""
+
+    heading: str
+    rows: Sequence[ClaimRow]
+    most: int = MOST_ROWS  # as many are shown at first
+    template: ClassVar[str] = "papers/report/templates/claim_rows.html.j2"
+
+    @property
+    def ordered(self) -> list[ClaimRow]:
+        """The rows in their order, or if there are many, the worst first."""
+        if len(self.rows) <= self.most:
+            return list(self.rows)
+        return sorted(self.rows, key=lambda row: _WORST_FIRST.index(row.status))
+
+    @property
+    def shown(self) -> list[ClaimRow]:
+        """The rows that are not folded."""
+        return self.ordered[: self.most]
+
+    @property
+    def folded(self) -> list[ClaimRow]:
+        """The other rows."""
+        return self.ordered[self.most :]
+
+    @property
+    def folded_words(self) -> str:
+        """How many rows are folded."""
+        verdicts = [row.worst.verdict for row in self.folded]
+        if {verdict.status for verdict in verdicts} == {"holds"}:
+            return f"{len(verdicts)} more that {'holds' if len(verdicts) == 1 else 'hold'}"
+        return f"{len(verdicts)} more: {counts(verdicts)}"
+
+
+def claim_rows(
+    part: ReportPart,
+    verdicts: Sequence[Verdict],
+    known: Mapping[str, Verdict],
+    on_page: Sequence[str],
+) -> list[ClaimRow]:
+    """Return the rows of verdicts: one for each statement, whatever problems it is judged on.
+
+    Parameters
+    ----------
+    part : ReportPart
+        The entry.
+    verdicts : sequence of Verdict
+        Those of its verdicts that are shown.
+    known : mapping of str to Verdict
+        By id, all verdicts of this page and of the pages beside it.
+    on_page : sequence of str
+        The entries of this page.
+    """
+    groups: dict[tuple[str, str], list[JudgedClaim]] = {}
+    for verdict in verdicts:
+        others = shared_verdicts(verdict, part.scale, known, on_page)
+        one = JudgedClaim(part, verdict, others)
+        groups.setdefault((verdict.text, verdict.cited), []).append(one)
+    return [ClaimRow(group) for group in groups.values()]

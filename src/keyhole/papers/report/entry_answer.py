@@ -1,0 +1,125 @@
+"""The answer in one line: how many of a paper's claims hold, and what that says of the question."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from keyhole.pages.page import Answer
+from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
+
+_VERBS: Final[dict[Status, tuple[str, str]]] = {
+    "holds": ("holds", "hold"),
+    "undecided": ("is open", "are open"),
+    "does not hold": ("does not hold", "do not hold"),
+}
+
+
+@dataclass(frozen=True)
+class EntryLine:
+    """The small line below an answer: the entry, its size, Keyhole's own checks, and a link."""
+
+    part: ReportPart
+    checks: str  # how many of Keyhole's own checks hold; empty if there are none, or all are such
+    elsewhere: int  # how many verdicts of longer runs the answer counts
+    front: str  # link to the page of all entries, if there is one
+    template: ClassVar[str] = "papers/report/templates/entry_line.html.j2"
+
+    @property
+    def about(self) -> str:
+        """The title, unless it is the heading, and the number of runs."""
+        entry, runs = self.part.entry, self.part.replications
+        text = f"{entry.title}. " if entry.question else ""
+        text += f"{runs:,} runs"
+        most = entry.scales["paper"].replications
+        return f"{text} ({most:,} with --scale paper)." if most > runs else f"{text}."
+
+
+def entry_answer(
+    part: ReportPart, known: Mapping[str, Verdict], front: str
+) -> list[Answer | EntryLine]:
+    """Return the answer of an entry, and the small line below it.
+
+    Parameters
+    ----------
+    part : ReportPart
+        The entry.
+    known : mapping of str to Verdict
+        By id, all verdicts of this folder, of which the one with the most replications counts.
+    front : str
+        Link to the page of all entries, or nothing.
+    """
+    decided = [deciding_verdict(verdict, known) for verdict in part.papers_verdicts]
+    own = part.own_verdicts
+    elsewhere = sum(
+        one.id != verdict.id for one, verdict in zip(decided, part.papers_verdicts, strict=True)
+    )
+    if not decided:
+        checks = count_sentence(own, "Keyhole's own", "check")
+        text = f"No paper claims this. {checks}" if own else "Figures alone: nothing is claimed."
+        return [Answer(text), EntryLine(part, "", 0, front)]
+    judged = [one for one in decided if one.setup in ("paper", "any")]
+    replicas = [one for one in decided if one.setup not in ("paper", "any")]
+    if judged:
+        text = count_sentence(judged, "the paper's", "claim")
+        if replicas:
+            text += f" On {setup_words(replicas)}: {counts(replicas)}."
+    else:
+        text = count_sentence(replicas, "the paper's", "claim", f", on {setup_words(replicas)},")
+    status, mark = answer_mark(judged or replicas)
+    # A word answers a question; a title asks none.
+    answer = Answer(text, "", mark if part.entry.question else "", status)
+    return [answer, EntryLine(part, counts(own) if own else "", elsewhere, front)]
+
+
+def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
+    """Return the status and the first word of an answer, by the rule `judging_rules.MARK_RULE`."""
+    found = [verdict.status for verdict in verdicts]
+    half = len(found) / 2
+    if found.count("holds") == len(found):
+        return "holds", "Yes."
+    if found.count("holds") > half:
+        return "holds", "Mostly."
+    if found.count("does not hold") > half:
+        return "does not hold", "No."
+    if found.count("undecided") >= half:
+        return "undecided", "Not decided."
+    return "undecided", "In part."
+
+
+def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: str = "") -> str:
+    """Return a sentence with how many claims hold, are open, and do not hold.
+
+    Examples
+    --------
+    >>> count_sentence([], "the paper's", "claim")
+    "Of the paper's 0 claims none is judged."
+    """
+    if not verdicts:
+        return f"Of {whose} 0 {noun}s none is judged."
+    statuses = {verdict.status for verdict in verdicts}
+    if len(verdicts) == 1:
+        (status,) = statuses
+        text = f"{whose} only {noun}{where} {_VERBS[status][0]}."
+    elif len(statuses) == 1:
+        (status,) = statuses
+        many = f"{whose} {len(verdicts)} {noun}s{where}"
+        together = {"holds": "all hold", "undecided": "are all open"}
+        text = f"{many} {together[status]}." if status in together else f"none of {many} holds."
+    else:
+        text = f"of {whose} {len(verdicts)} {noun}s{where} {counts(verdicts)}."
+    return text[:1].upper() + text[1:]
+
+
+def counts(verdicts: Sequence[Verdict]) -> str:
+    """Return how many claims hold, are open, and do not hold: "4 hold, 1 is open"."""
+    found = [verdict.status for verdict in verdicts]
+    return ", ".join(
+        f"{n} {verbs[n != 1]}" for status, verbs in _VERBS.items() if (n := found.count(status))
+    )
+
+
+def setup_words(verdicts: Sequence[Verdict]) -> str:
+    """Return whose set-up claims of a paper are judged on, where it is not the paper's."""
+    replica = all(verdict.setup == "replica" for verdict in verdicts)
+    return "our replica of its set-up" if replica else "set-ups of ours"

@@ -1,0 +1,188 @@
+"""Charts of an entry: its metrics over the rounds, against a number of the problem, and ratios."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from keyhole.experiment.plots import caption
+from keyhole.pages.figure_files import FIGURE_KINDS
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
+from keyhole.papers.claims import BOUNDS, Bounded, Claim
+from keyhole.papers.claims.cells import Cell
+from keyhole.papers.report.comparison_figures import Points, is_far_above, ratios
+from keyhole.papers.report.parameter_figures import ParameterFigure
+from keyhole.papers.report.report_part import ReportPart
+from keyhole.results.curve_chart import curve_chart
+from keyhole.results.estimate import Estimate
+
+_NAMED: Final = 5
+"""More names at the curves would be read by nobody in ten seconds."""
+_COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
+
+
+def entry_charts(part: ReportPart, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
+    """Return the chart of an entry's first metric on its problems, a panel each."""
+    charts = [problem_chart(part, key, part.metrics_of(key)[0], id=id) for key in problems]
+    if len(charts) == 1:
+        return charts[0]
+    common = interval_caption(part.replications)
+    # What is true of all is said once, below all of them.
+    panels = [replace(one, caption=one.caption.removeprefix(common).strip()) for one in charts]
+    return ChartGrid(panels, common)
+
+
+def problem_chart(part: ReportPart, problem: str, metric: str, id: str = "chart") -> LineChart:
+    """Return the chart of a metric on a problem, with the bounds that claims name."""
+    curves = part.runs[problem].curves
+    lines, references, note = _bounds(part, problem, metric)
+    several = len(part.runs) > 1
+    chart = curve_chart(
+        curves,
+        metric,
+        anchor=f"{id}-{problem}-{metric}",
+        title=part.entry.problems[problem].title if several else "",
+        caption=f"{caption(curves, metric, None)}{note}",
+        named=_named(part, problem, metric) if len(curves.labels) > 1 else (),
+        more=lines,
+        files=[f"{problem}-{metric}.{kind}" for kind in FIGURE_KINDS],
+    )
+    return replace(chart, references=references)
+
+
+def parameter_chart(part: ReportPart, declared: ParameterFigure, stem: str) -> LineChart:
+    """Return the chart of a metric against a number that differs between problems."""
+    metric = declared.metric or part.common_metric()
+    known = next(iter(part.curves.values())).metric(metric)
+    points = declared.estimates(part.curves, metric)
+    first = next(iter(points.values()))
+    ends = ", ".join(f"{label} {line[-1][1].plus_minus()}" for label, line in points.items())
+    best = sorted(points, key=lambda label: points[label][-1][1].value)
+    return LineChart(
+        id=f"chart-{stem}",
+        x=Axis(title=declared.x_label),
+        y=Axis(title=known.title),
+        curves=[_curve(label, line) for label, line in points.items()],
+        alt=f"{known.title} against {declared.x_label}; at {first[-1][0]:g}: {ends}.",
+        caption=interval_caption(part.replications),
+        title=declared.title,
+        named=_order_named(part, best if known.better == "lower" else best[::-1]),
+        files=[f"{stem}.{kind}" for kind in FIGURE_KINDS],
+    )
+
+
+def parameter_points(part: ReportPart, declared: ParameterFigure) -> Points:
+    """Return the points of a figure against a number that differs between problems."""
+    return declared.estimates(part.curves, declared.metric or part.common_metric())
+
+
+def ratio_chart(part: ReportPart, problem: str, metric: str, to: str) -> LineChart:
+    """Return the chart of a metric of other policies relative to that of one."""
+    curves = part.runs[problem].curves
+    found = ratios(curves, metric, to)
+    lines = []
+    for label, line in found.items():
+        # A line is broken where a point is left out: nothing is claimed of what lies between.
+        known: dict[float, Estimate | None] = dict.fromkeys(map(float, curves.checkpoints))
+        lines.append(_curve(label, list((known | dict(line)).items())))
+    title = f"{curves.metric(metric).title} relative to {to}"
+    return LineChart(
+        id=f"chart-{problem}-{metric}-ratio",
+        x=Axis(title="round"),
+        y=Axis(title=f"ratio to {to}"),
+        curves=lines,
+        alt=f"{title}, over the rounds",
+        title=title[:1].upper() + title[1:],
+        caption=ratio_caption(curves.replications),
+        references=[ReferenceLine(value=1.0, label=f"as {to}")],
+        files=[f"{problem}-{metric}-ratio.{kind}" for kind in FIGURE_KINDS],
+    )
+
+
+def interval_caption(replications: int) -> str:
+    """Return the caption of a chart or figure of means."""
+    return f"Mean over {replications:,} replications, with its 95 % interval."
+
+
+def ratio_caption(replications: int) -> str:
+    """Return the caption of a chart or figure of ratios."""
+    return (
+        f"Ratio of the means over {replications:,} replications, with its 95 % interval "
+        "(delta method, paired); left out where the mean in the denominator may be 0."
+    )
+
+
+def bounds_of(
+    part: ReportPart, problem: str, metric: str
+) -> dict[str, tuple[list[int], list[float]]]:
+    """Return the bounds that claims name for a metric on a problem: name, rounds and values."""
+    claims = [
+        claim
+        for claim in part.entry.claims
+        if isinstance(claim, Bounded) and (claim.problem, claim.metric) == (problem, metric)
+    ]
+    if not claims:
+        return {}
+    plan, found = part.entry.spec(problem, part.scale).plan, {}
+    # By name: several claims may be about the same bound.
+    for name, claim in {f"{claim.bound} of {claim.policy}": claim for claim in claims}.items():
+        rounds = list(claim.rounds or plan.checkpoints)
+        policy = plan.policies[claim.policy or ""]
+        values = [BOUNDS[claim.bound](plan.problem, policy, t, plan.horizon) for t in rounds]
+        found[name] = rounds, values
+    return found
+
+
+def _bounds(
+    part: ReportPart, problem: str, metric: str
+) -> tuple[list[Curve], list[ReferenceLine], str]:
+    """Return bounds as curves and as horizontal lines, and a note on those far above the curves."""
+    curves = part.runs[problem].curves
+    if curves.metric(metric).drawn not in ("mean", "from 0"):
+        return [], [], ""
+    highest = max(float(curves.mean(label, metric).max()) for label in curves.labels)
+    lines, references, note = list[Curve](), list[ReferenceLine](), ""
+    for name, (rounds, values) in bounds_of(part, problem, metric).items():
+        if is_far_above(values, highest):
+            note += f" {name}: {values[-1]:,.4g}, above the figure."
+        elif len(set(values)) == 1:
+            references.append(ReferenceLine(value=values[0], label=name))
+        else:
+            lines.append(Curve(label=name, x=[float(t) for t in rounds], y=values, note="bound"))
+    return lines, references, note
+
+
+def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:
+    rows = list[tuple[float, float, float, float]]()
+    for x, found in line:
+        if found is None:
+            rows.append((x, math.nan, math.nan, math.nan))
+        else:
+            # One replication alone has an infinite interval: nothing to draw.
+            ends = (found.low, found.high) if math.isfinite(found.reach) else (math.nan, math.nan)
+            rows.append((x, found.value, *ends))
+    xs, ys, lows, highs = map(list, zip(*rows, strict=True))
+    return Curve(label=label, x=xs, y=ys, low=lows, high=highs)
+
+
+def _named(part: ReportPart, problem: str, metric: str) -> list[str]:
+    """Return the policies whose names a chart shows: those of the paper's claims, then the best."""
+    curves = part.runs[problem].curves
+    best = sorted(curves.labels, key=lambda label: float(curves.mean(label, metric)[-1]))
+    return _order_named(part, best if curves.metric(metric).better == "lower" else best[::-1])
+
+
+def _order_named(part: ReportPart, best: Sequence[str]) -> list[str]:
+    claims = [part.claims[verdict.id] for verdict in part.papers_verdicts]
+    subjects = [label for claim in claims for label in _subjects(claim) if label in best]
+    return list(dict.fromkeys([*subjects, *best]))[:_NAMED]
+
+
+def _subjects(claim: Claim) -> list[str]:
+    """Return the policies that a claim is about, without those that it compares many with."""
+    values: list[Any] = [getattr(claim, name) for name in type(claim).model_fields]
+    cells = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    named = [cell.policy for cell in cells if isinstance(cell, Cell)]
+    others = [*getattr(claim, "others", []), *(getattr(claim, "policies", None) or [])]
+    few = others if len(others) <= _COMPARED else []
+    return [label for label in (claim.subject, *named, *few) if label]
