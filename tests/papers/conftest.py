@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.experiment import spec
 from keyhole.experiment.spec_factories import make_problem
-from keyhole.pages import picture
+from keyhole.pages import figure_files, picture
 from keyhole.papers import Entry, reproduce
 
 TINY = """
@@ -121,7 +121,12 @@ PLAIN = (
 @pytest.fixture
 def plain_figures(monkeypatch):
     """Draw nothing into figures: where they are not the point, they take most of the time."""
-    monkeypatch.setattr(picture, "write_figure", write_plain)
+    draw_nothing(monkeypatch)
+
+
+def draw_nothing(patch):
+    for module in (picture, figure_files):
+        patch.setattr(module, "write_figure", write_plain)
 
 
 def write_plain(figure, path, *, title, caption):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,11 +11,11 @@ import keyhole.papers.batch_reproduction
 import keyhole.play.simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
-from keyhole.pages import picture
 from keyhole.papers import FILES, BatchReproduction, Entry, reproduce, reproduce_all
+from keyhole.papers.batch_reproduction import _rewrite_pages
 from keyhole.papers.reproduction import report_again
 from tests.html import check_page
-from tests.papers.conftest import make_once, write_plain
+from tests.papers.conftest import draw_nothing, make_once
 
 pytestmark = pytest.mark.interpreted
 MINE = """
@@ -74,7 +75,7 @@ def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("all") / "out"
     with pytest.MonkeyPatch.context() as patch:
         make_few(patch)
-        patch.setattr(picture, "write_figure", write_plain)
+        draw_nothing(patch)
         return reproduce_all(out=out, threads=1)
 
 
@@ -127,6 +128,27 @@ def test_the_index_names_items_that_are_not_covered_with_the_reason(made):
 def test_each_entry_is_its_own_reproduction(made, few, plain_figures):
     again = report_again(made.index.parent / "entries" / FEW[0])
     assert [v.status for v in again.verdicts] == [v.status for v in made.parts[0].verdicts]
+
+
+def test_a_page_is_rewritten_when_its_statement_is_judged_with_more_runs(made, tmp_path):
+    first, other = made.parts
+    few = replace(first.verdicts[0], same_as=(other.verdicts[0].id,))
+    verdict = replace(
+        other.verdicts[0], same_as=(few.id,), replications=9000, status="does not hold"
+    )
+    parts = {
+        first.entry.name: replace(first, verdicts=(few,)),
+        other.entry.name: replace(other, verdicts=(verdict,)),
+    }
+    places = {name: tmp_path / name for name in parts}
+    places[first.entry.name].mkdir()
+    _rewrite_pages(parts[other.entry.name], parts, places)
+    assert [path.name for path in tmp_path.rglob("*.*")] == ["report.html"]
+    page = check_page((places[first.entry.name] / "report.html").read_text())
+    links = {one.attrs["href"]: one.words() for one in page.all("a")}
+    address = f"../{other.entry.name}/report.html#{verdict.id}"
+    assert links[address] == "in 9,000 runs it does not hold"
+    assert "1 of these verdicts is from longer runs." in page.words()
 
 
 def test_nothing_is_left_but_results(made):

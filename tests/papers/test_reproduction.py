@@ -12,10 +12,9 @@ import keyhole.play.simulation_job
 from keyhole import load_run
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
-from keyhole.pages import picture
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
 from tests.html import check_page
-from tests.papers.conftest import make_once, write_plain
+from tests.papers.conftest import draw_nothing, make_once
 
 
 @pytest.fixture
@@ -58,8 +57,12 @@ def test_there_are_figure_files_for_the_metrics_of_each_problem(done):
 def test_the_report_shows_parameter_figures_and_ratios(done):
     text = done.report.read_text()
     assert ">Wrong labels against the number of arms</h2>" in text
+    (chart,) = [
+        one for one in check_page(text).all("figure") if one.attrs["id"] == "chart-overview-1"
+    ]
+    assert "Wrong labels against the number of arms" in chart.words()
     assert '<th scope="col">arms = 2</th><th scope="col">arms = 3</th>' in text
-    assert text.count("ean number of wrong labels relative to Uniform</h3>") == 2
+    assert text.count('<p class="chart-title">Mean number of wrong labels relative to Uniform') == 2
     assert "delta method" in text
 
 
@@ -204,7 +207,7 @@ def shown(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
-        patch.setattr(picture, "write_figure", write_plain)
+        draw_nothing(patch)
         patch.setattr(keyhole.play.simulation_job, "simulate_replications", kept)
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1), yielded
 

@@ -1,10 +1,7 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole.papers.report import reproduction_page
 from keyhole.papers.report.comparison_figures import (
     draw_bound,
     draw_parameter_figure,
@@ -56,22 +53,6 @@ def test_a_parameter_figure_has_a_line_for_each_policy_with_its_own_style(curves
     bars = axes.collections[0].get_segments()
     reach = points["us"][0][1].reach
     assert bars[0][:, 1] == pytest.approx([1.0 - reach, 1.0 + reach])
-
-
-def test_a_parameter_figure_may_lack_the_policies_of_the_first_problem(tmp_path):
-    runs = {
-        "a": SimpleNamespace(curves=result({"us": [1, 2]}).curves),
-        "b": SimpleNamespace(curves=result({"them": [1, 2]}).curves),
-        "c": SimpleNamespace(curves=result({"them": [3, 4]}).curves),
-    }
-    entry = SimpleNamespace(metrics=[METRIC], policies=[{"label": "us"}, {"label": "them"}])
-    part = SimpleNamespace(entry=entry, runs=runs)
-    declared = ParameterFigure(title="O", x_label="x", x={"b": 1.0, "c": 2.0})
-    picture, table = reproduction_page._parameter_figure_section(
-        part, declared, tmp_path / "overview-1"
-    ).blocks
-    assert "them" in picture.svg
-    assert [row[0] for row in table.rows] == ["them"]
 
 
 def test_ratios_are_those_of_the_means_where_there_are_any():

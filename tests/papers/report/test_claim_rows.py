@@ -1,0 +1,145 @@
+from dataclasses import replace
+
+import pytest
+
+from keyhole.pages.templating import render
+from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
+from keyhole.papers.report.needed_runs import NeededRuns, needed_runs, seconds_of_run
+from keyhole.papers.verdicts import Number, Verdict
+from tests.html import parse
+
+
+def verdict(text, status="holds", **more):
+    fields = {
+        "source": "here.", "origin": "paper", "detail": "found & so", "id": f"tiny/{text}",
+        "metric": "aggregate_regret", "replications": 40,
+    } | more  # fmt: skip
+    return Verdict(text=text, status=status, **fields)
+
+
+@pytest.fixture
+def part(reproduced):
+    return reproduced.parts[0]
+
+
+def shown(part, *verdicts, known=(), most=7, on_page=("tiny",)):
+    by_id = {one.id: one for one in (*verdicts, *known)}
+    block = ClaimRows("The paper says", claim_rows(part, verdicts, by_id, on_page), most)
+    return parse(render(block.template, block=block))
+
+
+def rows(page):
+    return [one for one in page.all("li") if one.all("summary")]
+
+
+def test_a_row_has_a_mark_few_words_and_the_deciding_number(part):
+    number = Number("mean", 1.0, 0.5, 1.5, 0.2, at_least=0.75)
+    page = shown(part, verdict("A long text", short="It <is>", numbers=(number,)))
+    (row,) = rows(page)
+    assert row.all("summary")[0].words() == "holds It <is>"
+    (strip,) = [one for one in row.all("span") if one.attrs.get("role") == "img"]
+    assert strip.attrs["aria-label"] == "mean: 1.00 [0.50, 1.50] (claimed: at least 0.75; p = 0.2)"
+    assert "A long text" in row.words()
+    assert "found & so" in row.words()
+    assert row.all("details")[0].attrs["id"] == "tiny/A long text"
+
+
+def test_all_numbers_are_shown_on_demand(part):
+    numbers = tuple(Number(f"n{i}", i, i - 0.5, i + 0.5, None, at_least=0.0) for i in range(1, 4))
+    page = shown(part, verdict("So", numbers=numbers))
+    assert "Drawn: nearest to its limit of 3 numbers" in page.words()
+    (row,) = rows(page)
+    assert [one.words()[:3] for one in row.all("li")] == ["n1:", "n2:", "n3:"]
+
+
+def test_a_statement_about_several_problems_is_one_row_with_several_marks(part):
+    statuses = ["holds", "undecided", "holds"]
+    same = [verdict("So", one, about=f"P{i}", id=f"tiny/{i}") for i, one in enumerate(statuses)]
+    page = shown(part, *same, verdict("Other"))
+    first, other = rows(page)
+    assert first.all("summary")[0].words() == ("undecided So holds: P0 undecided: P1 holds: P2")
+    assert [one.attrs["id"] for one in first.all("div")] == ["tiny/0", "tiny/1", "tiny/2"]
+    assert other.all("summary")[0].words() == "holds Other"
+
+
+def test_of_many_problems_the_marks_are_counted(part):
+    same = [verdict("So", about=f"P{i}", id=f"tiny/{i}") for i in range(13)]
+    assert "So 13 hold" in rows(shown(part, *same))[0].all("summary")[0].words()
+
+
+def test_of_many_rows_those_that_hold_are_folded(part):
+    statuses = ["holds"] * 4 + ["undecided", "does not hold"]
+    page = shown(part, *(verdict(f"C{i}", one) for i, one in enumerate(statuses)), most=3)
+    words = [row.all("summary")[0].words() for row in rows(page)]
+    assert words == [
+        "does not hold C5", "undecided C4", "holds C0", "holds C1", "holds C2", "holds C3",
+    ]  # fmt: skip
+    (folded,) = [one for one in page.all("details") if one.attrs.get("class") == "more-claims"]
+    assert folded.all("summary")[0].words() == "3 more that hold"
+    few = shown(part, *(verdict(f"C{i}", one) for i, one in enumerate(statuses)))
+    assert [row.all("summary")[0].words() for row in rows(few)][:2] == ["holds C0", "holds C1"]
+
+
+def test_a_verdict_of_more_runs_on_another_page_is_linked_beside_the_mark(part):
+    few = verdict("So", same_as=("tao2019-setup1/1",))
+    many = replace(few, id="tao2019-setup1/1", status="does not hold", replications=40_000)
+    page = shown(part, few, known=[many])
+    assert {one.attrs["href"] for one in page.all("a")} == {
+        "../tao2019-setup1/report.html#tao2019-setup1/1"
+    }
+    (beside,) = [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
+    assert beside.words() == "in 40,000 runs it does not hold"
+    page = shown(part, few, known=[many], on_page=("tiny", "tao2019-setup1"))
+    assert {one.attrs["href"] for one in page.all("a")} == {"#tao2019-setup1/1"}
+    page = shown(part, replace(many, same_as=(few.id,)), known=[few])
+    assert not [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
+    assert "The same is judged by tiny/So: in 40 runs it holds." in page.words()
+
+
+def test_an_entry_that_has_not_been_run_is_named_with_its_command(part):
+    page = shown(part, verdict("So", same_as=("tao2019-setup1-long/1",)))
+    (beside,) = [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
+    assert beside.words() == (
+        "tao2019-setup1-long judges it in 40,000 runs: "
+        "keyhole reproduce tao2019-setup1-long --scale quick"
+    )
+
+
+def test_an_open_claim_says_how_many_runs_would_decide_it_and_their_command(part):
+    page = shown(part, verdict("So", "undecided", needed=78))
+    (beside,) = [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
+    text = "78 runs needed, 40 played: keyhole reproduce tiny.toml --scale paper"
+    assert beside.words().startswith(text)
+
+
+def timed(part, seconds):
+    """Return the entry as if its runs took so long, each."""
+    runs = {}
+    for key, run in part.runs.items():
+        times = {"started": "2026-01-01T00:00:00", "finished": f"2026-01-01T00:00:{seconds:02}"}
+        runs[key] = replace(run, provenance=run.provenance | times)
+    return replace(part, runs=runs)
+
+
+def test_the_time_of_more_runs_is_estimated_from_that_of_these(part):
+    two = timed(part, 10)
+    command = "keyhole reproduce tiny.toml --scale paper"
+    assert seconds_of_run(two) == 20.0
+    found = needed_runs(two, verdict("So", "undecided", needed=78))
+    assert found == NeededRuns("78 runs needed, 40 played", command, "40 s")
+    found = needed_runs(two, verdict("So", "undecided", needed=1234))
+    assert found == NeededRuns("1,200 runs needed, 40 played, 80 with", command, "40 s")
+    assert needed_runs(two, verdict("So", "undecided")) is None
+
+
+def test_the_time_is_left_out_where_results_came_from_a_cache(part):
+    assert seconds_of_run(timed(part, 0)) is None
+
+
+def test_where_no_scale_has_as_many_runs_it_says_what_to_do(part):
+    found = needed_runs(
+        replace(part, scale="paper"), verdict("So", "undecided", needed=500, replications=80)
+    )
+    assert found == NeededRuns(
+        "500 runs needed, 80 played; raise the replications in a copy of the entry's file"
+    )

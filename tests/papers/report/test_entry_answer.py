@@ -1,0 +1,95 @@
+from dataclasses import replace
+
+import pytest
+
+from keyhole.pages.templating import render
+from keyhole.papers.report.entry_answer import answer_mark, count_sentence, entry_answer
+from keyhole.papers.verdicts import Verdict
+from tests.html import parse
+
+STATUS = {"h": "holds", "o": "undecided", "n": "does not hold"}
+
+
+def verdicts(letters, origin="paper", setup="paper"):
+    return [
+        Verdict(text="So", source=".", origin=origin, setup=setup, status=STATUS[letter], detail="",
+                id=f"tiny/{origin}-{setup}-{i}", replications=10)
+        for i, letter in enumerate(letters)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def part(reproduced):
+    return reproduced.parts[0]
+
+
+def answered(part, *groups, known=(), front="", question="Does it?"):
+    entry = part.entry.model_copy(update={"question": question})
+    part = replace(part, entry=entry, verdicts=tuple(v for group in groups for v in group))
+    known = {v.id: v for v in (*part.verdicts, *known)}
+    answer, line = entry_answer(part, known, front)
+    return answer, parse(render(line.template, block=line))
+
+
+@pytest.mark.parametrize(
+    ("letters", "mark", "status"),
+    [
+        ("h", "Yes.", "holds"),
+        ("hhhhoo", "Mostly.", "holds"),
+        ("hhn", "Mostly.", "holds"),
+        ("ho", "Not decided.", "undecided"),
+        ("oon", "Not decided.", "undecided"),
+        ("hn", "In part.", "undecided"),
+        ("hnn", "No.", "does not hold"),
+    ],
+)
+def test_the_first_word_says_no_more_than_the_counts(letters, mark, status):
+    assert answer_mark(verdicts(letters)) == (status, mark)
+
+
+@pytest.mark.parametrize(
+    ("letters", "text"),
+    [
+        ("h", "The paper's only claim holds."),
+        ("hh", "The paper's 2 claims all hold."),
+        ("nn", "None of the paper's 2 claims holds."),
+        ("hhhhoon", "Of the paper's 7 claims 4 hold, 2 are open, 1 does not hold."),
+    ],
+)
+def test_the_claims_are_counted_in_one_sentence(letters, text):
+    assert count_sentence(verdicts(letters), "the paper's", "claim") == text
+
+
+def test_keyholes_own_checks_are_counted_apart(part):
+    answer, line = answered(part, verdicts("hhho"), verdicts("nnh", origin="ours"), front="up.html")
+    assert (answer.mark, answer.text) == ("Mostly.", "Of the paper's 4 claims 3 hold, 1 is open.")
+    assert line.words() == (
+        "A tiny entry. 40 runs (80 with --scale paper). Keyhole's own checks, which are not the "
+        "paper's: 1 holds, 2 do not hold. All entries"
+    )
+    assert [one.attrs["href"] for one in line.all("a")] == ["#tiny-checks", "up.html"]
+
+
+def test_claims_judged_on_set_ups_of_ours_do_not_count_as_the_papers(part):
+    answer, _ = answered(part, verdicts("hh"), verdicts("nnn", setup="replica"))
+    assert (answer.mark, answer.text) == (
+        "Yes.", "The paper's 2 claims all hold. On our replica of its set-up: 3 do not hold."
+    )  # fmt: skip
+    answer, _ = answered(part, verdicts("hn", setup="ours"))
+    assert answer.text == "Of the paper's 2 claims, on set-ups of ours, 1 holds, 1 does not hold."
+
+
+def test_an_entry_without_claims_of_a_paper_says_so_and_gives_no_first_word(part):
+    answer, line = answered(part, verdicts("hho", origin="ours"), question="")
+    assert (answer.mark, answer.status) == ("", "")
+    assert answer.text == "No paper claims this. Of Keyhole's own 3 checks 2 hold, 1 is open."
+    assert line.words() == "40 runs (80 with --scale paper)."
+    assert answered(part)[0].text == "Figures alone: nothing is claimed."
+
+
+def test_the_verdict_with_more_runs_elsewhere_is_the_one_that_is_counted(part):
+    (one,) = verdicts("h")
+    longer = replace(one, id="long/1", status="does not hold", replications=1000)
+    answer, line = answered(part, [replace(one, same_as=("long/1",))], known=[longer])
+    assert (answer.mark, answer.text) == ("No.", "The paper's only claim does not hold.")
+    assert "1 of these verdicts is from longer runs." in line.words()
