@@ -174,6 +174,13 @@ def test_intervals_of_one_checkpoint_stand_side_by_side():
     assert [curve.get("shift", 0) for curve in data(block)["curves"]] == [-0.08, 0, 0.08]
 
 
+def test_the_last_label_of_an_axis_has_the_space_that_it_juts_out():
+    wide = chart(curve(), x=Axis(title="round", low=0, high=10_000))
+    assert wide.drawing.tail_characters == 3.5  # half of "10,000"
+    narrow = chart(curve(), x=Axis(title="round", low=0, high=11_999))
+    assert narrow.drawing.tail_characters == 0
+
+
 def test_a_logarithmic_axis_leaves_out_what_is_not_positive():
     block = chart(
         curve(y=[10, 0, 1, 0.1], low=[5, 0, -1, 0.05], high=[20, 1, 2, 0.2]),

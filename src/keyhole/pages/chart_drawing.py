@@ -60,6 +60,15 @@ class Drawing:
         return max((len(tick.text) for tick in self.y_ticks), default=1)
 
     @property
+    def tail_characters(self) -> float:
+        """The number of characters by which the last label of the horizontal axis juts out."""
+        if not self.x_ticks:
+            return 0.0
+        last = self.x_ticks[-1]
+        # A plot has the width of some 25 characters at least.
+        return round(max(len(last.text) / 2 + 0.5 - (100 - last.place) / 4, 0.0), 1)
+
+    @property
     def name_characters(self) -> int:
         """The number of characters of the longest name at a curve's end."""
         return max((len(line.name.text) for line in self.lines if line.name), default=0)
