@@ -1,3 +1,6 @@
+import sqlite3
+from contextlib import closing
+
 import matplotlib as mpl
 import pytest
 
@@ -101,7 +104,19 @@ def test_a_summary_reads_the_log_alone(study, tmp_path, monkeypatch):
         assert "recommended" not in shown
         monkeypatch.setattr("keyhole.study.study_summary.MOST_EVENTS", 0)
         other._replica._counts = None
-        assert other._repr_html_().endswith("more events than are counted here; plot() counts all "
-                                            "of them")  # fmt: skip
+        assert other._repr_html_().endswith("than are counted here; plot() counts them all")
         other.plot()
         assert "decisions</th><td>1" in other._repr_html_()
+
+
+@pytest.mark.interpreted
+def test_a_study_that_cannot_be_read_says_why_in_a_line(study, tmp_path):
+    study.tell(study.ask(), 1)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as other:
+        other.execute("UPDATE event SET body = x'00' WHERE seq = 2")
+        other.commit()
+        assert "event 2 of study &#x27;s&#x27; in" in study._repr_html_()
+        assert "event 2 of study 's' in" in str(study)
+        other.execute("PRAGMA user_version = 99")
+        assert str(study).endswith("this Keyhole knows 3: use the newer one")
+    assert "\n" not in str(study) + study._repr_html_()

@@ -4,7 +4,7 @@ A study decides among options, and learns from what comes of each decision.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
@@ -430,7 +430,7 @@ class Study:
 
     def __str__(self) -> str:
         """Return a summary in lines of text: see `_repr_html_`."""
-        return self._summary("summary_text", repr(self))
+        return self._summary("summary_text", str)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: policy, arms, counts of decisions, a plot, each arm.
@@ -438,22 +438,22 @@ class Study:
         It is read from the log, without a lock; the policy is not asked anything that it has not
         learnt before. A study that cannot be read is shown by address and name, and why.
         """
-        return self._summary("summary_html", escape(repr(self)))
+        return self._summary("summary_html", escape)
 
-    def _summary(self, form: str, title: str) -> str:
+    def _summary(self, form: str, quote: Callable[[str], str]) -> str:
         """Return the summary as a function of `study_summary` writes it; else say why not."""
         try:
             from keyhole.study import study_summary
 
             counts = self._replica.count_decisions(study_summary.MOST_EVENTS)
             if counts is None:
-                return f"{title}: more events than are counted here; plot() counts all of them"
+                return quote(f"{self!r}: more events than are counted here; plot() counts them all")
             rows = study_summary.summary_rows(counts, self._known_recommendation(counts.policy))
             with FORK_LOCK.shared():
                 found: str = getattr(study_summary, form)(repr(self), rows, counts)
             return found
         except Exception as error:  # a notebook would show a traceback in the place of the study
-            return f"{title}: {escape(' '.join(str(error).split()))}"
+            return quote(f"{self!r}: {' '.join(str(error).split())}")
 
     def _known_recommendation(self, policy: Policy) -> Any:
         """Return the recommendation if it costs little: if the policy has learnt the log before."""
