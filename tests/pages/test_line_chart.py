@@ -181,6 +181,14 @@ def test_the_last_label_of_an_axis_has_the_space_that_it_juts_out():
     assert narrow.drawing.tail_characters == 0
 
 
+def test_a_phone_shows_every_second_label_of_a_crowded_axis():
+    crowded = chart(curve(), x=Axis(title="round", low=0, high=10_000))
+    assert [one.words() for one in found(crowded, "rare")] == ["2,000", "6,000", "10,000"]
+    few = chart(curve(x=[0.5, 1, 2]))
+    assert [tick.text for tick in few.drawing.x_ticks] == ["0.5", "1.0", "1.5", "2.0"]
+    assert not found(few, "rare")
+
+
 def test_a_logarithmic_axis_leaves_out_what_is_not_positive():
     block = chart(
         curve(y=[10, 0, 1, 0.1], low=[5, 0, -1, 0.05], high=[20, 1, 2, 0.2]),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from keyhole.pages.chart_data import chart_json
 from keyhole.pages.chart_lines import DrawnLine, draw_lines
@@ -12,6 +13,8 @@ from keyhole.pages.chart_plot import Plot
 from keyhole.pages.chart_scale import Tick
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.policy_colours import line_styles
+
+_PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,13 @@ class Drawing:
         if not self.x_ticks:
             return 0.0
         last = self.x_ticks[-1]
-        # A plot has the width of some 25 characters at least.
-        return round(max(len(last.text) / 2 + 0.5 - (100 - last.place) / 4, 0.0), 1)
+        beyond = (100 - last.place) / 100 * _PHONE_CHARACTERS
+        return round(max(len(last.text) / 2 + 0.5 - beyond, 0.0), 1)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a phone has no space for all labels of the horizontal axis."""
+        return sum(len(tick.text) + 2 for tick in self.x_ticks) > _PHONE_CHARACTERS
 
     @property
     def name_characters(self) -> int:

@@ -69,7 +69,7 @@ class Plot:
 
     def y_ticks(self) -> Sequence[Tick]:
         """Return the ticks of the vertical axis."""
-        return self.y.ticks(6 if self.height >= _HIGH_PLOT else 4)
+        return self.y.ticks(6 if self.height >= _HIGH_PLOT else 5)
 
     def percent(self, pixels: float) -> float:
         """Return a height in pixels in per cent of the plot's."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
 """Okabe and Ito's (2008) palette without its yellow, which is too pale on white.
 
 Readers with any colour vision can distinguish them.
@@ -19,7 +19,8 @@ Readers with any colour vision can distinguish them.
 
 # Two constants of a hash, found by a search: with them no two built-in policies of a setting have
 # the same colour if the setting has at most seven; of those with up to fourteen, at most two have.
-# A test says so when a new policy breaks this.
+# A test says so when a new policy breaks this. The order of the colours gives `Uniform`, to which
+# others are compared, the black.
 _START: Final = 4
 _MULTIPLIER: Final = 2_310_699_137
 _MASK: Final = 0xFFFFFFFF  # 32 bits
