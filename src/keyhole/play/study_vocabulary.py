@@ -1,6 +1,7 @@
-"""The vocabulary of a setting (kind of decision problem): how studies write decisions and feedback.
+"""The vocabulary of a setting (kind of decision problem): its words for decisions and feedback.
 
-A study keeps them in a database, by field names and words such as an option's name.
+Users of a study, which keeps them as numbers in a database, ask, tell and read them in these words:
+field names, and texts such as an option's name.
 """
 
 from collections.abc import Callable, Mapping, Sequence

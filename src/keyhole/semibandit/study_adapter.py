@@ -1,6 +1,6 @@
 """Adapter of dividing a resource to studies, which keep decisions and feedback in a database.
 
-It says how they are written there: by the name of each arm (a place where losses may occur), the
+It says in which words users ask, tell and read them: by the name of each arm (a place where losses may occur), the
 amount of the resource that it gets, and its loss.
 """
 

@@ -1,4 +1,4 @@
-"""The check of a whole database of studies, and the rescue of a damaged study's intact events.
+"""The check of a whole database of studies, and the rescue of a study's events before a damage.
 
 A study is a policy that decides for real; its events are its decisions and what came of them.
 """

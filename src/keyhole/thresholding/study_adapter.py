@@ -1,6 +1,6 @@
 """Adapter of the thresholding bandit to studies, which keep decisions and feedback in a database.
 
-It says how they are written there: the name of the option (arm) that was tried, its reward, and in
+It says in which words users ask, tell and read them: the name of the option (arm) that was tried, its reward, and in
 the end a label for each arm: its mean reward is above or below the threshold.
 """
 

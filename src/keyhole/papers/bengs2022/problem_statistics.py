@@ -1,6 +1,7 @@
-"""Exact statistics of a problem of limited runs: means, and what is best to run at each limit.
+"""Exact statistics of a problem of limited runs, which check what a paper says of its problems.
 
-There an arm is a thing that can be run, such as a solver; it is stopped at a limit of time, say.
+An arm is a thing that can be run, such as a solver. The means are of runs without a limit; what is
+best to run is given for each limit of time, say, at which a run is stopped.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Usage meter: sample CPU time and memory of the processes of a run, and total them at its end."""
+"""Usage meter: samples CPU time and memory of the processes of a run; total time, largest memory."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""The identity (device, inode) of a database file, and of the log files beside it.
+"""The identity (device, inode) of a database file, and of its files ``-wal`` and ``-shm``.
 
 It tells when another file has been put in the place of one that is open.
 """
