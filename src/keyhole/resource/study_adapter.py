@@ -1,7 +1,7 @@
 """Adapter of limited runs to studies, which keep decisions and feedback in a database.
 
-It says in which words users ask, tell and read them: the name of what was run (an arm, such as a solver), the limit
-at which it was to be stopped, and how it ended; a run may also fail.
+It says in which words users ask, tell and read them: the name of what was run (an arm, such as a
+solver), the limit at which it was to be stopped, and how it ended; a run may also fail.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Adapter of dividing a resource to studies, which keep decisions and feedback in a database.
 
-It says in which words users ask, tell and read them: by the name of each arm (a place where losses may occur), the
-amount of the resource that it gets, and its loss.
+It says in which words users ask, tell and read them: by the name of each arm (a place where losses
+may occur), the amount of the resource that it gets, and its loss.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,7 @@
 """Adapter of the stochastic bandit to studies, which keep decisions and feedback in a database.
 
-It says in which words users ask, tell and read them: the name of the option (arm) that was chosen, and its reward.
+It says in which words users ask, tell and read them: the name of the option (arm) that was chosen,
+and its reward.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Adapter of the threshold bandit to studies, which keep decisions and feedback in a database.
 
-It says in which words users ask, tell and read them: the round's bar (threshold), the name of the option (arm) that
-was chosen, and the number (sample) that it gave, which should reach the bar.
+It says in which words users ask, tell and read them: the round's bar (threshold), the name of the
+option (arm) that was chosen, and the number (sample) that it gave, which should reach the bar.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Adapter of the thresholding bandit to studies, which keep decisions and feedback in a database.
 
-It says in which words users ask, tell and read them: the name of the option (arm) that was tried, its reward, and in
-the end a label for each arm: its mean reward is above or below the threshold.
+It says in which words users ask, tell and read them: the name of the option (arm) that was tried,
+its reward, and in the end a label for each arm: its mean reward is above or below the threshold.
 """
 
 from collections.abc import Mapping, Sequence

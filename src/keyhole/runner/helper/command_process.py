@@ -1,6 +1,7 @@
 """Start the main process of a run: fork, set limits of the kernel, and execute the command.
 
-They are no core dumps, and CPU time as a second line of defence; other limits are watched elsewhere.
+They are no core dumps, and CPU time as a second line of defence; other limits are watched
+elsewhere.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""Usage meter: samples CPU time and memory of the processes of a run; total time, largest memory."""
+"""Usage meter: samples the processes of a run, and keeps their CPU time and largest memory."""
 
 import math
 import os
