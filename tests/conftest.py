@@ -63,6 +63,7 @@ def only_svg(monkeypatch):
 def no_figures(monkeypatch):
     """Write empty figures: drawing takes most of a report's time, and other tests look at them."""
     from keyhole.pages import picture
+    from keyhole.tune import report as tune_report
 
     def write(figure, path, **words):
         files = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png")]
@@ -70,7 +71,8 @@ def no_figures(monkeypatch):
             file.write_text("<svg/>")
         return files
 
-    monkeypatch.setattr(picture, "write_figure", write)
+    for module in (picture, tune_report):
+        monkeypatch.setattr(module, "write_figure", write)
 
 
 def draw_only_svg(patch):

@@ -65,7 +65,8 @@ def test_a_tune_shows_what_it_recommends(tmp_path):
     shown = tune._repr_html_()
     assert "best: fast with" in shown
     assert "3 runs" in shown
-    assert "Interval(0." in repr(tune.best())
+    assert "Interval(0." in repr(tune.best().gain)
+    assert f"gain: {tune.best().gain} a run" in repr(tune.best())
     assert len(repr(tune.best())) < 500
     assert repr(Interval(0.8185877496691383, 0.7, 0.9)) == "Interval(0.82 [0.70, 0.90])"
 

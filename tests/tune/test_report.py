@@ -8,7 +8,7 @@ import pytest
 from keyhole.data import load_aslib
 from keyhole.tune import Spec, Tune, figures
 from keyhole.tune.aslib_export import write_scenario
-from keyhole.tune.report import write_report
+from keyhole.tune.report import make_title, write_report
 from keyhole.tune.summary import (
     arms_table,
     best_as_json,
@@ -37,21 +37,58 @@ def page(tune):
     return write_report(tune).read_text()
 
 
-def test_a_report_has_the_recommendation_and_all_runs(tune, page):
-    assert "Best: quick with " in page
-    assert "true 0.05 {instance} {seed}" in page
-    for title in ("Gain by limit", "Run times", "Cactus plot", "Time and outcomes"):
-        assert f">{title}" in page
-    rows = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])
-    assert len(rows) == 60
-    assert {row[4] for row in rows} >= {"ok", "out of time", "failed", "expired"}
+def test_a_report_answers_its_question_before_everything_else(tune, page):
+    assert "<h1>Which command and which time limit for two?</h1>" in page
+    command = "true 0.05 {instance} {seed}    # for at most 1 s"
+    parts = ["Run quick for at most 1 s, the full cut-off", "Probability that no other", command,
+             'id="gain-chart"', 'id="history-chart"', "<dt>Time of a run", "<dt>Open",
+             'id="arms"', 'id="gains"', 'id="survival"', 'id="cactus"', 'id="runs"',
+             'id="spec"']  # fmt: skip
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
     assert {path.suffix for path in tune.folder.iterdir()} == {".html", ".svg", ".png", ".pdf"}
 
 
 def test_a_report_is_self_contained_and_escapes_output(page):
     assert not re.search(r'(?:src|href)="https?:', page)
     assert "<script>alert" not in page
-    assert page.count("<script") == 3  # the runs, their script, and that of every page
+
+
+@pytest.mark.parametrize(
+    ("name", "arms", "limits", "title"),
+    [
+        ("two", 2, [0.1, 1.0], "Which command and which time limit for two?"),
+        ("two", 2, [1.0], "Which command for two?"),
+        ("two", 1, [0.1, 1.0], "Which time limit for two?"),
+        ("two", 1, [1.0], "How often does two succeed?"),
+        ("Which one?", 1, [1.0], "Which one?"),
+    ],
+)
+def test_the_title_asks_what_the_tune_decides(tmp_path, name, arms, limits, title):
+    table = TABLE | {"name": name, "arm": TABLE["arm"][:arms], "limits": limits}
+    assert make_title(Tune(tmp_path, Spec.from_table(table), [])) == title
+
+
+def test_a_report_of_one_pair_says_how_often_it_succeeds(tmp_path, no_figures):
+    table = TABLE | {"name": "a <b> & c", "arm": TABLE["arm"][:1], "limits": 1}
+    tune = Tune(tmp_path, Spec.from_table(table), [record("ok", 0.3, 1.0)])
+    page = write_report(tune).read_text().replace("\N{NO-BREAK SPACE}", " ")
+    assert "<h1>How often does a &lt;b&gt; &amp; c succeed?</h1>" in page
+    assert re.search(r"Run quick for at most 1 s: \d+% \[\d+%, 100%\] succeed\.", page)
+
+
+def test_a_report_without_success_recommends_no_command(spec, tmp_path, no_figures):
+    runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
+    page = write_report(Tune(tmp_path, spec, runs)).read_text()
+    assert "No run has succeeded: there is no evidence for any command." in page
+    assert "for at most" not in page[: page.index("<details")]
+    assert "<dt>Time of a run" not in page
+
+
+def test_a_report_needs_runs(spec, tmp_path):
+    with pytest.raises(ValueError, match="nothing has been run yet"):
+        write_report(Tune(tmp_path, spec, []))
+    assert not list(tmp_path.iterdir())
 
 
 def test_figures_can_be_drawn_of_runs_without_any_success(spec, tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from keyhole.pages.figure_files import blank_figure
 from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
 from keyhole.tune import Spec, Tune, Tuner
 from keyhole.tune.summary import format_recommendation
@@ -158,3 +159,39 @@ def test_probabilities_are_conservative_for_arms_that_hardly_differ(policy):
     found = np.array([close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
     probability, right = found.mean(axis=0)
     assert right >= probability - 5 * 0.5 / tunes**0.5
+
+
+def test_the_best_pair_is_printed_in_three_lines(tmp_path):
+    tune = Tune(tmp_path, spec_of(2, LIMITS), [record("ok", 0.05, 1.0, "arm 0")] * 3)
+    lines = repr(tune.best()).splitlines()
+    assert str(tune.best()) == repr(tune.best())
+    assert lines[0] == "1 of 2 arms not tried yet; best: arm 0 with 0.1 s"
+    assert lines[1].startswith("gain: 0.")
+    assert lines[2].startswith("probability that no other pair is better by more than 1 % of a")
+    assert len(lines) == 3
+    failed = Tune(tmp_path, spec_of(1, [1.0]), [record("failed", 0.1, 1.0, "arm 0")]).best()
+    assert repr(failed).startswith("no run has succeeded: there is no evidence for any command; ")
+    assert len(repr(failed).splitlines()) == 3
+
+
+def test_a_tune_is_plotted_on_given_axes(tmp_path):
+    tune = Tune(tmp_path, spec_of(3, LIMITS), [record("ok", 0.05, 0.1, f"arm {n}") for n in (0, 2)])
+    axes = blank_figure().subplots()
+    assert tune.plot(axes=axes) is axes
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(labels) == ["arm 0", "arm 2"]
+    first, _, ring = axes.lines
+    assert first.get_xdata().tolist() == [0.01, 0.1]  # no run had the limit of 1 s
+    assert ring.get_xdata().tolist() == [tune.best().limit]
+    with pytest.raises(ValueError, match="nothing has been run yet"):
+        Tune(tmp_path, spec_of(1, LIMITS), []).plot()
+
+
+def test_a_notebook_shows_the_recommendation_the_arms_and_a_picture(tmp_path):
+    runs = [record("ok", 0.05 * (n + 1), 1.0, f"arm {n}") for n in range(11)]
+    html = Tune(tmp_path, spec_of(12, LIMITS), runs)._repr_html_()
+    assert "<p>1 of 12 arms not tried yet; best: arm " in html
+    assert "Shown are 10 of 12 arms." in html
+    assert html.count("<tr>") == 11
+    assert 'src="data:image/svg+xml;base64,' in html
+    assert "arm 11" in Tune(tmp_path, spec_of(12, LIMITS), [])._repr_html_()

@@ -1,31 +1,37 @@
 """Report of a tune: one self-contained HTML file."""
 
-import json
 import platform
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar, Final
 
-from matplotlib.figure import Figure
-
-from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
-from keyhole.pages.picture import Picture
+from keyhole.pages.figure_files import write_figure
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
 from keyhole.pages.table import Table
 from keyhole.tune import figures, folder
+from keyhole.tune.charts import (
+    cactus_chart,
+    describe_objective,
+    gain_chart,
+    gain_unit,
+    history_chart,
+    survival_chart,
+)
+from keyhole.tune.facts import facts_block
+from keyhole.tune.recommendation_history import replay_recommendations
+from keyhole.tune.runs_table import runs_table
 from keyhole.tune.saved_tune import Tune
 from keyhole.tune.summary import (
+    NO_SUCCESS,
     POOLING_NOTE,
     arms_table,
     command_line,
-    format_progress,
-    format_recommendation,
+    format_probability,
+    format_saving,
+    format_share,
 )
 
-_HEAD: Final = ("round", "arm", "limit", "instance", "outcome", "seconds", "reward", "CPU s",
-                "MiB", "why", "began")  # fmt: skip
-_MIB: Final = 2**20
 _SPEC: Final = (
     "limits",
     "success",
@@ -40,82 +46,97 @@ _SPEC: Final = (
 
 
 @dataclass(frozen=True)
-class RecommendationBlock:
-    """Block with the recommended command."""
+class CommandBlock:
+    """Block with a command, which a button copies."""
 
-    sentence: str
     command: str
-    template: ClassVar[str] = "tune/templates/recommended.html.j2"
-
-
-@dataclass(frozen=True)
-class RunsTable:
-    """Block with a table of all runs, which can be filtered and sorted."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: str  # JSON, safe within a script
-    file: str
-    template: ClassVar[str] = "tune/templates/runs.html.j2"
+    template: ClassVar[str] = "tune/templates/command.html.j2"
 
 
 def write_report(tune: Tune) -> Path:
-    """Write figures and ``report.html`` into the folder of a tune; return the page."""
-    sections = [
-        Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
-        _gains_section(tune),
-        _survival_section(tune),
-        _cactus_section(tune),
-        Section("runs", "All runs", [_runs_block(tune)]),
-        _spec_section(tune),
-    ]
-    best = tune.best()
-    first, *others = format_recommendation(tune)
-    opening: list[PageBlock] = [
-        RecommendationBlock(_make_sentence(first), command_line(tune, best.arm)),
-        Text("\n".join(map(_make_sentence, others)), note=f"{format_progress(tune)}."),
-        Text(tune.spec.notes),
-    ]
-    return write_page(
-        tune.folder / folder.REPORT, Page(title=tune.spec.name, answer=opening, sections=sections)
+    """Write figures and ``report.html`` into the folder of a tune; return the page.
+
+    Raises
+    ------
+    ValueError
+        If nothing has been run yet.
+    """
+    history = replay_recommendations(tune)
+    page = Page(
+        title=make_title(tune),
+        answer=_answer_blocks(tune),
+        figures=[
+            gain_chart(tune, _write_figure(tune, "gains", "Gain by limit")),
+            *([history_chart(tune, history)] if len(history) > 1 else []),
+        ],
+        beside=[facts_block(tune)],
+        sections=[
+            *([Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []),
+            Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
+            Section("gains", "Gain by limit", [_gains_block(tune)]),
+            _survival_section(tune),
+            _cactus_section(tune),
+            Section("runs", "All runs", [runs_table(tune)]),
+            _spec_section(tune),
+        ],
     )
+    return write_page(tune.folder / folder.REPORT, page)
 
 
-def _make_sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+def make_title(tune: Tune) -> str:
+    """Return the question that a tune answers."""
+    name, arms, limits = tune.spec.name, len(tune.spec.arms), len(tune.spec.limits)
+    if name.endswith("?"):
+        return name
+    if arms > 1:
+        return f"Which command{' and which time limit' if limits > 1 else ''} for {name}?"
+    return f"Which time limit for {name}?" if limits > 1 else f"How often does {name} succeed?"
+
+
+def _answer_blocks(tune: Tune) -> list[PageBlock]:
+    best = tune.best()
+    command = f"{command_line(tune, best.arm)}    # for at most {best.limit:g} s"
+    note = f"{_capitalize(format_probability(best))}."
+    if best.untried:
+        note = f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried yet. {note}"
+    if not best.successes:
+        return [Answer(f"{_capitalize(NO_SUCCESS)}.")]
+    return [Answer(_answer_text(tune), note=note), CommandBlock(command)]
+
+
+def _answer_text(tune: Tune) -> str:
+    best, limits = tune.best(), tune.spec.limits
+    text = f"Run {best.arm} for at most {best.limit:g} s"
+    if len(limits) == 1:
+        return f"{text}: {format_share(best.success_rate)} succeed."
+    if best.limit == limits[-1]:
+        return f"{text}, the full cut-off: no earlier limit has a larger mean gain."
+    return f"{text}: {format_saving(tune)} than at the full cut-off, {limits[-1]:g} s."
+
+
+def _capitalize(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _arms_block(tune: Tune) -> Table:
     head, rows = arms_table(tune)
-    caption = f"Runs of each arm by outcome, and their time. {POOLING_NOTE}"
+    caption = f"Runs of each arm by outcome, and their time in seconds. {POOLING_NOTE}"
     return Table(caption, head, rows)
 
 
-def _gains_section(tune: Tune) -> Section:
-    caption = (
-        f"{_describe_unit(tune)} Mean and 95 % interval, given all runs; a circle marks the "
-        "recommended pair. Limits above the largest one that an arm was run with are left out."
-    )
+def _gains_block(tune: Tune) -> Table:
     limits = [f"{limit:g} s" for limit in tune.spec.limits]
     run_counts = tune.gains.run_counts
     rows = [
-        [arm.name, *(f"{(pair := tune.estimate_pair(i, k)).gain}\nn = {pair.runs:,}"
+        [arm.name, *(f"{tune.gains.gain(i, k)}\nn = {run_counts[i, k]:,}"
                      if run_counts[i, k] else "" for k in range(len(limits)))]
         for i, arm in enumerate(tune.spec.arms)
     ]  # fmt: skip
-    table = Table("Gain of a run by arm and limit, and the number n of runs that inform it.",
-                  ["arm", *limits], rows)  # fmt: skip
-    drawn = figures.gains_figure(tune)
-    return _figure_section(tune, "gains", "Gain by limit", drawn, caption, table)
-
-
-def _describe_unit(tune: Tune) -> str:
-    costs, success = tune.spec.objective, tune.spec.success
-    price = f"a second costs {costs.cost_per_second:.3g}"
-    if costs.cost_of_giving_up:
-        price += f", giving up {costs.cost_of_giving_up:g} more"
-    named = f" ({costs.preset})" if costs.preset else ""
-    return f"A success earns up to {success.scale[1]:g}, {price}{named}."
+    caption = (
+        f"Gain of a run ({gain_unit(tune)}) by arm and limit, and the number n of runs that inform "
+        f"it. {describe_objective(tune)}"
+    )
+    return Table(caption, ["arm", *limits], rows)
 
 
 def _survival_section(tune: Tune) -> Section:
@@ -123,40 +144,25 @@ def _survival_section(tune: Tune) -> Section:
         "Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % intervals "
         "(Greenwood). A run that reached its limit is censored there; a failed run never succeeds."
     )
-    return _figure_section(tune, "survival", "Run times", figures.survival_figure(tune), caption)
+    files = _write_figure(tune, "survival", "Run times", caption)
+    return Section("survival", "Run times", [survival_chart(tune, files, caption)])
 
 
 def _cactus_section(tune: Tune) -> Section:
     caption = (
         "Seconds within which a share of the runs succeeds, by arm: the inverse of the curves "
-        "above. Further right and further down is better."
+        "of run times. Further right and further down is better."
     )
-    return _figure_section(tune, "cactus", "Cactus plot", figures.cactus_figure(tune), caption)
+    files = _write_figure(tune, "cactus", "Cactus plot", caption)
+    return Section("cactus", "Cactus plot", [cactus_chart(tune, files, caption)])
 
 
-def _figure_section(
-    tune: Tune, name: str, title: str, figure: Figure, caption: str, *more: PageBlock
-) -> Section:
-    """Return a section with a figure, and save the figure in files of that name."""
+def _write_figure(tune: Tune, name: str, title: str, caption: str = "") -> list[str]:
+    """Write the figure of that name to files; return their names."""
+    figure = getattr(figures, f"{name}_figure")(tune)
     heading = f"{tune.spec.name}: {title.lower()}"
-    picture = Picture.of(figure, tune.folder / name, title=heading, caption=caption)
-    return Section(name, title, [picture, *more])
-
-
-def _runs_block(tune: Tune) -> RunsTable:
-    rows = [
-        [
-            run.round, run.arm, run.limit, run.instance, run.outcome, round(run.seconds, 4),
-            run.reward, round(run.cpu, 3), round(run.memory / _MIB, 1),
-            " ".join(f"{run.reason} {run.output}".split()),
-            datetime.fromtimestamp(run.at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
-        ]
-        for run in sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
-    ]  # fmt: skip
-    # "<" is escaped: an output with "</script>" would end the script element.
-    data = json.dumps(rows).replace("<", "\\u003c")
-    caption = "Click on a heading to sort; times are in UTC."
-    return RunsTable(caption, _HEAD, data, folder.RUNS)
+    written = write_figure(figure, tune.folder / name, title=heading, caption=caption)
+    return [file.name for file in written]
 
 
 def _spec_section(tune: Tune) -> Section:

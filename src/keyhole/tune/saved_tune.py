@@ -10,18 +10,19 @@ import numpy as np
 from keyhole.cached_property import cached_property
 from keyhole.contract.policy import Policy
 from keyhole.tune import folder as places
+from keyhole.tune.interval import Interval
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord, read_records
-from keyhole.tune.value_estimates import Interval, ValueEstimates
+from keyhole.tune.value_estimates import ValueEstimates
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from keyhole.study.log_export import Replay
 
-_TOLERANCE: Final = 0.01
+TOLERANCE: Final = 0.01
 """Pairs count as equally good whose gains differ by at most this share of the best reward."""
 _REGRET_QUANTILE: Final = 0.95
-_MIN_RUNS: Final = 2.0
-"""No interval is narrower than the change that so many more runs would make."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class CommandLimit:
     runs: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Best(CommandLimit):
-    """The pair that is recommended.
+    """The pair that is recommended; printed, it is three lines.
 
     Attributes
     ----------
@@ -85,6 +86,12 @@ class Best(CommandLimit):
     def untried(self) -> list[str]:
         """Names of the commands that were never run."""
         return [arm for arm, runs in self.runs_of_arms.items() if runs == 0]
+
+    def __repr__(self) -> str:
+        """Return three lines: what to run, what that gains, and how sure it is."""
+        from keyhole.tune.summary import format_best
+
+        return "\n".join(format_best(self))
 
 
 class Tune:
@@ -128,23 +135,14 @@ class Tune:
         return CommandLimit(**self._estimate_fields(arm, place))
 
     def _estimate_fields(self, arm: int, place: int) -> dict[str, Any]:
-        gains, runs = self.gains, int(self.gains.run_counts[arm, place])
-        # Two more runs change a share by at most this much. If all runs of an arm succeeded, its
-        # true rate may be 1, but draws shrunk towards other arms stay below it.
-        least = _MIN_RUNS / (runs + _MIN_RUNS)
-        success, limit = self.spec.success, self.spec.limits[place]
-        worst = -float(self.spec.objective.penalty(success.least)(limit))
+        gains = self.gains
         return {
             "arm": self.spec.arms[arm].name,
-            "limit": limit,
-            "gain": Interval.from_draws(
-                gains.draws[:, arm, place], least * success.span, (worst, success.scale[1])
-            ),
-            "success_rate": Interval.from_draws(
-                gains.success_rates[:, arm, place], least, (0.0, 1.0)
-            ),
+            "limit": self.spec.limits[place],
+            "gain": gains.gain(arm, place),
+            "success_rate": gains.success_rate(arm, place),
             "seconds": Interval.from_draws(gains.seconds[:, arm, place]),
-            "runs": runs,
+            "runs": int(gains.run_counts[arm, place]),
         }
 
     def best(self) -> Best:
@@ -155,12 +153,15 @@ class Tune:
         ValueError
             If nothing has been run yet.
         """
+        return self._best
+
+    @cached_property
+    def _best(self) -> Best:
         if not self.runs:
             raise ValueError(f"{self.folder}: nothing has been run yet")
         gains = self.gains
-        # Untried pairs are not recommended: their estimates come from the prior and other arms.
+        arm, place = gains.best_pair()
         tried = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
-        arm, place = divmod(int(tried.argmax()), tried.shape[1])
         at_full = (
             tried[:, -1] if np.isfinite(tried[:, -1]).any() else gains.draws.mean(axis=0)[:, -1]
         )
@@ -172,7 +173,7 @@ class Tune:
             **self._estimate_fields(arm, place),
             # An arm that was never run is the best with the same probability as any other arm.
             probability=float(
-                (behind <= _TOLERANCE * self.spec.success.span).mean() * tried_arms.mean()
+                (behind <= TOLERANCE * self.spec.success.span).mean() * tried_arms.mean()
             ),
             regret_bound=float(np.quantile(behind, _REGRET_QUANTILE)),
             full=self.estimate_pair(full, len(self.spec.limits) - 1),
@@ -197,25 +198,32 @@ class Tune:
         with places.open_study(self.folder, self.spec) as study:
             return study.replay(policy, **facts)
 
+    def plot(self, *, axes: "Axes | None" = None) -> "Axes":
+        """Draw the gain of a run by time limit and command, with 95 % intervals.
+
+        A circle marks the recommended pair. Commands without runs are left out, and so are the
+        limits above the largest one that a command was run with.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Raises
+        ------
+        ValueError
+            If nothing has been run yet.
+        """
+        from keyhole.tune.figures import plot_gains
+
+        return plot_gains(self, axes)
+
     def __repr__(self) -> str:
         """Return name, number of arms and number of runs."""
         return f"Tune({self.spec.name}: {len(self.spec.arms)} arms, {len(self.runs)} runs)"
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks: progress, recommendation, and a table of the arms."""
-        from keyhole.pages.table import Table
-        from keyhole.tune.summary import (
-            POOLING_NOTE,
-            arms_table,
-            format_progress,
-            format_recommendation,
-        )
+        """Return the HTML for notebooks: the recommendation, a table of the arms, and a picture."""
+        from keyhole.tune.notebook import tune_html
 
-        if not self.runs:
-            return Table(
-                format_progress(self), ["arm"], [[arm.name] for arm in self.spec.arms]
-            ).html()
-        sentences = " ".join(
-            f"{text}." for text in (format_progress(self), *format_recommendation(self))
-        )
-        return Table(f"{sentences} {POOLING_NOTE}", *arms_table(self)).html()
+        return tune_html(self)

@@ -7,21 +7,53 @@ from datetime import timedelta
 from typing import Any, Final
 
 from keyhole.results.estimate import format_estimate
+from keyhole.tune.comparison import compare_time
 from keyhole.tune.function_arms import TYPED
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.interval import Interval
+from keyhole.tune.saved_tune import Best, Tune
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.value_estimates import Interval
 
 _SAFE_WORD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
-_NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
+_UNITS: Final = ((2 * 86_400.0, 86_400.0, "days"), (7200.0, 3600.0, "h"), (120.0, 60.0, "min"))
+# from how many seconds on, the unit in seconds, its name
+NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 
 
 def format_seconds(interval: Interval) -> str:
     """Return seconds with their interval."""
     return f"{interval} s"
+
+
+def format_duration(interval: Interval) -> str:
+    """Return a duration with its interval, in seconds, minutes, hours or days.
+
+    Examples
+    --------
+    >>> format_duration(Interval(1.5, 1.2, 1.8)), format_duration(Interval(300.0, 240.0, 360.0))
+    ('1.50 [1.20, 1.80] s', '5.0 [4.0, 6.0] min')
+    """
+    for least, unit, name in _UNITS:
+        if abs(interval.value) >= least:
+            scaled = (end / unit for end in (interval.value, interval.low, interval.high))
+            return f"{Interval(*scaled)} {name}"
+    return format_seconds(interval)
+
+
+def format_seconds_roughly(seconds: float) -> str:
+    """Return a duration in two digits.
+
+    Examples
+    --------
+    >>> format_seconds_roughly(0.123), format_seconds_roughly(754), format_seconds_roughly(3e5)
+    ('0.12 s', '13 min', '3.5 days')
+    """
+    for least, unit, name in _UNITS:
+        if abs(seconds) >= least:
+            return f"{format_estimate(seconds / unit, abs(seconds) / unit)} {name}"
+    return f"{format_estimate(seconds, abs(seconds))} s"
 
 
 def format_share(interval: Interval) -> str:
@@ -50,34 +82,67 @@ def format_recommendation(tune: Tune) -> list[str]:
     If no run has succeeded, the first line says so.
     """
     best = tune.best()
-    full = best.full
-    comparison = (
-        f"gain over the best command at the full cut-off, {full.limit:g} s: {best.gain_over_full} "
-        f"a run; that command is probably {full.arm}, gain {full.gain} "
-        f"(from {_format_run_count(full.runs)})"
-    )
-    if best.gain_over_full.value < 0.0:
-        comparison += "; below 0, since another command may be better there"
-    if best.limit == full.limit:
-        comparison = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
-        if best.gain_over_full.low < 0.0:
-            most = format_estimate(-best.gain_over_full.low, -best.gain_over_full.low)
-            comparison += f"; another command is better there by at most {most} a run (95 %)"
-    count = len(best.runs_of_arms)
-    first = f"best: {best.arm} with {best.limit:g} s"
-    if best.untried:
-        first = f"{len(best.untried)} of {count} arms not tried yet; {first}"
     return [
-        *([] if best.successes else [_NO_SUCCESS]),
-        first,
-        f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
-        f"{format_seconds(best.seconds)} a run (from {_format_run_count(best.runs)})",
-        "probability that no other pair is better by more than 1 % of a success: "
-        f"{best.probability:.0%}; the best pair is better by at most "
-        f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
-        comparison,
+        *([] if best.successes else [NO_SUCCESS]),
+        *_format_pair(best),
+        _format_comparison(tune),
         f"runs per arm: {_format_range(list(best.runs_of_arms.values()))}",
     ]
+
+
+def format_best(best: Best) -> list[str]:
+    """Return three lines on the best pair: its command and limit, its gain, and how sure it is."""
+    first, *others = _format_pair(best)
+    return [first if best.successes else f"{NO_SUCCESS}; {first}", *others]
+
+
+def _format_pair(best: Best) -> list[str]:
+    first = f"best: {best.arm} with {best.limit:g} s"
+    if best.untried:
+        first = f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried yet; {first}"
+    return [
+        first,
+        f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
+        f"{format_seconds(best.seconds)} a run (from {format_run_count(best.runs)})",
+        f"{format_probability(best)}; the best pair is better by at most "
+        f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
+    ]
+
+
+def format_probability(best: Best) -> str:
+    """Return the probability that no other pair is better by much."""
+    return (
+        "probability that no other pair is better by more than 1 % of a success: "
+        f"{best.probability:.0%}"
+    )
+
+
+def _format_comparison(tune: Tune) -> str:
+    """Return the comparison of the best pair with the best command at the full cut-off."""
+    best, full = tune.best(), tune.best().full
+    if best.limit == full.limit:
+        text = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
+        if best.gain_over_full.low < 0.0:
+            most = format_estimate(-best.gain_over_full.low, -best.gain_over_full.low)
+            text += f"; another command is better there by at most {most} a run (95 %)"
+        return text
+    text = (
+        f"gain over the best command at the full cut-off, {full.limit:g} s: {best.gain_over_full} "
+        f"a run; that command is probably {full.arm}, gain {full.gain} "
+        f"(from {format_run_count(full.runs)})"
+    )
+    if best.gain_over_full.value < 0.0:
+        text += "; below 0, since another command may be better there"
+    return f"{text}; {format_saving(tune)} than that"
+
+
+def format_saving(tune: Tune) -> str:
+    """Return how much less, or more, time a run takes than that command at the full cut-off."""
+    saved = compare_time(tune)
+    if saved.seconds.value >= 0.0:
+        return f"a run takes {format_duration(saved.seconds)} ({format_share(saved.share)}) less"
+    seconds, share = -saved.seconds, -saved.share
+    return f"a run takes {format_duration(seconds)} ({format_share(share)}) more"
 
 
 def _format_range(runs: list[int]) -> str:
@@ -85,7 +150,8 @@ def _format_range(runs: list[int]) -> str:
     return f"{min(runs):,} to {max(runs):,}, {len(runs):,} arms"
 
 
-def _format_run_count(runs: int) -> str:
+def format_run_count(runs: int) -> str:
+    """Return a number of runs in words."""
     return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
 
 

@@ -37,9 +37,7 @@ possible range: if all runs of an arm succeeded, all may succeed, while the prio
 arms is lower.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -49,6 +47,8 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.resource.hazard_rate_policy import grid_coarseness
 from keyhole.tune.arm_shrinkage import draw_means, draw_shares
+from keyhole.tune.interval import Interval
+from keyhole.tune.run_counts import RunCounts
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 
@@ -60,52 +60,18 @@ _LEAST_DRAWS: Final = 400
 _CELLS: Final = (
     2_000_000  # numbers per array: 16 MB; with more than 500 pairs there are fewer draws
 )
-_ENDS: Final = (0.025, 0.975)
-_ROUNDING: Final = 1e-12
 _COMPARISON_WEIGHT: Final = 0.7
 """Weight of a run in comparisons of pairs with one limit; with ten limits or more it is 1."""
 _UNRELATED: Final = 0.5
 """Prior probability that a share is unrelated to other arms, with ten limits or more."""
 _CUT_OFF_WEIGHT: Final = 0.7
 """Weight of a run in gains at the full cut-off."""
-
-
-@dataclass(frozen=True, repr=False)
-class Interval:
-    """A posterior mean with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def from_draws(
-        cls,
-        draws: FloatArray,
-        least: float = 0.0,
-        within: tuple[float, float] = (-math.inf, math.inf),
-    ) -> "Interval":
-        """Return mean and quantiles of draws: at least `least` apart, and `within` a range."""
-        low, high = np.quantile(draws, _ENDS)
-        mean = float(draws.mean())
-        low, high = min(float(low), mean - least), max(float(high), mean + least)
-        return cls(mean, max(low, within[0]), min(high, within[1]))
-
-    def __repr__(self) -> str:
-        """Return it in as many digits as it is good for."""
-        return f"Interval({self})"
-
-    def __str__(self) -> str:
-        """Return it in as many digits as it is good for."""
-        from keyhole.results.estimate import format_estimate
-
-        reach = (self.high - self.low) / 2
-        value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
-        return f"{value} [{low}, {high}]"
+_MIN_RUNS: Final = 2.0
+"""No interval is narrower than the change that so many more runs would make."""
 
 
 class ValueEstimates:
-    """Posterior draws of the gains of all pairs, given the runs.
+    """Posterior draws of the gains of all pairs, given the runs; at most `most_draws`.
 
     Attributes
     ----------
@@ -119,8 +85,10 @@ class ValueEstimates:
         How many runs inform each pair: those with at least its limit.
     """
 
-    def __init__(self, spec: Spec, runs: Sequence[TrialRecord]) -> None:
-        counts = _RunCounts(spec, runs)
+    def __init__(
+        self, spec: Spec, runs: Sequence[TrialRecord], *, most_draws: int = _DRAWS
+    ) -> None:
+        counts, self._most_draws = RunCounts(spec, runs), most_draws
         self._spec, self._posterior, self.run_counts = (
             spec,
             _Posterior(spec, counts),
@@ -129,6 +97,30 @@ class ValueEstimates:
         self.draws, self.success_rates, self.seconds = self._draw(
             np.random.default_rng(spec.seed), 1.0
         )
+
+    def best_pair(self) -> tuple[int, int]:
+        """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
+        # Untried pairs are not recommended: their estimates come from the prior and other arms.
+        tried = np.where(self.run_counts > 0, self.draws.mean(axis=0), -np.inf)
+        arm, place = divmod(int(tried.argmax()), tried.shape[1])
+        return arm, place
+
+    def gain(self, arm: int, place: int) -> Interval:
+        """Return the expected gain of a run of a pair."""
+        success, limit = self._spec.success, self._spec.limits[place]
+        worst = -float(self._spec.objective.penalty(success.least)(limit))
+        least = self._least_reach(arm, place) * success.span
+        return Interval.from_draws(self.draws[:, arm, place], least, (worst, success.scale[1]))
+
+    def success_rate(self, arm: int, place: int) -> Interval:
+        """Return the share of the runs of a pair that succeed."""
+        least = self._least_reach(arm, place)
+        return Interval.from_draws(self.success_rates[:, arm, place], least, (0.0, 1.0))
+
+    def _least_reach(self, arm: int, place: int) -> float:
+        # Two more runs change a share by at most this much. If all runs of an arm succeeded, its
+        # true rate may be 1, but draws shrunk towards other arms stay below it.
+        return _MIN_RUNS / (int(self.run_counts[arm, place]) + _MIN_RUNS)
 
     @cached_property
     def comparison_gains(self) -> FloatArray:
@@ -140,11 +132,21 @@ class ValueEstimates:
         weight, own = 1.0 - (1.0 - _COMPARISON_WEIGHT) * few, _UNRELATED * (1.0 - few)
         return self._gains(*self._posterior.draw_all(rng, draws, weight, own))[0]
 
-    @cached_property
+    @property
     def cut_off_gains(self) -> FloatArray:
         """Draws of gains for comparisons with the full cut-off; shaped as `draws`."""
+        return self._cut_off_draws[0]
+
+    @property
+    def cut_off_seconds(self) -> FloatArray:
+        """Mean durations for comparisons with the full cut-off, of the draws of gains."""
+        return self._cut_off_draws[1]
+
+    @cached_property
+    def _cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
         rng = np.random.default_rng([self._spec.seed, 2])
-        return self._draw(rng, _CUT_OFF_WEIGHT)[0]
+        gains, _, seconds = self._draw(rng, _CUT_OFF_WEIGHT)
+        return gains, seconds
 
     def _draw(
         self, rng: np.random.Generator, weight: float
@@ -152,7 +154,7 @@ class ValueEstimates:
         """Draw gains, success rates and seconds, each run with this weight."""
         arms, limits = len(self._spec.arms), len(self._spec.limits)
         # Arm by arm, so that temporary arrays stay small beside the three results.
-        draws = min(max(_CELLS // (arms * limits), _LEAST_DRAWS), _DRAWS)
+        draws = min(max(_CELLS // (arms * limits), _LEAST_DRAWS), self._most_draws)
         gains, done, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
         for arm in range(arms):
             drawn = self._gains(*self._posterior.draw_arm(rng, arm, draws, weight))
@@ -182,7 +184,7 @@ class ValueEstimates:
 class _Posterior:
     """Posterior distributions of hazards, success shares, seconds and rewards of all arms."""
 
-    def __init__(self, spec: Spec, counts: "_RunCounts") -> None:
+    def __init__(self, spec: Spec, counts: RunCounts) -> None:
         self._limits = np.array(spec.limits)
         self._begins = np.concatenate([[0.0], self._limits[:-1]])
         most = spec.success.scale[1]
@@ -239,39 +241,6 @@ class _Posterior:
             np.clip(seconds, self._begins, self._limits),
             np.clip(rewards, self._least, self._most),
         )
-
-
-class _RunCounts:
-    """Sufficient statistics of runs, by arm and interval: counts of runs that entered and exited.
-
-    `seconds` and `rewards` have sums and sums of squares.
-    """
-
-    def __init__(self, spec: Spec, runs: Sequence[TrialRecord]) -> None:
-        limits = np.array(spec.limits)
-        names = {arm.name: i for i, arm in enumerate(spec.arms)}
-        shape = (len(names), len(limits))
-        self.entered, self.ended, self.done = (np.zeros(shape) for _ in range(3))
-        self.seconds, self.rewards = np.zeros((2, *shape)), np.zeros((2, *shape))
-        self.run_counts = np.zeros(shape, np.int64)
-        for run in runs:
-            arm = names[run.arm]
-            # With a tolerance: a limit above its grid point by a rounding error belongs to it.
-            last = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
-            # A run with a large limit informs all smaller limits as well: it shows how it would
-            # have ended with each of them.
-            self.run_counts[arm, : last + 1] += 1
-            if run.outcome == "out of time":
-                self.entered[arm, : last + 1] += 1
-                continue
-            # At most `last`: seconds of a run that failed may exceed its limit a little.
-            at = min(int(np.searchsorted(limits, run.seconds)), last)
-            self.entered[arm, : at + 1] += 1
-            self.ended[arm, at] += 1
-            self.seconds[:, arm, at] += run.seconds, run.seconds**2
-            if run.reward is not None:
-                self.done[arm, at] += 1
-                self.rewards[:, arm, at] += run.reward, run.reward**2
 
 
 def _beta_parameters(

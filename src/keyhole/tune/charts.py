@@ -1,0 +1,183 @@
+"""Interactive charts of a tune's report."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
+from keyhole.tune.interval import Interval
+from keyhole.tune.recommendation_history import PastRecommendation
+from keyhole.tune.report_curves import (
+    MOST_ARMS,
+    cactus_arrays,
+    drawn_arms,
+    gain_curves,
+    shortest_time,
+    step_arrays,
+    survival_curves,
+)
+from keyhole.tune.saved_tune import Tune
+
+_PERCENT: Final = 100.0
+_MARGIN: Final = 0.9  # of a logarithmic axis of seconds
+_SMALL: Final = 170  # height in pixels
+
+
+def gain_chart(tune: Tune, files: list[str]) -> LineChart:
+    """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
+    best, limits = tune.best(), tune.spec.limits
+    curves = sorted(gain_curves(tune), key=lambda curve: (curve.arm != best.arm, -curve.mean.max()))
+    ring = Ring(
+        x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
+        label=f"{best.limit:g} s",
+    )  # fmt: skip
+    return LineChart(
+        id="gain-chart",
+        x=_seconds_axis("time limit", limits[0] * _MARGIN, limits[-1] / _MARGIN),
+        y=Axis(title="gain of a run", unit=gain_unit(tune)),
+        curves=[
+            Curve(
+                label=curve.arm, x=curve.limits.tolist(), y=curve.mean.tolist(),
+                low=curve.low.tolist(), high=curve.high.tolist(),
+                note=f"{len(tune.runs_of(curve.arm)):,} runs",
+            )
+            for curve in curves
+        ],
+        alt=f"Gain of a run by time limit and command. The largest is that of {best.arm} with "
+        f"{best.limit:g} s: {best.gain}.",
+        caption=f"95 % intervals. {describe_objective(tune)}{_describe_left_out(tune)}",
+        rings=[ring],
+        files=files,
+    )  # fmt: skip
+
+
+def gain_unit(tune: Tune) -> str:
+    """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
+    spec = tune.spec
+    varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
+    return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
+
+
+def describe_objective(tune: Tune) -> str:
+    """Return what a success earns and what time costs, in a sentence."""
+    costs, success = tune.spec.objective, tune.spec.success
+    price = f"a second costs {costs.cost_per_second:.3g}"
+    if costs.cost_of_giving_up:
+        price += f", giving up {costs.cost_of_giving_up:g} more"
+    named = f" ({costs.preset})" if costs.preset else ""
+    most = "up to " if gain_unit(tune) == "of the reward" else ""
+    return f"A success earns {most}{success.scale[1]:g}, {price}{named}."
+
+
+def _describe_left_out(tune: Tune) -> str:
+    """Return the sentences on arms and limits that are not drawn."""
+    counts = tune.gains.run_counts
+    tried, drawn = int((counts[:, 0] > 0).sum()), len(drawn_arms(tune))
+    texts = []
+    if untried := tune.best().untried:
+        listed = ", ".join(untried[:3]) + (", ..." if len(untried) > 3 else "")
+        texts.append(f"Left out, since not tried yet: {listed}.")
+    if drawn < tried:
+        texts.append(f"Of {tried:,} commands, the {MOST_ARMS} with the largest gains.")
+    if (counts[counts[:, 0] > 0] == 0).any():
+        texts.append("A command's curve ends at the largest limit that it was run with.")
+    return "".join(f" {text}" for text in texts)
+
+
+def history_chart(tune: Tune, history: list[PastRecommendation]) -> LineChart:
+    """Return the chart of the recommended pair over the runs, with its estimated gain then."""
+    spec = tune.spec
+    names = [f"{spec.names[past.arm]}, {spec.limits[past.place]:g} s" for past in history]
+    runs = [float(past.runs) for past in history]
+    curves = [
+        _history_curve(name, [past if mine == name else None
+                              for mine, past in zip(names, history, strict=True)], runs)
+        for name in dict.fromkeys(reversed(names))
+    ]  # fmt: skip
+    same = [name == names[-1] for name in names]
+    first = max((k + 1 for k, is_same in enumerate(same) if not is_same), default=0)
+    since = f"{names[-1]} since run {history[first].runs:,} of {len(tune.runs):,}"
+    return LineChart(
+        id="history-chart",
+        title="Recommended pair after so many runs",
+        x=Axis(title="runs", scale="log"),
+        y=Axis(title="gain of a run", unit=gain_unit(tune)),
+        curves=curves,
+        alt=f"Recommended pair over the runs, with the gain that it was estimated to have then: "
+        f"{since}.",
+        caption=f"Recommended: {since}. Its gain as estimated then, replayed from the log; "
+        "95 % intervals.",
+        height=_SMALL,
+    )
+
+
+def _history_curve(name: str, history: list[PastRecommendation | None], runs: list[float]) -> Curve:
+    """Return the curve of a pair, with gaps where another one was recommended."""
+    nothing = Interval(math.nan, math.nan, math.nan)
+    gains = [nothing if past is None else past.gain for past in history]
+    return Curve(
+        label=name,
+        x=runs,
+        y=[gain.value for gain in gains],
+        low=[gain.low for gain in gains],
+        high=[gain.high for gain in gains],
+    )
+
+
+def survival_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
+    """Return the chart of the share of runs without success by a time."""
+    first = shortest_time(tune) * _MARGIN
+    curves = []
+    for name, curve in survival_curves(tune):
+        times, *ends = step_arrays(curve, first)
+        share, low, high = ((_PERCENT * end).tolist() for end in ends)
+        times = np.maximum(times, first)  # a run of 0 s has no place on a logarithmic axis
+        curves.append(Curve(label=name, x=times.tolist(), y=share, low=low, high=high, steps=True))
+    return LineChart(
+        id="survival-chart",
+        x=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
+        y=Axis(title="runs without success", unit="%", low=0.0, high=_PERCENT),
+        curves=curves,
+        alt="Share of runs without success by time and command.",
+        caption=caption,
+        named=_by_weight(tune, curves),
+        files=files,
+    )
+
+
+def cactus_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
+    """Return the cactus plot: the seconds within which a share of the runs succeeds."""
+    first = shortest_time(tune) * _MARGIN
+    curves = []
+    for name, curve in survival_curves(tune):
+        done, seconds = cactus_arrays(curve)
+        # Each share is reached at the seconds of the next step: the height holds until there.
+        curves.append(
+            Curve(
+                label=name,
+                x=(_PERCENT * done).tolist(),
+                y=np.maximum([*seconds[1:], *seconds[-1:]], first).tolist(),
+                steps=True,
+            )
+        )
+    return LineChart(
+        id="cactus-chart",
+        x=Axis(title="runs with success", unit="%", low=0.0, high=_PERCENT),
+        y=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
+        curves=curves,
+        alt="Seconds within which a share of the runs succeeds, by command.",
+        caption=caption,
+        named=_by_weight(tune, curves),
+        files=files,
+    )
+
+
+def _by_weight(tune: Tune, curves: list[Curve]) -> list[str]:
+    """Return the labels of curves of arms, the recommended arm first."""
+    best = tune.best().arm
+    return sorted((curve.label for curve in curves), key=lambda label: label != best)
+
+
+def _seconds_axis(title: str, low: float, high: float) -> Axis:
+    return Axis(title=title, scale="log", unit="s", low=low, high=high)

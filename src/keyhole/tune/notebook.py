@@ -1,0 +1,41 @@
+"""HTML of a tune in a notebook: the recommendation, a table of the arms, and a picture."""
+
+import numpy as np
+
+from keyhole.pages.notebook import notebook_html, picture_html
+from keyhole.pages.table import Table
+from keyhole.tune.saved_tune import Tune
+from keyhole.tune.summary import count_outcomes, format_best, format_progress
+
+_MOST_ROWS = 10
+
+
+def tune_html(tune: Tune) -> str:
+    """Return what notebooks show: see `Tune._repr_html_`."""
+    if not tune.runs:
+        table = Table(format_progress(tune), ["arm"], [[arm.name] for arm in tune.spec.arms])
+        return notebook_html([table])
+    from keyhole.tune.figures import gains_figure
+
+    alt = "Gain of a run by time limit and command, with the recommended pair in a circle"
+    line = " ".join(f"{text}." for text in format_best(tune.best()))
+    return notebook_html([_arms_table(tune)], picture_html(gains_figure(tune), alt), line)
+
+
+def _arms_table(tune: Tune) -> Table:
+    """Return the arms with runs, that with the largest gain first; at most ten."""
+    gains, spec = tune.gains, tune.spec
+    means = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
+    order = [int(arm) for arm in np.argsort(-means.max(axis=1), kind="stable")]
+    tried = [arm for arm in order if gains.run_counts[arm, 0] > 0]
+    rows = []
+    for arm in tried[:_MOST_ROWS]:
+        runs, place = tune.runs_of(spec.names[arm]), int(means[arm].argmax())
+        rows.append([
+            spec.names[arm], f"{len(runs):,}", f"{count_outcomes(runs)['ok']:,}",
+            f"{spec.limits[place]:g} s", str(gains.gain(arm, place)),
+        ])  # fmt: skip
+    caption = f"{format_progress(tune)}."
+    if len(rows) < len(order):
+        caption += f" Shown are {len(rows)} of {len(order):,} arms."
+    return Table(caption, ["arm", "runs", "ok", "best limit", "gain with it"], rows)

@@ -1,0 +1,53 @@
+import numpy as np
+
+from keyhole.tune import Spec, Tune, recommendation_history
+from keyhole.tune.charts import gain_chart, history_chart
+from keyhole.tune.recommendation_history import replay_recommendations
+from tests.tune.conftest import TABLE
+from tests.tune.test_value_estimates import played
+from tests.tune.trial_records import record
+
+
+def test_the_history_ends_with_the_recommendation(spec, tmp_path):
+    tune = Tune(tmp_path, spec, played(np.random.default_rng(4), (0.05, 1.0), 200, [0.1, 1.0]))
+    history, best = replay_recommendations(tune), tune.best()
+    runs = [past.runs for past in history]
+    assert runs[0] == 1
+    assert runs == sorted(set(runs))
+    assert (runs[-1], history[-1].gain) == (200, best.gain)
+    assert spec.names[history[-1].arm] == best.arm
+    # What the first runs alone recommend, by the same estimates with fewer draws.
+    early = Tune(tmp_path, spec, tune.runs[: runs[-2]]).best()
+    assert abs(early.gain.value - history[-2].gain.value) < 0.02
+    assert replay_recommendations(tune) == history
+
+
+def test_the_history_names_the_last_change(spec, tmp_path):
+    runs = [record("failed", 0.01, 1.0), *(record("ok", 0.05, 1.0, "slow") for _ in range(9))]
+    tune = Tune(tmp_path, spec, runs)
+    chart = history_chart(tune, replay_recommendations(tune))
+    assert chart.curves[0].label.startswith("slow, ")
+    assert "Recommended: slow, 0.1 s since run " in chart.caption
+    for place in range(len(chart.curves[0].x)):  # one pair at a time
+        assert sum(not np.isnan(curve.y[place]) for curve in chart.curves) == 1
+
+
+def test_many_pairs_have_no_history(tmp_path, monkeypatch):
+    arm = [{"name": f"arm {n}", "command": "true"} for n in range(45)]
+    spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0]})
+    tune = Tune(tmp_path, spec, [record("ok", 0.05, 1.0, f"arm {n}") for n in range(41)])
+    monkeypatch.setattr(recommendation_history, "_CELLS", 5 * 400 * 45 * 2 - 1)
+    assert replay_recommendations(tune) == []
+    chart = gain_chart(tune, [])
+    assert len(chart.curves) == 40
+    assert "Left out, since not tried yet: arm 41, arm 42, arm 43, ..." in chart.caption
+    assert "Of 41 commands, the 40 with the largest gains." in chart.caption
+
+
+def test_the_ring_is_around_the_recommended_pair(tmp_path):
+    tune = Tune(tmp_path, Spec.from_table(TABLE), [record("ok", 0.05, 1.0)] * 3)
+    (ring,), best = gain_chart(tune, []).rings, tune.best()
+    assert (ring.x, ring.y, ring.low, ring.high) == (
+        best.limit, best.gain.value, best.gain.low, best.gain.high
+    )  # fmt: skip
+    assert "not tried yet: slow." in gain_chart(tune, []).caption
