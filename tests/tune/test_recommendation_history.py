@@ -1,7 +1,7 @@
 import numpy as np
 
 from keyhole.tune import Spec, Tune, recommendation_history
-from keyhole.tune.charts import gain_chart, history_chart
+from keyhole.tune.charts import cactus_chart, gain_chart, history_chart, survival_chart
 from keyhole.tune.recommendation_history import replay_recommendations
 from tests.tune.conftest import TABLE
 from tests.tune.test_value_estimates import played
@@ -51,3 +51,10 @@ def test_the_ring_is_around_the_recommended_pair(tmp_path):
         best.limit, best.gain.value, best.gain.low, best.gain.high
     )  # fmt: skip
     assert "not tried yet: slow." in gain_chart(tune, []).caption
+
+
+def test_all_charts_have_the_commands_in_one_order_and_so_in_the_same_colours(tmp_path):
+    runs = [record("ok", seconds, 1.0, arm) for arm, seconds in (("quick", 0.5), ("slow", 0.05))]
+    tune = Tune(tmp_path, Spec.from_table(TABLE), runs)
+    charts = [gain_chart(tune, []), survival_chart(tune, [], ""), cactus_chart(tune, [], "")]
+    assert [[curve.label for curve in chart.curves] for chart in charts] == [["slow", "quick"]] * 3

@@ -10,6 +10,7 @@ from keyhole.tune.interval import Interval
 from keyhole.tune.recommendation_history import PastRecommendation
 from keyhole.tune.report_curves import (
     MOST_ARMS,
+    GainCurve,
     cactus_arrays,
     drawn_arms,
     gain_curves,
@@ -18,6 +19,7 @@ from keyhole.tune.report_curves import (
     survival_curves,
 )
 from keyhole.tune.saved_tune import Tune
+from keyhole.tune.survival import Survival
 
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds
@@ -27,7 +29,7 @@ _SMALL: Final = 170  # height in pixels
 def gain_chart(tune: Tune, files: list[str]) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
     best, limits = tune.best(), tune.spec.limits
-    curves = sorted(gain_curves(tune), key=lambda curve: (curve.arm != best.arm, -curve.mean.max()))
+    curves = _ordered_gains(tune)
     ring = Ring(
         x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
         label=f"{best.limit:g} s",
@@ -129,7 +131,7 @@ def survival_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
     """Return the chart of the share of runs without success by a time."""
     first = shortest_time(tune) * _MARGIN
     curves = []
-    for name, curve in survival_curves(tune):
+    for name, curve in _ordered_survival(tune):
         times, *ends = step_arrays(curve, first)
         share, low, high = ((_PERCENT * end).tolist() for end in ends)
         times = np.maximum(times, first)  # a run of 0 s has no place on a logarithmic axis
@@ -141,7 +143,6 @@ def survival_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
         curves=curves,
         alt="Share of runs without success by time and command.",
         caption=caption,
-        named=_by_weight(tune, curves),
         files=files,
     )
 
@@ -150,7 +151,7 @@ def cactus_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
     """Return the cactus plot: the seconds within which a share of the runs succeeds."""
     first = shortest_time(tune) * _MARGIN
     curves = []
-    for name, curve in survival_curves(tune):
+    for name, curve in _ordered_survival(tune):
         done, seconds = cactus_arrays(curve)
         # Each share is reached at the seconds of the next step: the height holds until there.
         curves.append(
@@ -168,15 +169,22 @@ def cactus_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
         curves=curves,
         alt="Seconds within which a share of the runs succeeds, by command.",
         caption=caption,
-        named=_by_weight(tune, curves),
         files=files,
     )
 
 
-def _by_weight(tune: Tune, curves: list[Curve]) -> list[str]:
-    """Return the labels of curves of arms, the recommended arm first."""
+def _ordered_survival(tune: Tune) -> list[tuple[str, Survival]]:
+    """Return the survival curves in the order of `gain_chart`, so that colours are the same."""
+    order = [curve.arm for curve in _ordered_gains(tune)]
+    return sorted(survival_curves(tune), key=lambda curve: order.index(curve[0]))
+
+
+def _ordered_gains(tune: Tune) -> list[GainCurve]:
+    """Return the curves of gains: the recommended arm first, then that with the largest gain."""
     best = tune.best().arm
-    return sorted((curve.label for curve in curves), key=lambda label: label != best)
+    return sorted(
+        gain_curves(tune), key=lambda curve: (curve.arm != best, -float(curve.mean.max()))
+    )
 
 
 def _seconds_axis(title: str, low: float, high: float) -> Axis:

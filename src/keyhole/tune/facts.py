@@ -98,7 +98,7 @@ def _open_fact(tune: Tune) -> Fact:
     most = format_estimate(best.regret_bound, best.regret_bound)
     bound = f"At most {most} {gain_unit(tune)} is missed (95 %)."
     more, cost = _MORE * len(tune.runs), format_seconds_roughly((_MORE - 1) * tune.elapsed)
-    note = f"{bound} To halve it: --runs {more:,}, about {cost} more."
+    note = f"{bound} To roughly halve it: --runs {more:,}, about {cost} more."
     if best.untried:
         return Fact("Open", f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried", note)
     if rival is None or best.regret_bound <= TOLERANCE * tune.spec.success.span:
