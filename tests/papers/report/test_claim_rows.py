@@ -108,8 +108,22 @@ def test_an_entry_that_has_not_been_run_is_named_with_its_command(part):
 def test_an_open_claim_says_how_many_runs_would_decide_it_and_their_command(part):
     page = shown(part, verdict("So", "undecided", needed=78))
     (beside,) = [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
-    text = "78 runs needed, 40 played: keyhole reproduce tiny.toml --scale paper"
-    assert beside.words().startswith(text)
+    assert beside.words().startswith("78 runs needed, 40 played: --scale paper")
+    assert "78 runs needed, 40 played: keyhole reproduce tiny.toml --scale paper" in page.words()
+
+
+def test_what_more_runs_cost_is_said_once(part):
+    page = shown(part, *(verdict(f"C{i}", "undecided", needed=78) for i in range(3)))
+    beside = [one.words() for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
+    assert [": --scale paper" in words for words in beside] == [True, False, False]
+
+
+def test_claims_of_the_same_few_words_share_a_row(part):
+    page = shown(part, verdict("Read so", short="S"), verdict("Or so", "undecided", short="S"))
+    (row,) = rows(page)
+    assert row.all("summary")[0].words() == "undecided S holds undecided"
+    assert "Read so" in row.words()
+    assert "Or so" in row.words()
 
 
 def timed(part, seconds):

@@ -64,16 +64,17 @@ def test_keyholes_own_checks_are_counted_apart(part):
     answer, line = answered(part, verdicts("hhho"), verdicts("nnh", origin="ours"), front="up.html")
     assert (answer.mark, answer.text) == ("Mostly.", "Of the paper's 4 claims 3 hold, 1 is open.")
     assert line.words() == (
-        "A tiny entry. 40 runs (80 with --scale paper). Keyhole's own checks, which are not the "
-        "paper's: 1 holds, 2 do not hold. All entries"
+        "A tiny entry. 40 runs. Keyhole's own checks (not the paper's): 1 holds, 2 do not hold. "
+        "All entries"
     )
     assert [one.attrs["href"] for one in line.all("a")] == ["#tiny-checks", "up.html"]
 
 
 def test_claims_judged_on_set_ups_of_ours_do_not_count_as_the_papers(part):
     answer, _ = answered(part, verdicts("hh"), verdicts("nnn", setup="replica"))
+    # They weaken the first word: it says no more than all claims together.
     assert (answer.mark, answer.text) == (
-        "Yes.", "The paper's 2 claims all hold. On our replica of its set-up: 3 do not hold."
+        "No.", "The paper's 2 claims all hold. On our replica of its set-up: 3 do not hold."
     )  # fmt: skip
     answer, _ = answered(part, verdicts("hn", setup="ours"))
     assert answer.text == "Of the paper's 2 claims, on set-ups of ours, 1 holds, 1 does not hold."
@@ -83,7 +84,7 @@ def test_an_entry_without_claims_of_a_paper_says_so_and_gives_no_first_word(part
     answer, line = answered(part, verdicts("hho", origin="ours"), question="")
     assert (answer.mark, answer.status) == ("", "")
     assert answer.text == "No paper claims this. Of Keyhole's own 3 checks 2 hold, 1 is open."
-    assert line.words() == "40 runs (80 with --scale paper)."
+    assert line.words() == "40 runs."
     assert answered(part)[0].text == "Figures alone: nothing is claimed."
 
 
@@ -92,4 +93,4 @@ def test_the_verdict_with_more_runs_elsewhere_is_the_one_that_is_counted(part):
     longer = replace(one, id="long/1", status="does not hold", replications=1000)
     answer, line = answered(part, [replace(one, same_as=("long/1",))], known=[longer])
     assert (answer.mark, answer.text) == ("No.", "The paper's only claim does not hold.")
-    assert "1 of these verdicts is from longer runs." in line.words()
+    assert "1 verdict from longer runs." in line.words()

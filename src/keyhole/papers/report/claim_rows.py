@@ -16,9 +16,9 @@ from keyhole.papers.report.entry_answer import counts
 from keyhole.papers.report.needed_runs import NeededRuns, needed_runs
 from keyhole.papers.report.report_part import ReportPart
 from keyhole.papers.report.shared_verdicts import SharedVerdict, shared_verdicts
-from keyhole.papers.verdicts import SETUPS, Number, Status, Verdict
+from keyhole.papers.verdicts import Number, Status, Verdict
 
-MOST_ROWS: Final = 7
+MOST_ROWS: Final = 6
 """More rows would not fit on the first screen."""
 _MOST_MARKS: Final = 12
 _WORST_FIRST: Final[tuple[Status, ...]] = ("does not hold", "undecided", "holds")
@@ -79,7 +79,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One statement, judged on one or several problems."""
+    """One statement, judged on one or several problems, or read in several ways."""
 
     judged: Sequence[JudgedClaim]
 
@@ -87,6 +87,14 @@ class ClaimRow:
     def first(self) -> Verdict:
         """The verdict whose words are shown."""
         return self.judged[0].verdict
+
+    @property
+    def statements(self) -> list[tuple[str, str, list[JudgedClaim]]]:
+        """The words of the source and its citation, with the verdicts on them."""
+        found: dict[tuple[str, str], list[JudgedClaim]] = {}
+        for one in self.judged:
+            found.setdefault((one.verdict.text, one.verdict.cited), []).append(one)
+        return [(text, cited, judged) for (text, cited), judged in found.items()]
 
     @property
     def worst(self) -> JudgedClaim:
@@ -109,11 +117,6 @@ class ClaimRow:
         """How many hold, where there are too many for marks."""
         many = len(self.judged) > _MOST_MARKS
         return counts([one.verdict for one in self.judged]) if many else ""
-
-    @property
-    def setup(self) -> str:
-        """Whose set-up it is judged on."""
-        return SETUPS[self.first.setup]
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ def claim_rows(
     known: Mapping[str, Verdict],
     on_page: Sequence[str],
 ) -> list[ClaimRow]:
-    """Return the rows of verdicts: one for each statement, whatever problems it is judged on.
+    """Return the rows of verdicts: one for all that have the same short words.
 
     Parameters
     ----------
@@ -170,9 +173,9 @@ def claim_rows(
     on_page : sequence of str
         The entries of this page.
     """
-    groups: dict[tuple[str, str], list[JudgedClaim]] = {}
+    groups: dict[str, list[JudgedClaim]] = {}
     for verdict in verdicts:
         others = shared_verdicts(verdict, part.scale, known, on_page)
         one = JudgedClaim(part, verdict, others)
-        groups.setdefault((verdict.text, verdict.cited), []).append(one)
+        groups.setdefault(verdict.headline, []).append(one)
     return [ClaimRow(group) for group in groups.values()]

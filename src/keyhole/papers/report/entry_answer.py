@@ -14,6 +14,14 @@ _VERBS: Final[dict[Status, tuple[str, str]]] = {
     "does not hold": ("does not hold", "do not hold"),
 }
 
+_Mark = tuple[Status, str]
+_NO: Final[_Mark] = ("does not hold", "No.")
+_NOT_DECIDED: Final[_Mark] = ("undecided", "Not decided.")
+_IN_PART: Final[_Mark] = ("undecided", "In part.")
+_MOSTLY: Final[_Mark] = ("holds", "Mostly.")
+_YES: Final[_Mark] = ("holds", "Yes.")
+_WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
+
 
 @dataclass(frozen=True)
 class EntryLine:
@@ -30,9 +38,7 @@ class EntryLine:
         """The title, unless it is the heading, and the number of runs."""
         entry, runs = self.part.entry, self.part.replications
         text = f"{entry.title}. " if entry.question else ""
-        text += f"{runs:,} runs"
-        most = entry.scales["paper"].replications
-        return f"{text} ({most:,} with --scale paper)." if most > runs else f"{text}."
+        return f"{text}{runs:,} runs."
 
 
 def entry_answer(
@@ -66,7 +72,10 @@ def entry_answer(
             text += f" On {setup_words(replicas)}: {counts(replicas)}."
     else:
         text = count_sentence(replicas, "the paper's", "claim", f", on {setup_words(replicas)},")
-    status, mark = answer_mark(judged or replicas)
+    # Claims on set-ups of ours may weaken an answer; they never strengthen it.
+    status, mark = min(
+        answer_mark(judged or replicas), answer_mark(decided), key=_WEAKEST_FIRST.index
+    )
     # A word answers a question; a title asks none.
     answer = Answer(text, "", mark if part.entry.question else "", status)
     return [answer, EntryLine(part, counts(own) if own else "", elsewhere, front)]
@@ -77,14 +86,12 @@ def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     found = [verdict.status for verdict in verdicts]
     half = len(found) / 2
     if found.count("holds") == len(found):
-        return "holds", "Yes."
+        return _YES
     if found.count("holds") > half:
-        return "holds", "Mostly."
+        return _MOSTLY
     if found.count("does not hold") > half:
-        return "does not hold", "No."
-    if found.count("undecided") >= half:
-        return "undecided", "Not decided."
-    return "undecided", "In part."
+        return _NO
+    return _NOT_DECIDED if found.count("undecided") >= half else _IN_PART
 
 
 def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: str = "") -> str:

@@ -28,7 +28,9 @@ def entry_charts(part: ReportPart, problems: Sequence[str], id: str) -> LineChar
         return charts[0]
     common = interval_caption(part.replications)
     # What is true of all is said once, below all of them.
-    panels = [replace(one, caption=one.caption.removeprefix(common).strip()) for one in charts]
+    panels = [
+        replace(one, caption=one.caption.removeprefix(common).strip(), files=()) for one in charts
+    ]
     return ChartGrid(panels, common)
 
 

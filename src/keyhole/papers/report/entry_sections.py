@@ -1,7 +1,9 @@
 """Folded parts of an entry's page: how verdicts were reached, checks, tables, other charts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import (
@@ -9,6 +11,7 @@ from keyhole.experiment.report import (
     provenance_section,
     spec_section,
 )
+from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.page import PageBlock, Section, Text
 from keyhole.pages.picture import Picture
@@ -29,6 +32,15 @@ from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_drawings import ProblemFigure
 from keyhole.papers.report.report_part import ReportPart
 from keyhole.results.curves import Curves
+
+
+@dataclass(frozen=True)
+class FigureLinks:
+    """Links to the files of a figure, given the beginning of their names."""
+
+    stem: str
+    kinds: Sequence[str] = FIGURE_KINDS
+    template: ClassVar[str] = "papers/report/templates/figure_links.html.j2"
 
 
 def rules_section() -> Section:
@@ -130,6 +142,8 @@ def _problem_section(part: ReportPart, problem: str, *, has_chart: bool) -> Sect
         blocks: list[PageBlock] = []
         if i or not has_chart:
             blocks.append(problem_chart(part, problem, metric))
+        elif len(part.runs) > 1:
+            blocks.append(FigureLinks(f"{problem}-{metric}"))
         if part.entry.ratio_to is not None:
             blocks.append(ratio_chart(part, problem, metric, part.entry.ratio_to))
         blocks += metric_tables(part.runs[problem], metric)

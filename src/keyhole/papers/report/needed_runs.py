@@ -19,6 +19,11 @@ class NeededRuns:
     command: str = ""  # empty where no scale has more
     time: str = ""  # empty if unknown
 
+    @property
+    def cost(self) -> str:
+        """What is typed, in short, and its time."""
+        return f"--scale paper{f', about {self.time}' if self.time else ''}"
+
 
 def needed_runs(part: ReportPart, verdict: Verdict) -> NeededRuns | None:
     """Return how many runs would decide a claim, and how they are played; None if unknown."""

@@ -119,7 +119,7 @@ class _EntryView:
         blocks, left = list[PageBlock](), MOST_ROWS
         for heading, verdicts in (
             ("The paper says", judged),
-            (f"The paper says, judged on {setup_words(replicas)}", replicas),
+            (f"The paper says; judged on {setup_words(replicas)}", replicas),
             ("Keyhole checks", [] if judged or replicas else self.part.own_verdicts),
         ):
             if verdicts:
