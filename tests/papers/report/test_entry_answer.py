@@ -64,8 +64,7 @@ def test_keyholes_own_checks_are_counted_apart(part):
     answer, line = answered(part, verdicts("hhho"), verdicts("nnh", origin="ours"), front="up.html")
     assert (answer.mark, answer.text) == ("Mostly.", "Of the paper's 4 claims 3 hold, 1 is open.")
     assert line.words() == (
-        "A tiny entry. 40 runs. Keyhole's own checks (not the paper's): 1 holds, 2 do not hold. "
-        "All entries"
+        "A tiny entry. 40 runs. Keyhole's checks: 1 holds, 2 do not hold. All entries"
     )
     assert [one.attrs["href"] for one in line.all("a")] == ["#tiny-checks", "up.html"]
 

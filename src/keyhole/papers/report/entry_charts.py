@@ -18,20 +18,22 @@ from keyhole.results.estimate import Estimate
 
 _NAMED: Final = 5
 """More names at the curves would be read by nobody in ten seconds."""
+_SHORT_CAPTION: Final = "Mean and 95 % interval."
 _COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
 
 
 def entry_charts(part: ReportPart, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
     """Return the chart of an entry's first metric on its problems, a panel each."""
     charts = [problem_chart(part, key, part.metrics_of(key)[0], id=id) for key in problems]
+    # The number of replications stands above; what is true of all panels is said once, below them.
+    notes = [one.caption.removeprefix(interval_caption(part.replications)) for one in charts]
     if len(charts) == 1:
-        return charts[0]
-    common = interval_caption(part.replications)
-    # What is true of all is said once, below all of them.
+        return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
     panels = [
-        replace(one, caption=one.caption.removeprefix(common).strip(), files=()) for one in charts
+        replace(one, caption=note.strip(), files=())
+        for one, note in zip(charts, notes, strict=True)
     ]
-    return ChartGrid(panels, common)
+    return ChartGrid(panels, _SHORT_CAPTION)
 
 
 def problem_chart(part: ReportPart, problem: str, metric: str, id: str = "chart") -> LineChart:

@@ -45,14 +45,14 @@ class FigureLinks:
 
 def rules_section() -> Section:
     """Return the rules by which claims are judged and counted."""
-    return Section("rules", "How each verdict was reached", [Text(RULES), Text(MARK_RULE)])
+    return Section("rules", "How verdicts were reached", [Text(RULES), Text(MARK_RULE)])
 
 
 def checks_section(part: ReportPart, rows: Sequence[ClaimRow]) -> Section:
     """Return the section of Keyhole's own checks."""
     own = part.own_verdicts
-    title = f"Keyhole's own checks: {counts(own)}"
-    note = Text("They are Keyhole's, not the paper's.")
+    note = Text(f"They are not the paper's: {counts(own)}.")
+    title = "Keyhole's checks"
     return Section(f"{part.entry.name}-checks", title, [note, ClaimRows("", rows, len(rows))])
 
 
@@ -72,10 +72,12 @@ def figure_sections(
     left : sequence of str
         The problems whose charts are not on the first screen, for lack of space.
     """
-    sections = [
+    drawings = [
         _drawing_section(part, drawn, folder / f"drawing-{i}")
         for i, drawn in enumerate(part.entry.problem_figures, first)
     ]
+    name = f"{part.entry.name}-drawings"
+    sections = [Section(name, "Drawings of the problems", sections=drawings)] if drawings else []
     if left:
         title = f"Charts of {len(left)} more problems"
         charts = entry_charts(part, left, "more")
@@ -107,22 +109,18 @@ def published_section(part: ReportPart) -> Section:
 def tables_section(part: ReportPart, with_chart: Sequence[str]) -> Section:
     """Return the tables of all problems, and the charts that stand nowhere else on the page."""
     sections = [_problem_section(part, key, has_chart=key in with_chart) for key in part.runs]
-    return Section(f"{part.entry.name}-tables", "Tables and other charts", sections=sections)
+    return Section(f"{part.entry.name}-tables", "Tables and charts", sections=sections)
 
 
 def settings_section(parts: Sequence[ReportPart]) -> Section:
-    """Return what the entries are about, their sources, and the settings of their problems."""
+    """Return what the entries are about, their sources, their specs, and their versions."""
     blocks: list[PageBlock] = []
     for part in parts:
         blocks.append(Text(part.entry.about, part.entry.source))
         for run in part.runs.values():
             blocks += spec_section(run.spec).blocks
-    return Section("settings", "Settings", blocks)
-
-
-def versions_section(parts: Sequence[ReportPart]) -> Section:
-    """Return the versions, seeds and commands of the runs."""
-    return provenance_section([run for part in parts for run in part.runs.values()])
+    runs = [run for part in parts for run in part.runs.values()]
+    return Section("settings", "Settings", blocks, [provenance_section(runs)])
 
 
 def charts_of_parameters(part: ReportPart, first: int) -> list[LineChart]:

@@ -21,7 +21,6 @@ from keyhole.papers.report.entry_sections import (
     rules_section,
     settings_section,
     tables_section,
-    versions_section,
 )
 from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
 from keyhole.papers.verdicts import Verdict
@@ -66,7 +65,6 @@ def write_reproduction_page(
             *([rules_section()] if any(part.verdicts for part in parts) else []),
             *sections,
             settings_section(parts),
-            versions_section(parts),
         ],
     )
     return write_page(folder / "report.html", page)
