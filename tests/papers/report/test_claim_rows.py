@@ -1,10 +1,12 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from keyhole.pages.templating import render
 from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
 from keyhole.papers.report.needed_runs import NeededRuns, needed_runs, seconds_of_run
+from keyhole.papers.report.report_part import ReportPart
 from keyhole.papers.verdicts import Number, Verdict
 from tests.html import parse
 
@@ -157,3 +159,15 @@ def test_where_no_scale_has_as_many_runs_it_says_what_to_do(part):
     assert found == NeededRuns(
         "500 runs needed, 80 played; raise the replications in a copy of the entry's file"
     )
+
+
+def test_the_numbers_of_a_negative_control_do_not_decide(part, monkeypatch):
+    ours = Number("share", 0.9, 0.9, 0.9, None, at_least=0.5)
+    theirs = replace(ours, name="Hard: share", value=0.1, low=0.1, high=0.1)
+    one = verdict("So", numbers=(ours, theirs), id="tiny/1")
+    claim = SimpleNamespace(
+        own_numbers=lambda numbers: numbers, unlike="hard", problem_keys=["easy"]
+    )
+    monkeypatch.setattr(ReportPart, "claims", {"tiny/1": claim})
+    ((row,),) = [claim_rows(part, [one], {one.id: one}, ["tiny"])]
+    assert row.judged[0].deciding is ours

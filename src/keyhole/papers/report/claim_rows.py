@@ -42,10 +42,18 @@ class JudgedClaim:
         """The number that decides it."""
         problem = self.claim.problem_keys[0] if self.claim else next(iter(self.part.runs))
         metric = self.part.runs[problem].curves.metric(self.verdict.metric)
-        numbers = self.verdict.numbers
-        if self.claim is not None:
-            numbers = tuple(self.claim.own_numbers(numbers))
-        return deciding_number(self.verdict, numbers, metric)
+        return deciding_number(self.verdict, self._own_numbers(), metric)
+
+    def _own_numbers(self) -> Sequence[Number]:
+        """Return the numbers without those of a negative control: a policy, or a problem."""
+        if self.claim is None:
+            return self.verdict.numbers
+        numbers = self.claim.own_numbers(self.verdict.numbers)
+        unlike = getattr(self.claim, "unlike", None)
+        if unlike is None:
+            return numbers
+        control = f"{self.part.entry.problems[unlike].title}: "
+        return [number for number in numbers if not number.name.startswith(control)]
 
     @property
     def strip(self) -> IntervalStrip | None:
