@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from keyhole.contract.text_formatting import count_text
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
+from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
 from keyhole.pages.table import Table
 from keyhole.papers.claims_json import write_claims
 from keyhole.papers.coverage import Coverage
@@ -16,7 +16,6 @@ from keyhole.papers.report.claim_squares import STATUS_WORDS, ClaimBar, ClaimSqu
 from keyhole.papers.report.coverage_page import uncovered_table, write_coverage_page
 from keyhole.papers.report.entry_answer import count_sentence, counts
 from keyhole.papers.report.figure_gallery import FigureGallery, gallery_tile
-from keyhole.papers.report.judging_rules import MARK_RULE, RULES
 from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
 from keyhole.papers.report.unmet_claims import UnmetClaims, unmet_claims
 from keyhole.papers.verdicts import Setup, Verdict, one_per_statement
@@ -107,7 +106,6 @@ class _Index:
                 Section("figures", "Figures", [self._gallery()], is_open=True),
                 self._checks_section(),
                 self._uncovered_section(),
-                Section("rules", "How verdicts are reached", [Text(RULES), Text(MARK_RULE)]),
             ],
         )
 
@@ -175,13 +173,13 @@ class _Index:
 
     def _unmet_section(self) -> list[Section]:
         blocks = list[PageBlock]()
-        for verdicts, where in (
-            (self.judged, "On the papers' set-ups"),
-            (self.replicas, _ON_OURS),
+        for verdicts, where, in_brief in (
+            (self.judged, "On the papers' set-ups", False),
+            (self.replicas, _ON_OURS, True),
         ):
             found = unmet_claims(self.parts, verdicts, self.known, self.citations)
             if found:
-                blocks.append(UnmetClaims(where, found))
+                blocks.append(UnmetClaims(where, found, in_brief))
         if not blocks:
             return []
         return [Section("unmet", "What does not hold", blocks, is_open=True)]

@@ -8,7 +8,7 @@ from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows
 from keyhole.papers.report.claim_squares import claim_address
 from keyhole.papers.report.deciding_number import format_range
 from keyhole.papers.report.report_part import ReportPart
-from keyhole.papers.verdicts import Verdict
+from keyhole.papers.verdicts import SETUPS, Verdict
 
 _MOST_PROBLEMS: Final = 4
 
@@ -26,6 +26,11 @@ class UnmetClaim:
         return self.row.worst
 
     @property
+    def setup(self) -> str:
+        """Whose set-up it is judged on."""
+        return SETUPS[self.row.first.setup]
+
+    @property
     def links(self) -> list[tuple[str, str]]:
         """The address of each verdict, and its problems as the words of the link."""
         verdicts = [one.verdict for one in self.row.judged]
@@ -41,7 +46,12 @@ class UnmetClaim:
         number = self.shown.deciding
         if number is None:
             return self.shown.verdict.detail
-        return f"{number.name}: {number}, not {format_range(number.at_least, number.at_most)}"
+        return f"{number}, not {format_range(number.at_least, number.at_most)}"
+
+    @property
+    def found_of(self) -> str:
+        """The name of the number that decides it."""
+        return self.shown.deciding.name if self.shown.deciding else ""
 
     @property
     def runs(self) -> str:
@@ -60,6 +70,7 @@ class UnmetClaims:
 
     heading: str
     claims: Sequence[UnmetClaim]
+    in_brief: bool  # few words for a claim, and its number without a name
     template: ClassVar[str] = "papers/report/templates/unmet_claims.html.j2"
 
 
