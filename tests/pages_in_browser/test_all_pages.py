@@ -5,11 +5,29 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from tests.pages_in_browser.example_pages import OPEN, each_kind, each_width, measure
+from tests.pages_in_browser.example_pages import (
+    OPEN,
+    PHONE,
+    WIDE,
+    each_kind,
+    each_kind_but_index,
+    each_width,
+    measure,
+)
 
-pytestmark = pytest.mark.interpreted
-
+PIXELS_TO_PICTURE = {WIDE: 500, PHONE: 700}
+WORDS = 120
 BYTES = 500_000
+
+
+@each_width
+@each_kind_but_index
+def test_the_first_screen_has_a_picture_and_few_words(kind, width, pages, open_page):
+    measured = measure(open_page(pages[kind], width=width))
+    assert measured["firstPicture"], "there is no picture"
+    assert measured["firstPicture"]["top"] <= PIXELS_TO_PICTURE[width], measured["firstPicture"]
+    words = measured["words"]
+    assert len(words) <= WORDS, f"{len(words)} words: {' '.join(words)}"
 
 
 @each_width
@@ -66,3 +84,28 @@ def test_a_link_to_a_folded_part_opens_it(kind, pages, open_page):
     assert ids
     page = open_page(path, fragment=f"#{ids[-1]}")
     assert page.locator(f"details:has(> summary [id='{ids[-1]}'])").get_attribute("open") == ""
+
+
+@each_kind_but_index
+def test_without_a_script_the_answer_and_the_picture_are_there(kind, pages, open_page):
+    page = open_page(pages[kind], java_script_enabled=False)
+    assert page.locator(".answer").first.is_visible()
+    picture = measure(page)["firstPicture"]
+    assert picture, "there is no picture"
+    assert picture["top"] <= PIXELS_TO_PICTURE[WIDE], picture
+    page.locator("summary >> visible=true").first.click()
+    assert page.locator("details[open]").count() >= 1
+
+
+@each_kind_but_index
+def test_print_has_the_answer_the_picture_and_folded_parts(kind, pages, open_page):
+    page = open_page(pages[kind], java_script_enabled=False)
+    page.emulate_media(media="print")
+    assert page.locator(".answer").first.is_visible()
+    assert page.locator("figure").first.is_visible()
+    for section in page.locator("details.section").all():
+        heading = section.locator("h2").inner_text()
+        shown = section.evaluate(
+            "part => [...part.children].slice(1).some(one => one.getClientRects().length)"
+        )
+        assert shown, f"{heading!r} is not printed"

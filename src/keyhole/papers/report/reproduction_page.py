@@ -144,7 +144,7 @@ class _EntryView:
     def as_section(self) -> Section:
         """Return what the first screen shows of an entry that is not the page's first."""
         blocks = [*self.answer(), TwoColumns(self.figures(), self.claims())]
-        return Section(self.part.entry.name, self.part.entry.heading, blocks, is_open=True)
+        return Section(self.part.entry.name, self.part.entry.heading, blocks)
 
 
 def _first_numbers(parts: Sequence[ReportPart]) -> list[tuple[int, int]]:
