@@ -158,8 +158,8 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     out = tmp_path / "out"
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
     code, printed, _ = keyhole(*words)
-    first, papers, replicas, page = printed.splitlines()
-    assert first == "1 entry, 5 claims"
+    papers, replicas, size, page = printed.splitlines()
+    assert size == "1 entry, 5 claims in all"
     counts = r"\d hold, \d undecided, \d do not hold"
     assert re.fullmatch(rf"2 claims of the papers: {counts}", papers)
     assert re.fullmatch(rf"3 claims of the papers on set-ups of ours: {counts}", replicas)

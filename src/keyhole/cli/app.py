@@ -240,9 +240,9 @@ def _conclude(result: "Reproduction") -> None:
 def _conclude_all(result: "BatchReproduction") -> None:
     """Print how many claims hold, by their origin, and end with 1 if one does not."""
     entries = "entry" if len(result.parts) == 1 else "entries"
-    typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims")
     for line in result.counts:
         typer.echo(line)
+    typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims in all")
     typer.echo(f"index: {result.index}")
     failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
     raise typer.Exit(CLAIM_FAILED if failed else 0)

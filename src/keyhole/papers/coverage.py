@@ -61,6 +61,13 @@ class Coverage(BaseModel):
     items: Annotated[list[Item], Field(min_length=1)]
 
     @property
+    def short_citation(self) -> str:
+        """The first author, or both of two, and the year."""
+        first, *others = [name.partition(", ")[0] for name in self.authors]
+        more = "" if not others else f" and {others[0]}" if len(others) == 1 else " et al."
+        return f"{first}{more} ({self.year})"
+
+    @property
     def citation(self) -> str:
         """The citation: authors, year, venue and number."""
         names = [name.partition(", ")[0] for name in self.authors]

@@ -84,6 +84,11 @@ class Verdict:
         return self.short or self.text
 
     @property
+    def is_on_papers_setup(self) -> bool:
+        """Whether it is judged on the paper's set-up, or is about any."""
+        return self.setup in ("paper", "any")
+
+    @property
     def claim(self) -> str:
         """The claim, with the problems and the policy that it is about."""
         return f"{self.about}: {self.text}" if self.about else self.text
@@ -121,7 +126,7 @@ def verdicts_by_origin(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verd
         if verdict.origin == "ours":
             ours.append(verdict)
         else:
-            (papers if verdict.setup in ("paper", "any") else elsewhere).append(verdict)
+            (papers if verdict.is_on_papers_setup else elsewhere).append(verdict)
     groups = (
         (f"{count_text(len(papers), 'claim')} of the papers", papers),
         (f"{count_text(len(elsewhere), 'claim')} of the papers on set-ups of ours", elsewhere),

@@ -43,12 +43,6 @@ def matplotlib_styles(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def line_style(number: int) -> dict[str, Any]:
-    """Return the style of a numbered line without a name."""
-    labels = [f"line {other}" for other in range(max(number + 1, 2))]
-    return matplotlib_styles(labels)[labels[number]]
-
-
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
     """Return at how many checkpoints each policy's mean is not positive, if at any.
 

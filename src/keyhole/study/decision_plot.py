@@ -23,17 +23,18 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
 
     The eight arms with the most decisions have colours and names; the others are grey.
     """
-    from keyhole.results.plot import line_style
+    from keyhole.results.plot import matplotlib_styles
 
     asked = np.array(counts.asked, np.int64)
     order = np.argsort(-np.bincount(asked, minlength=len(counts.arms)), kind="stable")
+    styles = matplotlib_styles([counts.arms[arm] for arm in order[:_MOST_NAMED]])
     for place, arm in enumerate(order.tolist()):
         curve = _decisions(asked, arm) if shows == "decisions" else _means(counts, arm)
         steps, heights = map(_thin, curve)
         is_named = place < _MOST_NAMED
         grey = {"color": _GREY, "linewidth": 0.7, "zorder": 1.0}
-        style = {**line_style(place), "marker": ""} if is_named else grey
         name = counts.arms[arm] if is_named else None
+        style = grey if name is None else {**styles[name], "marker": ""}
         axes.step(steps, heights, where="post", label=name, **style)
     if len(order) > _MOST_NAMED:
         axes.plot([], [], color=_GREY, linewidth=0.7, label=f"{len(order) - _MOST_NAMED:,} others")

@@ -10,10 +10,9 @@ from keyhole.tune.interval import Interval
 from keyhole.tune.recommendation_history import PastRecommendation
 from keyhole.tune.report_curves import (
     MOST_ARMS,
-    GainCurve,
     cactus_arrays,
     drawn_arms,
-    gain_curves,
+    ordered_gain_curves,
     shortest_time,
     step_arrays,
     survival_curves,
@@ -23,13 +22,14 @@ from keyhole.tune.survival import Survival
 
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds
-_SMALL: Final = 170  # height in pixels
+_LARGE: Final = 335  # height in pixels
+_SMALL: Final = 170
 
 
 def gain_chart(tune: Tune, files: list[str]) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
     best, limits = tune.best(), tune.spec.limits
-    curves = _ordered_gains(tune)
+    curves = ordered_gain_curves(tune)
     ring = Ring(
         x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
         label=f"{best.limit:g} s",
@@ -51,6 +51,7 @@ def gain_chart(tune: Tune, files: list[str]) -> LineChart:
         caption=f"95 % intervals. {describe_objective(tune)}{_describe_left_out(tune)}",
         rings=[ring],
         files=files,
+        height=_LARGE,
     )  # fmt: skip
 
 
@@ -175,16 +176,8 @@ def cactus_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
 
 def _ordered_survival(tune: Tune) -> list[tuple[str, Survival]]:
     """Return the survival curves in the order of `gain_chart`, so that colours are the same."""
-    order = [curve.arm for curve in _ordered_gains(tune)]
+    order = [curve.arm for curve in ordered_gain_curves(tune)]
     return sorted(survival_curves(tune), key=lambda curve: order.index(curve[0]))
-
-
-def _ordered_gains(tune: Tune) -> list[GainCurve]:
-    """Return the curves of gains: the recommended arm first, then that with the largest gain."""
-    best = tune.best().arm
-    return sorted(
-        gain_curves(tune), key=lambda curve: (curve.arm != best, -float(curve.mean.max()))
-    )
 
 
 def _seconds_axis(title: str, low: float, high: float) -> Axis:

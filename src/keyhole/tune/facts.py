@@ -54,19 +54,22 @@ def _time_fact(tune: Tune) -> Fact:
     text = format_duration(best.seconds)
     if not _is_earlier(tune):
         return Fact("Time of a run", text)
-    saved = _BATCH * compare_time(tune).seconds.value
-    word = "less" if saved >= 0.0 else "more"
+    saved = compare_time(tune).seconds
+    word, size = ("less", saved) if saved.value >= 0.0 else ("more", -saved)
+    batch = f"{format_seconds_roughly(_BATCH * size.value)} in {_BATCH} runs"
     return Fact(
         "Time of a run",
-        f"{text}, not {format_duration(full.seconds)}",
-        f"{format_seconds_roughly(abs(saved))} {word} in {_BATCH} runs, against {full.arm} with "
-        f"{full.limit:g} s ({format_run_count(full.runs)})",
+        f"{text}; at {full.limit:g} s {format_duration(full.seconds)}",
+        f"{format_duration(size)} {word}, {batch}, against {full.arm} "
+        f"({format_run_count(full.runs)})",
     )
 
 
 def _success_fact(tune: Tune) -> Fact:
     best, full = tune.best(), tune.best().full
-    at_full = f", not {format_share(full.success_rate)}" if _is_earlier(tune) else ""
+    at_full = (
+        f"; at {full.limit:g} s {format_share(full.success_rate)}" if _is_earlier(tune) else ""
+    )
     return Fact("Success", f"{format_share(best.success_rate)}{at_full}")
 
 

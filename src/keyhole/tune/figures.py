@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 
 from keyhole.pages.figure_files import blank_figure
-from keyhole.results.plot import finish_axes, line_style
+from keyhole.results.plot import finish_axes, matplotlib_styles
 from keyhole.tune.report_curves import (
     cactus_arrays,
     gain_curves,
+    ordered_gain_curves,
     shortest_time,
     step_arrays,
     survival_curves,
@@ -24,8 +25,9 @@ def survival_figure(tune: Tune) -> Figure:
     figure = blank_figure()
     axes = figure.subplots()
     drawn = {}
-    for number, (name, curve) in enumerate(survival_curves(tune)):
-        style = _line_without_markers(number)
+    styles = arm_styles(tune)
+    for name, curve in survival_curves(tune):
+        style = {**styles[name], "marker": ""}
         times, share, low, high = step_arrays(curve)
         (line,) = axes.step(times, share, where="post", **style)
         axes.fill_between(
@@ -45,9 +47,10 @@ def cactus_figure(tune: Tune) -> Figure:
     figure = blank_figure()
     axes = figure.subplots()
     drawn = {}
-    for number, (name, curve) in enumerate(survival_curves(tune)):
+    styles = arm_styles(tune)
+    for name, curve in survival_curves(tune):
         done, seconds = cactus_arrays(curve)
-        (line,) = axes.step(done, seconds, where="pre", **_line_without_markers(number))
+        (line,) = axes.step(done, seconds, where="pre", **{**styles[name], "marker": ""})
         drawn[name] = line, float(done.max(initial=0.0))
     _set_seconds_axis(axes, "y", tune)
     axes.set_xlabel("share with success")
@@ -70,8 +73,9 @@ def plot_gains(tune: Tune, axes: Axes | None = None) -> Axes:
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     drawn = {}
-    for number, curve in enumerate(gain_curves(tune)):
-        style = line_style(number)
+    styles = arm_styles(tune)
+    for curve in gain_curves(tune):
+        style = styles[curve.arm]
         (line,) = axes.plot(curve.limits, curve.mean, **style)
         axes.fill_between(
             curve.limits, curve.low, curve.high, color=style["color"], alpha=0.12, linewidth=0
@@ -88,8 +92,9 @@ def plot_gains(tune: Tune, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def _line_without_markers(number: int) -> dict[str, Any]:
-    return {key: value for key, value in line_style(number).items() if not key.startswith("marker")}
+def arm_styles(tune: Tune) -> dict[str, dict[str, Any]]:
+    """Return the style of each arm's line, with the colours of the report's charts."""
+    return matplotlib_styles([curve.arm for curve in ordered_gain_curves(tune)])
 
 
 class _PlainFormatter(LogFormatter):

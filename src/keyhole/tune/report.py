@@ -18,6 +18,7 @@ from keyhole.tune.charts import (
     history_chart,
     survival_chart,
 )
+from keyhole.tune.comparison import compare_time
 from keyhole.tune.facts import facts_block
 from keyhole.tune.recommendation_history import replay_recommendations
 from keyhole.tune.runs_table import runs_table
@@ -28,7 +29,7 @@ from keyhole.tune.summary import (
     arms_table,
     command_line,
     format_probability,
-    format_saving,
+    format_seconds_roughly,
     format_share,
 )
 
@@ -111,7 +112,14 @@ def _answer_text(tune: Tune) -> str:
         return f"{text}: {format_share(best.success_rate)} succeed."
     if best.limit == limits[-1]:
         return f"{text}, the full cut-off: no earlier limit has a larger mean gain."
-    return f"{text}: {format_saving(tune)} than at the full cut-off, {limits[-1]:g} s."
+    # Without intervals, which are beside the chart.
+    saved = compare_time(tune)
+    word = "less" if saved.seconds.value >= 0.0 else "more"
+    seconds = format_seconds_roughly(abs(saved.seconds.value))
+    return (
+        f"{text}: {seconds} ({abs(saved.share.value):.0%}) {word} a run than at the full cut-off, "
+        f"{limits[-1]:g} s."
+    )
 
 
 def _capitalize(text: str) -> str:

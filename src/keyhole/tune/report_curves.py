@@ -44,6 +44,14 @@ def gain_curves(tune: "Tune") -> list[GainCurve]:
     return curves
 
 
+def ordered_gain_curves(tune: "Tune") -> list[GainCurve]:
+    """Return the curves of gains: the recommended arm first, then that with the largest gain."""
+    best = tune.best().arm
+    return sorted(
+        gain_curves(tune), key=lambda curve: (curve.arm != best, -float(curve.mean.max()))
+    )
+
+
 def drawn_arms(tune: "Tune") -> list[int]:
     """Return the indices of the arms with runs; of more than 40, those with the largest gains."""
     counts = tune.gains.run_counts

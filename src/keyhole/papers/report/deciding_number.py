@@ -61,7 +61,7 @@ def format_number(number: Number) -> str:
     """Return a number with its name, its interval, its claimed range and its p-value."""
     more = []
     if _is_ranged(number):
-        more.append(f"claimed: {_format_range(number.at_least, number.at_most)}")
+        more.append(f"claimed: {format_range(number.at_least, number.at_most)}")
     if number.p_value is not None:
         more.append(f"p = {number.p_value:.2g}")
     text = f"{number.name}: {number}"
@@ -97,7 +97,8 @@ def _margin(number: Number) -> float:
     return distance / max(1.0, *limits)
 
 
-def _format_range(low: float, high: float) -> str:
+def format_range(low: float, high: float) -> str:
+    """Return a claimed range in words."""
     if math.isinf(high):
         return f"at least {format_estimate(low)}"
     if math.isinf(low):

@@ -1,55 +1,53 @@
-"""Index page of many reproductions: by paper, its coverage, and every verdict."""
+"""Index page of many reproductions: what papers claim, what was found, and all figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
+from keyhole.contract.text_formatting import count_text
+from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
+from keyhole.pages.table import Table
 from keyhole.papers.claims_json import write_claims
-from keyhole.papers.coverage import Coverage, Item
+from keyhole.papers.coverage import Coverage
 from keyhole.papers.entry import Entry
-from keyhole.papers.entry_files import PAPERS
-from keyhole.papers.report.claims_section import ClaimsSection, ClaimsSummary, origin_table
-from keyhole.papers.report.judging_rules import RULES
-from keyhole.papers.report.report_part import ReportPart
-from keyhole.papers.report.shared_claims import repeated_verdicts
-from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
+from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.papers.report.claim_squares import STATUS_WORDS, ClaimBar, ClaimSquares, entry_of
+from keyhole.papers.report.coverage_page import uncovered_table, write_coverage_page
+from keyhole.papers.report.entry_answer import count_sentence, counts
+from keyhole.papers.report.figure_gallery import FigureGallery, gallery_tile
+from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
+from keyhole.papers.report.unmet_claims import UnmetClaims, unmet_claims
+from keyhole.papers.verdicts import Setup, Verdict, one_per_statement
 
-_OURS: Final = "Beyond the papers"
-
-
-@dataclass(frozen=True)
-class CoverageSummary:
-    """Table of a paper's items, and the entries that cover each."""
-
-    items: Sequence[Item]
-    template: ClassVar[str] = "papers/report/templates/covered.html.j2"
-
-    @property
-    def caption(self) -> str:
-        """The numbers of items that entries, tests and nothing cover."""
-        kinds = [item.covered for item in self.items]
-        return (
-            f"{len(kinds)} items: {kinds.count('by entries')} covered by entries, "
-            f"{kinds.count('by tests')} by tests, {kinds.count('not')} not."
-        )
+_SETUP_ROWS: Final[dict[Setup, str]] = {
+    "paper": "the paper's",
+    "any": "any: a statement about every set-up, such as a theorem",
+    "replica": "a replica, made by us where the paper's could not be read in full",
+    "ours": "ours",
+}
+_ON_OURS: Final = "On set-ups of ours"
+_ABOUT_NO_PAPER: Final = "about no paper"
 
 
 @dataclass(frozen=True)
-class EntryCard:
-    """Short view of an entry, with a link to its report."""
+class IndexLine:
+    """The small line below the answer: how much was run, and what the answer does not count."""
 
-    entry: Entry
     scale: str
-    part: ReportPart | None  # None where it has not been run
-    template: ClassVar[str] = "papers/report/templates/card.html.j2"
+    done: int
+    entries: int
+    replicas: str  # how many of the papers' claims hold on set-ups of ours; empty for none
+    checks: str  # how many of Keyhole's own checks hold; empty for none
+    deeper: str  # how many open claims the other scale would decide; empty for none
+    missing: str  # what has not been run
+    template: ClassVar[str] = "papers/report/templates/index_line.html.j2"
 
 
 def write_index(
     folder: Path, scale: str, entries: Sequence[Entry], parts: Sequence[ReportPart]
 ) -> tuple[Path, Path]:
-    """Write ``index.html`` and ``claims.json``; return their paths.
+    """Write ``index.html``, ``coverage.html`` and ``claims.json``; return the first and the last.
 
     Parameters
     ----------
@@ -62,72 +60,165 @@ def write_index(
     parts : sequence of ReportPart
         The entries that have been run.
     """
-    done = {part.entry.name: part for part in parts}
-    verdicts = [verdict for part in parts for verdict in part.verdicts]
-    known = {verdict.id: verdict for verdict in verdicts}
-    index = write_page(
-        folder / "index.html",
-        Page(
-            title=f"Claims of the papers, and what was found ({scale} scale)",
-            answer=[
-                ClaimsSummary(verdicts, f"{len(done)} of {len(entries)} entries, ", "claims.json"),
-                origin_table(verdicts),
-                Text("", RULES),
-            ],
-            sections=[
-                _paper_section(paper, [e for e in entries if e.paper == paper], done, scale, known)
-                for paper in (*PAPERS, "")
-            ],
-        ),
-    )
-    # Rewritten with the page, whose summary links to it.
+    run = {part.entry.name for part in parts}
+    shown = {part.entry.paper for part in parts}
+    papers = {key: Coverage.load(key) for key in PAPERS if key in shown}
+    write_coverage_page(folder, papers, run)
+    page = _Index(scale, entries, parts, papers).page()
+    index = write_page(folder / "index.html", page)
+    # Rewritten with the page, which links to it.
     claims = folder / "claims.json"
     write_claims(claims, parts)
     return index, claims
 
 
-def _paper_section(
-    paper: str,
-    entries: Sequence[Entry],
-    done: Mapping[str, ReportPart],
-    scale: str,
-    known: Mapping[str, Verdict],
-) -> Section:
-    parts = [done[entry.name] for entry in entries if entry.name in done]
-    verdicts = [verdict for part in parts for verdict in part.verdicts]
-    inner = [_entry_section(entry, scale, done.get(entry.name), known) for entry in entries]
-    if not paper:
-        text = Text("Experiments that are about no paper.")
-        return Section("ours", _OURS, [text], inner, _format_counts(verdicts))
-    coverage = Coverage.load(paper)
-    stated = [CoverageSummary(coverage.items)]
-    inner.insert(
-        0, Section(f"{paper}-stated", "Figures, tables and statements of the paper", stated)
-    )
-    blocks: list[PageBlock] = [
-        Text(coverage.citation),
-        *([origin_table(verdicts)] if verdicts else []),
-    ]
-    return Section(paper, coverage.title, blocks, inner, _format_counts(verdicts))
+class _Index:
+    """What the index shows."""
+
+    def __init__(
+        self,
+        scale: str,
+        entries: Sequence[Entry],
+        parts: Sequence[ReportPart],
+        papers: Mapping[str, Coverage],
+    ) -> None:
+        self.scale, self.entries, self.parts, self.papers = scale, entries, parts, papers
+        self.known = verdicts_by_id(parts)
+        self.verdicts = one_per_statement([v for part in parts for v in part.verdicts])
+        self.citations = {key: paper.short_citation for key, paper in papers.items()}
+        claimed = [verdict for verdict in self.verdicts if verdict.origin != "ours"]
+        self.judged = [verdict for verdict in claimed if verdict.is_on_papers_setup]
+        self.replicas = [verdict for verdict in claimed if not verdict.is_on_papers_setup]
+        self.checks = [verdict for verdict in self.verdicts if verdict.origin == "ours"]
+
+    def page(self) -> Page:
+        """Return the page."""
+        return Page(
+            title=f"What {self._papers()}, and what was found",
+            answer=self._answer(),
+            figures=[
+                ClaimSquares("", self._bars(self.judged)),
+                *([ClaimSquares(_ON_OURS, self._bars(self.replicas))] if self.replicas else []),
+            ],
+            sections=[
+                *self._unmet_section(),
+                Section("set-ups", "Whose set-ups they were judged on", [self._setups_table()]),
+                Section("figures", "Figures", [self._gallery()], is_open=True),
+                self._checks_section(),
+                self._uncovered_section(),
+            ],
+        )
+
+    def _papers(self) -> str:
+        if len(self.citations) == 1:
+            (citation,) = self.citations.values()
+            return f"{citation} claim"
+        return f"{count_text(len(self.citations), 'paper')} claim"
+
+    def _answer(self) -> list[PageBlock]:
+        sentence = count_sentence(self.judged, "the papers'", "claim", " on their set-ups")
+        line = IndexLine(
+            self.scale,
+            len(self.parts),
+            len(self.entries),
+            counts(self.replicas),
+            counts(self.checks),
+            self._deeper(),
+            self._missing(),
+        )
+        return [Answer(sentence), line]
+
+    def _deeper(self) -> str:
+        """Return how many open claims of the papers the other scale would decide."""
+        if self.scale == "paper":
+            return ""
+        most = {part.entry.name: part.entry.scales["paper"].replications for part in self.parts}
+        deeper = [
+            verdict
+            for verdict in self.judged + self.replicas
+            if verdict.status == "undecided"
+            and verdict.needed is not None
+            and verdict.needed <= most[entry_of(verdict)]
+        ]
+        if not deeper:
+            return ""
+        return f"About {len(deeper)} of the open ones would be decided with --scale paper."
+
+    def _missing(self) -> str:
+        """Return what has not been run: papers, and entries of the others."""
+        done = {part.entry.name for part in self.parts}
+        texts = []
+        for paper in (*PAPERS, ""):
+            names = [entry.name for entry in self.entries if entry.paper == paper]
+            left = [name for name in names if name not in done]
+            whose = Coverage.load(paper).short_citation if paper else _ABOUT_NO_PAPER
+            if paper and left and len(left) == len(names):
+                texts.append(whose)
+            elif left:
+                entries = count_text(len(left), "entry")
+                texts.append(f"{entries} of {whose}" if paper else f"{entries} {whose}")
+        return ", ".join(texts)
+
+    def _of(self, paper: str, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """Return those of some verdicts whose entries are about a paper."""
+        return [one for one in verdicts if FILES[entry_of(one)].rpartition("/")[0] == paper]
+
+    def _bars(self, verdicts: Sequence[Verdict]) -> list[ClaimBar]:
+        """Return a bar for each paper, and one for entries about none."""
+        return [
+            ClaimBar(self.citations.get(paper, _ABOUT_NO_PAPER), found)
+            for paper in (*self.citations, "")
+            if (found := self._of(paper, verdicts))
+        ]
+
+    def _unmet_section(self) -> list[Section]:
+        blocks = list[PageBlock]()
+        for verdicts, where, in_brief in (
+            (self.judged, "On the papers' set-ups", False),
+            (self.replicas, _ON_OURS, True),
+        ):
+            found = unmet_claims(self.parts, verdicts, self.known, self.citations)
+            if found:
+                blocks.append(UnmetClaims(where, found, in_brief))
+        if not blocks:
+            return []
+        return [Section("unmet", "What does not hold", blocks, is_open=True)]
+
+    def _setups_table(self) -> Table:
+        rows = []
+        claimed = self.judged + self.replicas
+        for setup, words in _SETUP_ROWS.items():
+            found = [verdict for verdict in claimed if verdict.setup == setup]
+            if not found:
+                continue
+            statuses = [verdict.status for verdict in found]
+            entries = list(dict.fromkeys(map(entry_of, found)))
+            named = ", ".join(entries) if setup in ("replica", "ours") else ""
+            counted = [str(statuses.count(status)) for status in STATUS_WORDS]
+            rows.append([words, str(len(found)), *counted, named])
+        head = ["set-up", "claims", *STATUS_WORDS.values(), "entries"]
+        return Table("Claims of the papers, by whose set-up they were judged on", head, rows)
+
+    def _gallery(self) -> FigureGallery:
+        return FigureGallery([gallery_tile(part, self.known) for part in self.parts])
+
+    def _checks_section(self) -> Section:
+        squares = ClaimSquares("", self._bars(self.checks))
+        return Section("checks", "Keyhole's own checks", [squares], note=counts(self.checks))
+
+    def _uncovered_section(self) -> Section:
+        tables = [table for paper in self.papers.values() if (table := uncovered_table(paper))]
+        number = sum(len(table.rows) for table in tables)
+        return Section(
+            "uncovered",
+            "What is not covered, and why",
+            [CoverageLink(), *tables],
+            note=f"{number} of {sum(len(paper.items) for paper in self.papers.values())} items",
+        )
 
 
-def _entry_section(
-    entry: Entry, scale: str, part: ReportPart | None, known: Mapping[str, Verdict]
-) -> Section:
-    blocks: list[PageBlock] = [EntryCard(entry, scale, part)]
-    if part is None:
-        return Section(entry.name, entry.title, blocks, note="not run")
-    if part.verdicts:
-        others = repeated_verdicts(part.verdicts, scale, known, "entries/")
-        largest = {entry.name: entry.scales["paper"].replications}
-        blocks.append(ClaimsSection(part.verdicts, others, largest))
-    return Section(entry.name, entry.title, blocks, note=_format_counts(part.verdicts))
+@dataclass(frozen=True)
+class CoverageLink:
+    """A link to the page of all figures, tables and statements of the papers."""
 
-
-def _format_counts(verdicts: Sequence[Verdict]) -> str:
-    """Return the text on how many claims hold, by origin."""
-    groups = [
-        f"{words}: {counts_line(found, every=False)}"
-        for words, found in verdicts_by_origin(verdicts)
-    ]
-    return "; ".join(groups) or "no claims"
+    template: ClassVar[str] = "papers/report/templates/coverage_link.html.j2"
