@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -164,7 +165,12 @@ class _Index:
         return [one for one in verdicts if FILES[entry_of(one)].rpartition("/")[0] == paper]
 
     def _bars(self, verdicts: Sequence[Verdict]) -> list[ClaimBar]:
-        """Return a bar for each paper, and one for entries about none."""
+        """Return a bar for each paper, and one for entries about none; of one paper, by entry."""
+        if len(self.citations) == 1:
+            headings = {part.entry.name: part.entry.heading for part in self.parts}
+            return [
+                ClaimBar(headings[name], list(found)) for name, found in groupby(verdicts, entry_of)
+            ]
         return [
             ClaimBar(self.citations.get(paper, _ABOUT_NO_PAPER), found)
             for paper in (*self.citations, "")
