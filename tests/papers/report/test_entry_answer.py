@@ -69,12 +69,29 @@ def test_keyholes_own_checks_are_counted_apart(part):
     assert [one.attrs["href"] for one in line.all("a")] == ["#tiny-checks", "up.html"]
 
 
+def test_an_answer_waits_for_an_entry_with_more_runs(part):
+    shared = [replace(one, same_as=("tao2019-setup1-long/1",)) for one in verdicts("h")]
+    assert answered(part, shared)[0].mark == "Yes, so far."
+    # An entry with fewer runs changes nothing.
+    longest = [replace(one, replications=10**9) for one in shared]
+    assert answered(part, longest)[0].mark == "Yes."
+    run = replace(shared[0], id="tao2019-setup1-long/1", status="does not hold", replications=99)
+    assert answered(part, shared, known=[run])[0].mark == "No."
+
+
 def test_claims_judged_on_set_ups_of_ours_do_not_count_as_the_papers(part):
     answer, _ = answered(part, verdicts("hh"), verdicts("nnn", setup="replica"))
     # They weaken the first word: it says no more than all claims together.
     assert (answer.mark, answer.text) == (
-        "No.", "The paper's 2 claims all hold. On our replica of its set-up: 3 do not hold."
+        "No.", "Of the paper's 5 claims 2 hold, 3 do not hold. On our replica of its set-up, of "
+        "these: 3 do not hold."
     )  # fmt: skip
+    answer, _ = answered(part, verdicts("oo"), verdicts("hhh", setup="replica"))
+    assert (answer.mark, answer.text) == (
+        "In part.", "Of the paper's 5 claims 3 hold, 2 are open. On our replica of its set-up, of "
+        "these: 3 hold."
+    )  # fmt: skip
+    assert answered(part, verdicts("hhn"), verdicts("hhh", setup="ours"))[0].mark == "Mostly."
     answer, _ = answered(part, verdicts("hn", setup="ours"))
     assert answer.text == "Of the paper's 2 claims, on set-ups of ours, 1 holds, 1 does not hold."
 

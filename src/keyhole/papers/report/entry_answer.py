@@ -6,6 +6,7 @@ from typing import ClassVar, Final
 
 from keyhole.pages.page import Answer
 from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.shared_verdicts import shared_verdicts
 from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
 
 _VERBS: Final[dict[Status, tuple[str, str]]] = {
@@ -66,19 +67,36 @@ def entry_answer(
         return [Answer(text), EntryLine(part, "", 0, front)]
     judged = [one for one in decided if one.setup in ("paper", "any")]
     replicas = [one for one in decided if one.setup not in ("paper", "any")]
-    if judged:
-        text = count_sentence(judged, "the paper's", "claim")
-        if replicas:
-            text += f" On {setup_words(replicas)}: {counts(replicas)}."
-    else:
-        text = count_sentence(replicas, "the paper's", "claim", f", on {setup_words(replicas)},")
-    # Claims on set-ups of ours may weaken an answer; they never strengthen it.
-    status, mark = min(
-        answer_mark(judged or replicas), answer_mark(decided), key=_WEAKEST_FIRST.index
-    )
+    where = "" if judged else f", on {setup_words(replicas)},"
+    text = count_sentence(decided, "the paper's", "claim", where)
+    if judged and replicas:
+        text += f" On {setup_words(replicas)}, of these: {counts(replicas)}."
+    status, mark = _mark_of_setups(judged or replicas, decided)
+    if is_provisional(part, known):
+        mark = mark.replace(".", ", so far.")
     # A word answers a question; a title asks none.
     answer = Answer(text, "", mark if part.entry.question else "", status)
     return [answer, EntryLine(part, counts(own) if own else "", elsewhere, front)]
+
+
+def _mark_of_setups(judged: Sequence[Verdict], every: Sequence[Verdict]) -> _Mark:
+    """Return the mark of claims judged on the paper's set-ups, and of these with all others.
+
+    Claims on set-ups of ours may weaken an answer. They make no more of it than "In part.".
+    """
+    theirs, together = answer_mark(judged), answer_mark(every)
+    if _WEAKEST_FIRST.index(together) <= _WEAKEST_FIRST.index(theirs):
+        return together
+    return max(theirs, _IN_PART, key=_WEAKEST_FIRST.index)
+
+
+def is_provisional(part: ReportPart, known: Mapping[str, Verdict]) -> bool:
+    """Return whether a claim of the paper is judged in more runs by an entry that has not run."""
+    return any(
+        other.status is None and other.replications > verdict.replications
+        for verdict in part.papers_verdicts
+        for other in shared_verdicts(verdict, part.scale, known, on_page=())
+    )
 
 
 def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:

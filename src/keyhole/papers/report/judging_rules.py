@@ -13,6 +13,7 @@ RULES: Final = (
 MARK_RULE: Final = (
     "The first word counts the paper's claims alone, each by the verdict with the most runs. Yes: "
     "all hold. Mostly: more than half hold. No: more than half do not hold. Not decided: at "
-    "least half are open. In part: anything else. Where some claims are judged on the paper's "
-    "set-ups and others on ours, it is the weaker of the words for the first and for all."
+    "least half are open. In part: anything else. Claims judged on set-ups of ours may weaken "
+    "the word, and make no more of it than In part. So far: another entry judges one of the claims "
+    "in more runs, and has not been run."
 )
