@@ -103,10 +103,8 @@ MAKERS = {
 OF_INDEX = {"entry": ENTRY, "entry of problems": ENTRY_OF_PROBLEMS}
 KINDS = (*MAKERS, *OF_INDEX)
 # All pages take some 15 CPU seconds to make; that of a run, interpreted, takes one.
-KIND_PARAMETERS = [pytest.param(one, marks=[pytest.mark.slow] * (one != "run")) for one in KINDS]
-each_kind = pytest.mark.parametrize("kind", KIND_PARAMETERS)
-each_kind_but_index = pytest.mark.parametrize(
-    "kind", [one for one in KIND_PARAMETERS if one.values != ("index",)]
+each_kind = pytest.mark.parametrize(
+    "kind", [pytest.param(one, marks=[pytest.mark.slow] * (one != "run")) for one in KINDS]
 )
 
 WIDE, PHONE = 1300, 390

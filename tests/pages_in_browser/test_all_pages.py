@@ -10,24 +10,29 @@ from tests.pages_in_browser.example_pages import (
     PHONE,
     WIDE,
     each_kind,
-    each_kind_but_index,
     each_width,
     measure,
 )
 
 PIXELS_TO_PICTURE = {WIDE: 500, PHONE: 700}
 WORDS = 120
+WORDS_OF_INDEX = 3000
 BYTES = 500_000
 
 
 @each_width
-@each_kind_but_index
+@each_kind
 def test_the_first_screen_has_a_picture_and_few_words(kind, width, pages, open_page):
     measured = measure(open_page(pages[kind], width=width))
     assert measured["firstPicture"], "there is no picture"
     assert measured["firstPicture"]["top"] <= PIXELS_TO_PICTURE[width], measured["firstPicture"]
     words = measured["words"]
     assert len(words) <= WORDS, f"{len(words)} words: {' '.join(words)}"
+
+
+@pytest.mark.slow
+def test_the_index_has_few_words_since_claims_are_on_pages_of_their_own(pages, open_page):
+    assert measure(open_page(pages["index"]))["allWords"] <= WORDS_OF_INDEX
 
 
 @each_width
@@ -42,7 +47,7 @@ def test_nothing_is_cut_off_or_wider_than_the_screen(kind, width, pages, open_pa
         assert measured["cut"] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @each_width
 @each_kind
 def test_axe_finds_nothing(kind, width, scheme, pages, open_page):
@@ -86,7 +91,7 @@ def test_a_link_to_a_folded_part_opens_it(kind, pages, open_page):
     assert page.locator(f"details:has(> summary [id='{ids[-1]}'])").get_attribute("open") == ""
 
 
-@each_kind_but_index
+@each_kind
 def test_without_a_script_the_answer_and_the_picture_are_there(kind, pages, open_page):
     page = open_page(pages[kind], java_script_enabled=False)
     assert page.locator(".answer").first.is_visible()
@@ -97,7 +102,7 @@ def test_without_a_script_the_answer_and_the_picture_are_there(kind, pages, open
     assert page.locator("details[open]").count() >= 1
 
 
-@each_kind_but_index
+@each_kind
 def test_print_has_the_answer_the_picture_and_folded_parts(kind, pages, open_page):
     page = open_page(pages[kind], java_script_enabled=False)
     page.emulate_media(media="print")
