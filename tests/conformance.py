@@ -1,12 +1,14 @@
-"""The checks that every policy passes, as the parameters of a test that is interpreted.
+"""The contract test of the policies: its checks, and groups of policies that are checked alike.
 
 To compile a policy for its checks takes 2 to 10 seconds, most of them for its learner and its step
 with pending decisions. `make test` does so for one policy of each setting, and compiles the engine
 of those that no other test compiles; `make test-slow` compiles all.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -22,9 +24,6 @@ COMPILED = (
 )
 SIZES = (1, 2, 12)
 
-shared_context = cache(CheckContext)
-"""Of equal arguments one context: what several checks compare with is played once for all."""
-
 
 def works_for_few_arms(subject):
     """Check what `works_for_any_number_of_arms` does, for few enough arms to be interpreted."""
@@ -34,32 +33,47 @@ def works_for_few_arms(subject):
 INTERPRETED = (*(check for check in ALL if check not in COMPILED), works_for_few_arms)
 
 
-def parametrize_with_policies(
-    policies: Iterable[Policy],
-    *,
-    compiled: Iterable[Policy] = (),
-    engine_compiled: Iterable[Policy] = (),
-    slow: Iterable[Policy] = (),
-) -> Callable:
-    """Return a decorator that runs a test with each policy and each check, as `policy`, `check`.
+@dataclass(frozen=True, eq=False)
+class ContractGroup:
+    """Policies that are checked alike, each on the problem that `make_problem` returns for it.
 
     Checks that compile are slow but for the policies in `compiled`, and the one of the engine alone
     also for those in `engine_compiled`. All checks are slow for those in `slow`, which differ from
     others in their parameters alone.
     """
-    policies, slow = list(policies), set(slow)
-    quick = {
-        interpreted_and_compiled_agree: set(compiled),
-        works_for_any_number_of_arms: {*compiled, *engine_compiled},
-    }
-    assert slow | set.union(*quick.values()) <= set(policies)
-    cases = []
-    for policy in policies:
-        for check in (*INTERPRETED, *COMPILED):
-            marks = [pytest.mark.compiled] if check in COMPILED else []
-            if policy in slow or policy not in quick.get(check, policies):
-                marks.append(pytest.mark.slow)
-            cases.append(
-                pytest.param(policy, check, id=f"{policy!r}-{check.__name__}", marks=marks)
-            )
-    return pytest.mark.parametrize(("policy", "check"), cases)
+
+    make_problem: Callable[[Policy], Any]
+    policies: Sequence[Policy]
+    _: KW_ONLY
+    horizon: int
+    seed: int = 0
+    checks: Sequence[Callable] = (*INTERPRETED, *COMPILED)
+    compiled: Collection[Policy] = ()
+    engine_compiled: Collection[Policy] = ()
+    slow: Collection[Policy] = ()
+    ignored_warnings: Sequence[str] = ()
+
+    def __post_init__(self):
+        assert {*self.compiled, *self.engine_compiled, *self.slow} <= set(self.policies)
+
+    def cases(self, setting: str) -> Iterator:
+        """Yield each policy with each check, as the parameters `group`, `policy` and `check`."""
+        quick = {
+            interpreted_and_compiled_agree: self.compiled,
+            works_for_any_number_of_arms: (*self.compiled, *self.engine_compiled),
+        }
+        for policy in self.policies:
+            for check in self.checks:
+                name = f"{setting}-{policy!r}-{self.make_problem.__name__}-{check.__name__}"
+                marks = [pytest.mark.filterwarnings(f"ignore:{w}") for w in self.ignored_warnings]
+                if check in COMPILED:
+                    marks.append(pytest.mark.compiled)
+                if policy in self.slow or policy not in quick.get(check, self.policies):
+                    marks.append(pytest.mark.slow)
+                yield pytest.param(self, policy, check, id=name, marks=marks)
+
+
+@cache
+def shared_context(group: ContractGroup, policy: Policy) -> CheckContext:
+    """Return the context of a policy's checks: what several compare with is played once for all."""
+    return CheckContext(policy, group.make_problem(policy), group.horizon, group.seed)

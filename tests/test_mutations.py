@@ -34,6 +34,13 @@ def test_every_mutation_has_tests():
                 assert f"def {name}(" in text, f"{mutation.name}: there is no {test}"
 
 
+def test_mutations_that_may_break_a_setting_run_the_contract_test_of_its_policies():
+    contract = "tests/test_policy_contract.py"
+    assert contract in made(file="src/keyhole/delayed/learner.py").selection("wide")
+    assert contract in made(wide=("tests/play", "tests/stochastic")).selection("wide")
+    assert contract not in made(wide=("tests/play",)).selection("wide")
+
+
 def test_mutations_are_spread_over_the_packages():
     assert max(Counter(mutation.name for mutation in MUTATIONS).values()) == 1
     counts = Counter(mutation.package for mutation in MUTATIONS)

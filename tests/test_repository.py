@@ -117,6 +117,7 @@ def test_a_setting_has_its_pages_tests_and_benchmark(setting_entry):
     for path in (
         f"docs/{setting_entry}.md",
         f"tests/reference/{setting_entry}.py",
+        f"tests/{setting_entry}/contract_cases.py",
         f"benchmarks/{setting_entry}.py",
     ):
         assert (ROOT / path).is_file(), path

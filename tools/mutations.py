@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+ROOT: Final = Path(__file__).parents[1]
 TABLE: Final = Path(__file__).with_name("mutations.toml")
+_CONTRACT: Final = "tests/test_policy_contract.py"  # for the policies of all settings
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,10 @@ class Mutation:
         """Return the paths of tests, of the kind "narrow" or "wide"."""
         if kind == "narrow" and self.tests:
             return self.tests
-        return self.wide or (f"tests/{self.package}", self.file)
+        wide = self.wide or (f"tests/{self.package}", self.file)
+        if any((ROOT / path / "contract_cases.py").is_file() for path in wide):
+            return (*wide, _CONTRACT)
+        return wide
 
 
 def read_table(path: Path = TABLE) -> list[Mutation]:

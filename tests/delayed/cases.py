@@ -1,8 +1,8 @@
-"""Policies, samplers and references for the tests of delayed feedback."""
+"""Policies, problems, samplers and references for the tests of delayed feedback."""
 
 from dataclasses import MISSING, fields
 
-from keyhole.delayed import QPMD
+from keyhole.delayed import QPMD, Problem, Uniform
 from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
 from keyhole.experiment import setting_registry
 from tests.reference import delayed as reference
@@ -20,6 +20,11 @@ POLICIES = [
 ]
 PHASED = [policy for policy in POLICIES if hasattr(policy, "phase_lengths")]
 NAMED = [policy for policy in POLICIES if policy.works_with == ("named",)]
+
+
+def problem_for(policy, means, delay=None):
+    feedback = policy.works_with[0]
+    return Problem(list(means), delay or Uniform(0, 4), feedback=feedback)
 
 
 def make_sampler(problem, seed, replication):

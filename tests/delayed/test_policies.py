@@ -1,7 +1,6 @@
 """Tests that run for every policy of the setting."""
 
 import math
-from functools import cache
 
 import numpy as np
 import pytest
@@ -10,44 +9,15 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, Uniform
-from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
+from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB
 from keyhole.stochastic import Problem as PromptProblem
-from tests.conformance import parametrize_with_policies, shared_context
-from tests.delayed.cases import NAMED, PHASED, POLICIES, make_sampler, reference_of
+from tests.delayed.cases import NAMED, PHASED, POLICIES, make_sampler, problem_for, reference_of
 from tests.lengths import short_or_long
 from tests.reference.delayed import play
 
 pytestmark = pytest.mark.interpreted
 
-WITH_BASES = [QPMD(base=KLUCB()), QPMD(base=ThompsonSampling())]
 DISTRIBUTIONS = [Constant(2), Uniform(0, 4), Geometric(2.0), Poisson(2.0)]
-
-
-def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
-    feedback = policy.works_with[0]
-    return Problem(list(means), delay or Uniform(0, 4), feedback=feedback)
-
-
-@cache
-def two_arms(policy):
-    return problem_for(policy, (0.2, 0.9))
-
-
-three_arms = cache(problem_for)
-
-
-@pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
-@parametrize_with_policies(POLICIES, compiled=[ODAAF(expected_delay=2.0)], engine_compiled=[QPMD()])
-def test_every_policy_keeps_the_contract(policy, check):
-    if policy in PHASED:  # two phases
-        check(shared_context(policy, two_arms(policy), 600, 2))
-    else:
-        check(shared_context(policy, three_arms(policy), 120, 2))
-
-
-@parametrize_with_policies(WITH_BASES)
-def test_other_bases_keep_it_too(policy, check):
-    check(shared_context(policy, three_arms(policy), 120, 2))
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")

@@ -34,7 +34,6 @@ from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.normalized_gain import scale_gain
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
-from tests.conformance import parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
 from tests.reference import resource as reference
 from tests.reference.resource import play
@@ -59,7 +58,6 @@ ON_LISTS = (
     SuccessiveHalving(share=0.6),
     LeapsAndBounds(),
 )
-SAMPLED = FixedLimit(limit=0.9, base=ThompsonSampling())
 ON_ALL = (
     ZoomingRCUCB(lipschitz=8),
     ZoomingRCUCB(alpha=0.05, delta=0.3, refine=3, lipschitz=2, gain_range=2),
@@ -186,30 +184,6 @@ def test_a_limit_is_found_in_spite_of_rounding():
     for limit in np.round(problem.limits, 2):
         learner = learner_of(FixedLimit(limit=float(limit)), problem, None)
         assert learner.ask()[1] in problem.limits
-
-
-@parametrize_with_policies(
-    [
-        RCUCB(),
-        ReductionUCB(),
-        ReductionThompson(),
-        HazardThompson(),
-        HazardUCB(),
-        SuccessiveHalving(),
-        LeapsAndBounds(),
-        FixedLimit(limit=0.6),
-        SAMPLED,
-    ],
-    compiled=[HazardThompson()],
-    engine_compiled=[SuccessiveHalving(), LeapsAndBounds(), FixedLimit(limit=0.6)],
-)
-def test_they_conform(policy, check):
-    check(shared_context(policy, replica("PosCorr", "small", arms=3), 60))
-
-
-@parametrize_with_policies([ON_ALL[1], ON_ALL[3], ON_ALL[5]], engine_compiled=[ON_ALL[1]])
-def test_those_for_every_limit_conform(policy, check):
-    check(shared_context(policy, replica("NegCorr", "small", arms=3, continuous=True), 60))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""All policies of the setting: contract, references, and special cases."""
+"""All policies of the setting: references and special cases."""
 
 import math
 
@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
-from tests.conformance import parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
-from tests.semibandit.cases import POLICIES, losses_of, reference_of, shown, told
+from tests.semibandit.cases import OWN, POLICIES, losses_of, reference_of, shown, told
 
 # Most of these problems are not what the policies are made for; what is warned of then is tested
 # beside the search.
@@ -22,34 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* to each arm that it funds"),
     pytest.mark.filterwarnings("ignore:.* the estimate was too low"),
 ]
-
-SAME = Problem([0.9, 0.3, 0.6, 0.5, 0.75], 0.55, resource=1.7)
-OWN = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
-
-
-def problem_for(policy):
-    return SAME if isinstance(policy, CSBST | MPTS | ESCB) else OWN
-
-
-@parametrize_with_policies(
-    POLICIES,
-    compiled=[MPTS(m=1)],
-    engine_compiled=[ESCB(m=1), CTS(), SDCB()],
-    slow=[
-        CSBST(),
-        CSBDT(gamma=0.05, epsilon=0.4, as_printed=0),
-        CTS(solve_every=4),
-        SDCB(solve_every=3),
-        CSBDT(gamma=0.01, loss_free_rounds=2),
-        CSBDT(gamma=0.01, loss_free_rounds=2, any_loss=1),
-        CSBDT(gamma=0.02, loss_free_rounds=3, as_printed=0, any_loss=1),
-        CSBDTUCB(gamma=0.02, loss_free_rounds=2, round_decimals=1, as_printed=0),
-        CSBDTUCB(gamma=0.02, loss_free_rounds=4, round_decimals=2),
-        ESCB(m=1, c=0.5),
-    ],
-)
-def test_every_policy_keeps_the_contract(policy, check):
-    check(shared_context(policy, problem_for(policy), 80, 2))
 
 
 def learner_of(policy, problem, seed):

@@ -1,11 +1,32 @@
-"""Samplers and references for the tests of the stochastic bandit."""
+"""Policies, samplers and references for the tests of the stochastic bandit."""
 
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform
-from keyhole.stochastic import ThompsonSampling
+from keyhole.stochastic import (
+    KLUCB,
+    MOSS,
+    UCB1,
+    BernsteinUCB,
+    HoeffdingUCB,
+    ImprovedUCB,
+    ThompsonSampling,
+    Uniform,
+)
 from tests.reference import stochastic as reference
 
 FIVE = [0.5, 0.6, 0.4, 0.3, 0.2]
+POLICIES = [
+    UCB1(),
+    HoeffdingUCB(),
+    BernsteinUCB(variance=0.05),
+    KLUCB(),
+    KLUCB(c=3.0),
+    MOSS(),
+    ThompsonSampling(),
+    ThompsonSampling(a=0.5, b=2.0),
+    ImprovedUCB(),
+    Uniform(),
+]
 
 
 def bernoulli(means, seed, replication):

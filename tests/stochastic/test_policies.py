@@ -11,54 +11,16 @@ from keyhole.stochastic import (
     KLUCB,
     MOSS,
     UCB1,
-    BernsteinUCB,
     HoeffdingUCB,
     ImprovedUCB,
     Problem,
     ThompsonSampling,
-    Uniform,
 )
-from tests.conformance import INTERPRETED, parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
 from tests.reference.stochastic import play
-from tests.stochastic.cases import FIVE, bernoulli, drive, fractional, reference_of
+from tests.stochastic.cases import FIVE, POLICIES, bernoulli, drive, fractional, reference_of
 
 pytestmark = pytest.mark.interpreted
-
-POLICIES = [
-    UCB1(),
-    HoeffdingUCB(),
-    BernsteinUCB(variance=0.05),
-    KLUCB(),
-    KLUCB(c=3.0),
-    MOSS(),
-    ThompsonSampling(),
-    ThompsonSampling(a=0.5, b=2.0),
-    ImprovedUCB(),
-    Uniform(),
-]
-PROBLEMS = {
-    "bernoulli": Problem([0.3, 0.8, 0.5]),
-    "beta": Problem([0.3, 0.8, 0.5], distribution="beta", concentration=3.0),
-    "replay": Problem.replay([[0.0, 1.0, 0.5], [0.9], [1.0, 0.25]]),
-}
-
-
-@parametrize_with_policies(
-    POLICIES,
-    compiled=[ThompsonSampling()],
-    engine_compiled=[ImprovedUCB(), Uniform()],
-    slow=[KLUCB(c=3.0), ThompsonSampling(a=0.5, b=2.0)],
-)
-def test_every_policy_keeps_the_contract(policy, check):
-    check(shared_context(policy, PROBLEMS["bernoulli"], 60, 2))
-
-
-@pytest.mark.parametrize("distribution", ["beta", "replay"])
-@pytest.mark.parametrize("policy", [KLUCB(), ThompsonSampling()], ids=repr)
-def test_other_distributions_keep_the_contract(policy, distribution):
-    for check in INTERPRETED[:5]:
-        check(shared_context(policy, PROBLEMS[distribution], 60, 2))
 
 
 def learner_of(policy, arms, rounds, seed=0):

@@ -1,4 +1,4 @@
-"""Problems, samplers and references for the tests of the threshold bandit."""
+"""Problems, policies, samplers and references for the tests of the threshold bandit."""
 
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform
@@ -29,6 +29,24 @@ FIVE = [
 ]
 """Five arms, ten levels; arm 0 is the best up to level 5, arm 2 from level 6 on."""
 
+POLICIES = [
+    DKWUCB(),
+    AnytimeDKWUCB(),
+    AnytimeDKWUCB(c=3.0),
+    OPTIM(),
+    AnytimeOPTIM(c=3.0),
+    KMUCB(),
+    KaplanMeierUCB(),
+    PerThresholdUCB(),
+    AnytimeKaplanMeierUCB(),
+    CappedKLUCB(),
+    CappedKLUCB(c=3.0),
+    KaplanMeierThompson(),
+    KaplanMeierThompson(a=0.5, b=2.0),
+    SurvivalThompson(),
+    SurvivalThompson(weight=0.2),
+    Uniform(),
+]
 FITTING = {
     DKWUCB: ("uncensored", "iid"),
     AnytimeDKWUCB: ("uncensored", "iid"),

@@ -1,7 +1,5 @@
 """Tests that run for every policy of the setting."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,12 +23,12 @@ from keyhole.threshold import (
     SurvivalThompson,
     Uniform,
 )
-from tests.conformance import parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
 from tests.reference.threshold import play
 from tests.threshold.cases import (
     FITTING,
     FIVE,
+    POLICIES,
     drive,
     learner_of,
     problem_for,
@@ -41,54 +39,7 @@ from tests.threshold.cases import (
 
 pytestmark = pytest.mark.interpreted
 
-POLICIES = [
-    DKWUCB(),
-    AnytimeDKWUCB(),
-    AnytimeDKWUCB(c=3.0),
-    OPTIM(),
-    AnytimeOPTIM(c=3.0),
-    KMUCB(),
-    KaplanMeierUCB(),
-    PerThresholdUCB(),
-    AnytimeKaplanMeierUCB(),
-    CappedKLUCB(),
-    CappedKLUCB(c=3.0),
-    KaplanMeierThompson(),
-    KaplanMeierThompson(a=0.5, b=2.0),
-    SurvivalThompson(),
-    SurvivalThompson(weight=0.2),
-    Uniform(),
-]
 DRAWING = (KaplanMeierThompson, SurvivalThompson)
-
-
-@cache
-def small_problem(feedback, order):
-    return Problem([row[::3] for row in FIVE[:3]], feedback=feedback, order=order)
-
-
-@pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
-@parametrize_with_policies(
-    POLICIES,
-    compiled=[KaplanMeierThompson()],
-    engine_compiled=[KMUCB(), Uniform()],
-    slow=[
-        AnytimeDKWUCB(c=3.0),
-        CappedKLUCB(c=3.0),
-        KaplanMeierThompson(a=0.5, b=2.0),
-        SurvivalThompson(weight=0.2),
-    ],
-)
-def test_every_policy_keeps_the_contract(policy, check):
-    check(shared_context(policy, small_problem(*FITTING[type(policy)]), 60, 2))
-
-
-REPLAY = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
-
-
-@parametrize_with_policies([DKWUCB(), KaplanMeierUCB()], slow=[DKWUCB()])
-def test_replayed_samples_keep_the_contract(policy, check):
-    check(shared_context(policy, REPLAY, 40, 1))
 
 
 @st.composite

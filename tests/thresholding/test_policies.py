@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
-from tests.conformance import parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
@@ -125,16 +124,6 @@ def test_they_agree_on_any_problem(policy, means, threshold, rounds, seed):
     learner = learner_of(policy, problem, rounds)
     assert drive(learner, reward, rounds) == asked
     assert learner.recommend().tolist() == labels
-
-
-FIVE = Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)
-
-
-@parametrize_with_policies(
-    [LSA(), APT(), UCBE(b=-1), OptKG(), Uniform(), KnownGaps()], compiled=[LSA()]
-)
-def test_they_conform(policy, check):
-    check(shared_context(policy, FIVE, 60))
 
 
 @pytest.mark.parametrize("policy", [LSA(), APT(), UCBE()], ids=repr)

@@ -1,0 +1,36 @@
+"""The groups in which the policies of the stochastic setting are checked."""
+
+from keyhole.stochastic import KLUCB, ImprovedUCB, Problem, ThompsonSampling, Uniform
+from tests.conformance import INTERPRETED, ContractGroup
+from tests.stochastic.cases import POLICIES
+
+MEANS = [0.3, 0.8, 0.5]
+BASIC = INTERPRETED[:5]
+"""The checks up to the one that compares engine and learner."""
+
+
+def bernoulli(policy):
+    return Problem(MEANS)
+
+
+def beta(policy):
+    return Problem(MEANS, distribution="beta", concentration=3.0)
+
+
+def replay(policy):
+    return Problem.replay([[0.0, 1.0, 0.5], [0.9], [1.0, 0.25]])
+
+
+GROUPS = [
+    ContractGroup(
+        bernoulli,
+        POLICIES,
+        horizon=60,
+        seed=2,
+        compiled=[ThompsonSampling()],
+        engine_compiled=[ImprovedUCB(), Uniform()],
+        slow=[KLUCB(c=3.0), ThompsonSampling(a=0.5, b=2.0)],
+    ),
+    ContractGroup(beta, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),
+    ContractGroup(replay, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),
+]

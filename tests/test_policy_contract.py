@@ -1,0 +1,39 @@
+"""All policies of all settings keep the contract, including those that no setting's tests name.
+
+The groups of `tests/SETTING/contract_cases.py` have the policies with special parameters, problems
+or costs. Others are checked as in the first group, with the parameters of the benchmark.
+"""
+
+import importlib
+from dataclasses import replace
+
+import pytest
+
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting
+from keyhole.policy import Policy
+from tests.conformance import shared_context
+
+pytestmark = pytest.mark.interpreted
+
+
+def find_groups(setting):
+    """Return the groups of a setting, and one of its policies that are in none."""
+    groups = importlib.import_module(f"tests.{setting}.contract_cases").GROUPS
+    listed = {type(policy).__name__ for group in groups for policy in group.policies}
+    others = find_setting(setting).policies.keys() - listed
+    if not others:
+        return groups
+    measured = importlib.import_module(f"benchmarks.{setting}").POLICIES
+    # Some benchmarks list a policy with its problem.
+    entries = [measured[name] for name in sorted(others)]
+    found = [entry if isinstance(entry, Policy) else entry[0] for entry in entries]
+    alike = replace(groups[0], policies=found, compiled=(), engine_compiled=(), slow=())
+    return [*groups, alike]
+
+
+CASES = [case for name in BUILT_IN for group in find_groups(name) for case in group.cases(name)]
+
+
+@pytest.mark.parametrize(("group", "policy", "check"), CASES)
+def test_every_policy_keeps_the_contract(group, policy, check):
+    check(shared_context(group, policy))

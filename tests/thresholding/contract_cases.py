@@ -1,0 +1,18 @@
+"""The groups in which the policies of the thresholding setting are checked."""
+
+from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
+from tests.conformance import ContractGroup
+
+
+def five_arms(policy):
+    return Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)
+
+
+GROUPS = [
+    ContractGroup(
+        five_arms,
+        [LSA(), APT(), UCBE(b=-1), OptKG(), Uniform(), KnownGaps()],
+        horizon=60,
+        compiled=[LSA()],
+    ),
+]
