@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyhole.contract.text_formatting import join_words
+from keyhole.contract.text_formatting import count_text, join_words
 from keyhole.experiment.small_multiples import format_point_title
 from keyhole.experiment.sweep_summary import Names, Summaries, is_number, points_to_compare
 from keyhole.metric import Metric
@@ -27,6 +27,7 @@ class Leaders:
     names: Names  # of the point
     labels: tuple[str, ...]  # the best mean first
     mean: Estimate  # of the first
+    rival: tuple[str, Estimate] | None = None  # the best of the policies that are not among them
     has_intervals: bool = True
 
     @property
@@ -50,7 +51,8 @@ def find_leaders(means: Mapping[str, Estimate], metric: Metric, names: Names) ->
     if not all(math.isfinite(mean.reach) for mean in means.values()):
         return Leaders(names, (order[0],), first, has_intervals=False)
     found = [one for one in order if means[one].low <= first.high and first.low <= means[one].high]
-    return Leaders(names, tuple(found), first)
+    others = [(one, means[one]) for one in order if one not in found]
+    return Leaders(names, tuple(found), first, others[0] if others else None)
 
 
 def summarize_run(curves: Curves) -> str:
@@ -108,8 +110,8 @@ def explain_best(summaries: Summaries) -> str:
     """Return the sentence that says when a policy of a sweep is best."""
     metric = next(iter(summaries.metrics.values()))
     return (
-        f"Best has the {metric.best} {metric.title} in the end, and a 95 % interval that overlaps "
-        "no other."
+        f"The best of {count_text(len(summaries.labels), 'policy')} has the {metric.best} "
+        f"{metric.title} in the end, and a 95 % interval that overlaps no other."
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import numpy as np
 from matplotlib.figure import Figure
 
-from keyhole.contract.text_formatting import capitalize
+from keyhole.contract.text_formatting import capitalize, join_words
 from keyhole.experiment.best_policies import summarize_run
 from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
 from keyhole.experiment.run_folder import RunFolder, open_run
@@ -210,7 +210,7 @@ def write_run_report(
     run: RunFolder, *, title: str | None = None, summaries: Summaries | None = None
 ) -> Path:
     """Write the report of a run; `summaries` are the summaries of a sweep, if they are at hand."""
-    title = title or _run_title(run)
+    title = title or run.spec.get("title") or _question(run)
     if "sweep" in run.spec:
         page = sweep_page(run, summaries or Summaries.of(run), title)
     else:
@@ -245,6 +245,14 @@ def _run_page(run: RunFolder, title: str) -> Page:
         beside=[_ranking(run.curves, metrics[0])],
         sections=sections,
     )
+
+
+def _question(run: RunFolder) -> str:
+    """Return the title of a page whose spec has none."""
+    varied = join_words([*run.spec.get("sweep", {})])
+    vary = "varies" if len(run.spec.get("sweep", {})) == 1 else "vary"
+    when = f", as {varied} {vary}" if varied else ""
+    return f"{run.spec['name']}: which policy is best{when}?"
 
 
 def _count_runs(run: RunFolder) -> str:

@@ -44,14 +44,22 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
         (_row_name(one, across, summaries), _column_name(one, across, summaries)): Tile(
             text=one.text,
             label=one.best or "",
-            note=f"{one.mean}",
+            note=_describe_means(one),
         )
         for one in shown
     }
-    caption = f"Best policies, and the {metric.best} {metric.title} in the end."
+    caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
     if len(shown) < len(leaders):
         caption += f" {len(shown):,} of {len(leaders):,} points, evenly spread over all."
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
+
+
+def _describe_means(leaders: Leaders) -> str:
+    """Return the best mean, and that of the best policy whose interval does not overlap."""
+    if leaders.rival is None:
+        return f"{leaders.mean}"
+    label, mean = leaders.rival
+    return f"{leaders.mean}; next {label} {mean}"
 
 
 def _row_name(leaders: Leaders, across: str, summaries: Summaries) -> str:

@@ -114,11 +114,11 @@ def _answer_text(tune: Tune) -> str:
         return f"{text}, the full cut-off: no earlier limit has a larger mean gain."
     # Without intervals, which are beside the chart.
     saved = compare_time(tune)
-    word = "less" if saved.seconds.value >= 0.0 else "more"
+    verb = "saves" if saved.seconds.value >= 0.0 else "costs"
     seconds = format_seconds_roughly(abs(saved.seconds.value))
     return (
-        f"{text}: {seconds} ({abs(saved.share.value):.0%}) {word} a run than at the full cut-off, "
-        f"{limits[-1]:g} s."
+        f"{text}: it {verb} {seconds} a run ({abs(saved.share.value):.0%}) against the full "
+        f"cut-off, {limits[-1]:g} s."
     )
 
 

@@ -239,7 +239,7 @@
       });
     }
     const summary = root.querySelector(":scope > .chart-switches > summary");
-    if (summary) summary.textContent = "Show or hide curves";
+    if (summary) summary.textContent = "Hide curves";
   }
 
   for (const root of document.querySelectorAll("[data-switches]")) {

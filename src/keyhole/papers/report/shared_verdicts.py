@@ -21,7 +21,7 @@ class SharedVerdict:
     def text(self) -> str:
         """What was found in how many runs: "in 40,000 runs it does not hold"."""
         if self.status is None:
-            return f"{self.id.partition('/')[0]} judges it in {self.replications:,} runs:"
+            return f"Not run here: {self.replications:,} runs judge it better:"
         found = "is open" if self.status == "undecided" else self.status
         return f"in {self.replications:,} runs it {found}"
 
