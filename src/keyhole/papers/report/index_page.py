@@ -130,20 +130,20 @@ class _Index:
         return [Answer(sentence), line]
 
     def _deeper(self) -> str:
-        """Return how many open claims of the papers the other scale would decide."""
+        """Return how many open claims on the papers' set-ups the other scale would decide."""
         if self.scale == "paper":
             return ""
         most = {part.entry.name: part.entry.scales["paper"].replications for part in self.parts}
         deeper = [
             verdict
-            for verdict in self.judged + self.replicas
+            for verdict in self.judged
             if verdict.status == "undecided"
             and verdict.needed is not None
             and verdict.needed <= most[entry_of(verdict)]
         ]
         if not deeper:
             return ""
-        return f"About {len(deeper)} of the open ones would be decided with --scale paper."
+        return f"More runs (--scale paper) would decide some {len(deeper)} of the open claims."
 
     def _missing(self) -> str:
         """Return what has not been run: papers, and entries of the others."""
