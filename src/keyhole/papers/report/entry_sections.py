@@ -109,7 +109,7 @@ def published_section(part: ReportPart) -> Section:
 def tables_section(part: ReportPart, with_chart: Sequence[str]) -> Section:
     """Return the tables of all problems, and the charts that stand nowhere else on the page."""
     sections = [_problem_section(part, key, has_chart=key in with_chart) for key in part.runs]
-    return Section(f"{part.entry.name}-tables", "Tables and charts", sections=sections)
+    return Section(f"{part.entry.name}-tables", "Tables", sections=sections)
 
 
 def settings_section(parts: Sequence[ReportPart]) -> Section:

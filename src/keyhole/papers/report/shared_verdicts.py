@@ -21,7 +21,7 @@ class SharedVerdict:
     def text(self) -> str:
         """What was found in how many runs: "in 40,000 runs it does not hold"."""
         if self.status is None:
-            return f"Not run here: {self.replications:,} runs judge it better:"
+            return f"{self.replications:,} runs would judge:"
         found = "is open" if self.status == "undecided" else self.status
         return f"in {self.replications:,} runs it {found}"
 
