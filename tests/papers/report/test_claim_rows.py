@@ -102,8 +102,7 @@ def test_an_entry_that_has_not_been_run_is_named_with_its_command(part):
     page = shown(part, verdict("So", same_as=("tao2019-setup1-long/1",)))
     (beside,) = [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
     assert beside.words() == (
-        "40,000 runs would judge: "
-        "keyhole reproduce tao2019-setup1-long --scale quick"
+        "40,000 runs would judge: keyhole reproduce tao2019-setup1-long --scale quick"
     )
 
 
