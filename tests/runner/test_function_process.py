@@ -268,6 +268,8 @@ def of_the_script(n):
 
 def test_jobs_that_cannot_be_imported_or_pickled_are_refused(monkeypatch):
     monkeypatch.setattr(of_the_script, "__module__", "__main__")
+    # The main module of a script has a file, which that of a test worker lacks.
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "/script.py", raising=False)
     with pytest.raises(ValueError, match=r"job must be a function of a module .*got of_the_script"):
         FunctionProcess(of_the_script)
     with pytest.raises(TypeError, match="job must be something that can be pickled"):

@@ -196,7 +196,7 @@ def test_the_report_shows_problem_figures_and_keeps_them_as_files(tmp_path, monk
     monkeypatch.setattr(Entry, "load", lambda name: entry)
     done = reproduce("three", out=tmp_path / "out", threads=1)
     text = done.report.read_text()
-    assert ">Gains &amp; limits</h2>" in text
+    assert ">Gains &amp; limits</h3>" in text
     assert check_page(text).all("figcaption")[0].words().startswith("Drawn, not played.")
     files = {path.name for path in done.report.parent.glob("drawing*")}
     assert files == {f"drawing-1.{kind}" for kind in ("svg", "png", "pdf")}
