@@ -8,6 +8,7 @@ import pytest
 import keyhole.pages
 from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, open_run, run
+from keyhole.experiment.best_policies import summarize_run
 from keyhole.experiment.plots import caption, draw_curves_figure
 from keyhole.experiment.report import metric_figure, spec_section, values_table, write_report
 from keyhole.pages.figure_files import figure_bytes
@@ -218,3 +219,10 @@ def test_the_aggregate_regret_is_drawn_as_its_paper_does(finished):
     axes = metric_figure(found, "aggregate_regret").axes[0]
     assert axes.get_ylabel() == "ln(mean number of wrong labels / arms)"
     assert metric_figure(found, "simple_regret").axes[0].get_ylabel() == "chance of any wrong label"
+
+
+def test_equal_policies_share_the_best_mean():
+    means = {"A": 1.0, "B": 1.0, "C": 9.0}
+    values = {label: np.array([[[mean, mean + 1]]]) for label, mean in means.items()}
+    curves = Curves([5], [Metric("loss")], values)
+    assert summarize_run(curves).startswith("A and B share the lowest loss after 5 rounds: 1.")

@@ -17,16 +17,17 @@ from keyhole.experiment import (
     sweep_report,
     sweep_summary,
 )
-from keyhole.experiment.best_policies import explain_best, summarize_sweep
+from keyhole.experiment.best_policies import explain_best, summarize_sweep, sweep_leaders
 from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.small_multiples import format_point_title, plot_by_parameter, plot_by_round
-from keyhole.experiment.sweep_charts import charts_by_round
+from keyhole.experiment.sweep_charts import best_table, charts_by_round
 from keyhole.experiment.sweep_points import point_values
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.pages.templating import keep_intervals_together
+from keyhole.pages.tile_table import TileTable
 from tests.conftest import draw_only_svg
 from tests.html import check_page
 
@@ -409,6 +410,43 @@ def test_panels_share_an_axis_and_one_of_zeros_has_its_own(tmp_path):
     zeros = Summaries.of(RunFolder(None, spec, {}, tuple(points)))
     for chart in charts_by_round(zeros, "loss", anchor="c").charts:
         assert (chart.y.low, chart.y.high) == (None, None)
+
+
+def test_one_policy_is_compared_with_itself_at_other_values(tmp_path):
+    summaries = made_up({"seed": [1, 2, 3]}, lambda values: {"A": abs(values["seed"] - 2.02)})
+    told = "A has the lowest what is lost in the end for seed = 2: -0.0"
+    assert summarize_sweep(summaries).startswith(told)
+    found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    page = sweep_page(found, summaries, "")
+    assert not any(isinstance(block, TileTable) for block in page.figures)
+    assert "best" not in page.answer[0].note
+
+
+def test_a_logarithmic_axis_leaves_out_a_panel_without_a_positive_mean(tmp_path):
+    def means(values):
+        return {"A": 0.0 if values["problem.means"] == [0.1] else values["seed"]}
+
+    sweep = {"seed": [1, 2, 3], "problem.means": [[0.1], [0.2]]}
+    points = [
+        LoadedResult(
+            values,
+            lambda values=values: Curves(
+                (1,), [LOSS], {"A": np.full((1, 1, 4), means(values)["A"])}
+            ),
+        )
+        for values in point_values(sweep)
+    ]
+    spec = {"sweep": sweep, "name": "made up", "figure": {"y": "log"}}
+    run = RunFolder(tmp_path, spec, {}, tuple(points))
+    zeros, others = sweep_page(run, Summaries.of(run), "").figures[0].charts
+    assert (zeros.y.scale, others.y.scale) == ("linear", "log")
+
+
+def test_tiles_have_whole_rows(tmp_path):
+    summaries = made_up({"seed": list(range(60)), "problem.means": [[0.1], [0.2], [0.3], [0.4]]})
+    tiles = best_table(summaries, sweep_leaders(summaries))
+    assert len(tiles.rows) == 50
+    assert len(tiles.cells) == 50 * 4
 
 
 def test_one_replication_has_no_bars(tmp_path):

@@ -60,20 +60,25 @@ def summarize_run(curves: Curves) -> str:
     metric = curves.metric(curves.metrics[0])
     last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
     leaders = find_leaders(last, metric, {})
-    first = leaders.labels[0]
+    equal = [label for label in last if last[label].value == leaders.mean.value]
+    whose = join_words(equal) if len(equal) <= _MOST_LEADERS else f"{len(equal)} policies"
     text = (
-        f"{first} has the {metric.best} {metric.title} after {curves.checkpoints[-1]:,} rounds: "
-        f"{leaders.mean}"
+        f"{whose} {'has' if len(equal) == 1 else 'share'} the {metric.best} {metric.title} after "
+        f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
     )
     if not leaders.has_intervals:
-        return f"{text}, in one replication."
-    others = list(leaders.labels[1:])
-    if not others:
         return f"{text}."
+    return f"{text}.{_describe_overlaps([x for x in leaders.labels if x not in equal])}"
+
+
+def _describe_overlaps(others: Sequence[str]) -> str:
+    """Return the sentence on those whose interval overlaps that of the best; empty for none."""
+    if not others:
+        return ""
     overlap = "overlaps" if len(others) == 1 else "overlap"
     shown = others if len(others) <= _MOST_LEADERS else [f"{len(others)} others"]
     noun = "interval of" if len(others) == 1 else "intervals of"
-    return f"{text}. The {noun} {join_words(shown)} {overlap} with it."
+    return f" The {noun} {join_words(shown)} {overlap} with it."
 
 
 def sweep_leaders(summaries: Summaries) -> list[Leaders]:
@@ -94,6 +99,8 @@ def sweep_leaders(summaries: Summaries) -> list[Leaders]:
 def summarize_sweep(summaries: Summaries) -> str:
     """Return a sentence that says at which points of a sweep each policy is best."""
     leaders = sweep_leaders(summaries)
+    if len(summaries.labels) == 1:
+        return _summarize_one_policy(summaries, leaders)
     groups: dict[str, list[Leaders]] = {}
     for one in leaders:
         groups.setdefault(_outcome(one), []).append(one)
@@ -106,9 +113,23 @@ def summarize_sweep(summaries: Summaries) -> str:
     return f"{'; '.join(parts)}."
 
 
-def explain_best(summaries: Summaries) -> str:
-    """Return the sentence that says when a policy of a sweep is best."""
+def _summarize_one_policy(summaries: Summaries, leaders: Sequence[Leaders]) -> str:
+    """Return a sentence on the best point of a sweep with one policy."""
     metric = next(iter(summaries.metrics.values()))
+    means = {format_point_title(one.names, summaries.sweep): one.mean for one in leaders}
+    best = find_leaders(means, metric, {})
+    text = (
+        f"{summaries.labels[0]} has the {metric.best} {metric.title} in the end for "
+        f"{best.labels[0]}: {best.mean}."
+    )
+    return text + (_describe_overlaps(best.labels[1:]) if best.has_intervals else "")
+
+
+def explain_best(summaries: Summaries) -> str:
+    """Return the sentence that says when a policy of a sweep is best; empty for one policy."""
+    metric = next(iter(summaries.metrics.values()))
+    if len(summaries.labels) == 1:
+        return ""
     return (
         f"The best of {count_text(len(summaries.labels), 'policy')} has the {metric.best} "
         f"{metric.title} in the end, and a 95 % interval that overlaps no other."

@@ -256,9 +256,10 @@ def _question(run: RunFolder) -> str:
 
 
 def _count_runs(run: RunFolder) -> str:
+    runs = run.curves.replications
     return (
-        f"{run.curves.replications:,} replications of {run.curves.checkpoints[-1]:,} rounds; "
-        "95 % intervals."
+        f"{runs:,} {'replication' if runs == 1 else 'replications'} of "
+        f"{run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
     )
 
 

@@ -172,10 +172,16 @@ def _draw_line(
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     if y != "log" and summaries.metrics[metric].drawn != "mean":
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    if y == "log":
+    if y == "log" and has_positive_mean(line, metric):
         axes.set_yscale("log", nonpositive="mask")
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def has_positive_mean(line: Sequence[tuple[float, Summary]], metric: str) -> bool:
+    """Return whether a mean at the last checkpoint has a logarithm."""
+    means = (point.last(label, metric) for _, point in line for label in point.labels)
+    return any(mean is not None and mean.value > 0 for mean in means)
 
 
 def _bar(mean: Estimate) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.experiment.best_policies import Leaders
-from keyhole.experiment.small_multiples import format_point_title, point_places
+from keyhole.experiment.small_multiples import format_point_title, has_positive_mean, point_places
 from keyhole.experiment.sweep_summary import (
     Summaries,
     Summary,
@@ -34,23 +34,23 @@ _LARGE: Final = 300
 def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     """Return the table that shows who is best where: a tile for each problem that is compared."""
     metric = next(iter(summaries.metrics.values()))
-    shown = spread_evenly(leaders, _MOST_TILES)
-    entries = [*shown[0].names]
-    # The entry with few enough values that varies fastest has a column for each value.
-    across = entries[-1] if len({one.names[entries[-1]] for one in shown}) <= _MOST_COLUMNS else ""
-    rows = list(dict.fromkeys(_row_name(one, across, summaries) for one in shown))
-    columns = list(dict.fromkeys(_column_name(one, across, summaries) for one in shown))
+    entries = [*leaders[0].names]
+    # The entry that varies fastest has a column for each value, if these are few.
+    values = {one.names[entries[-1]] for one in leaders}
+    across = entries[-1] if len(values) <= _MOST_COLUMNS else ""
+    columns = list(dict.fromkeys(_column_name(one, across, summaries) for one in leaders))
+    every = list(dict.fromkeys(_row_name(one, across, summaries) for one in leaders))
+    rows = spread_evenly(every, _MOST_TILES // len(columns))
     cells = {
-        (_row_name(one, across, summaries), _column_name(one, across, summaries)): Tile(
-            text=one.text,
-            label=one.best or "",
-            note=_describe_means(one),
+        (row, _column_name(one, across, summaries)): Tile(
+            text=one.text, label=one.best or "", note=_describe_means(one)
         )
-        for one in shown
+        for one in leaders
+        if (row := _row_name(one, across, summaries)) in set(rows)
     }
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
-    if len(shown) < len(leaders):
-        caption += f" {len(shown):,} of {len(leaders):,} points, evenly spread over all."
+    if len(rows) < len(every):
+        caption += f" {len(rows):,} of {len(every):,} rows, evenly spread over all."
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
@@ -93,7 +93,10 @@ def charts_by_parameter(
         LineChart(
             id=f"{anchor}-{number}",
             x=axis,
-            y=Axis(title=known.title, scale=y or "linear"),
+            y=Axis(
+                title=known.title,
+                scale="log" if y == "log" and has_positive_mean(line, metric) else "linear",
+            ),
             curves=_curves_by_parameter(summaries, line, metric, entry),
             alt=_describe_panel(title, known.title, entry, line, metric),
             title=title if len(lines) > 1 else "",
@@ -179,7 +182,8 @@ def _arrange(
         return replace(charts[0], y=only, caption=caption, files=files, height=_LARGE)
     heights = [high - low for low, high in lows_highs]
     least, most = min(low for low, _ in lows_highs), max(high for _, high in lows_highs)
-    if most - least <= _SHARED_RATIO * min(heights):
+    are_alike = len({chart.y.scale for chart in charts}) == 1
+    if are_alike and most - least <= _SHARED_RATIO * min(heights):
         lows_highs = [(least, most)] * len(charts)
     else:
         caption += " Panels differ in their vertical axes."
@@ -192,14 +196,18 @@ def _arrange(
 
 def _range(chart: LineChart, *, begins_at_zero: bool) -> tuple[float, float]:
     """Return the ends of the vertical axis that show all means and intervals of a chart."""
+    is_log = chart.y.scale == "log"
     values = [
         value
         for curve in chart.curves
-        for line in (curve.y, curve.low or (), curve.high or ())
+        # The lower end of an interval may be close to 0, whose logarithm no axis has.
+        for line in (curve.y, () if is_log else curve.low or (), curve.high or ())
         for value in line
-        if math.isfinite(value) and (value > 0 or chart.y.scale == "linear")
+        if math.isfinite(value) and (value > 0 or not is_log)
     ]
     low, high = min(values, default=0.0), max(values, default=1.0)
+    if is_log:
+        low /= 2
     if begins_at_zero:
         low = min(0.0, low)
     # The upper end is above the highest interval, whose edge would else be that of the plot.

@@ -44,7 +44,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
     ]
     leaders = sweep_leaders(summaries)
     figures: list[PageBlock] = []
-    if len(leaders) > 1:
+    if len(leaders) > 1 and len(summaries.labels) > 1:
         figures.append(best_table(summaries, leaders))
     # The first chart, which is that against an entry if a number varies, moves to the first screen.
     first, *others = sections[0].blocks
@@ -56,7 +56,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
         answer=[
             Answer(
                 capitalize(summarize_sweep(summaries)),
-                f"{explain_best(summaries)} {_count_points(summaries)}",
+                f"{explain_best(summaries)} {_count_points(summaries)}".strip(),
             ),
             Text(run.spec.get("notes", "")),
         ],

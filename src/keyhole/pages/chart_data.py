@@ -63,7 +63,7 @@ def _numbers(
     low, high = (np.asarray(end, np.float64)[kept] for end in (curve.low, curve.high))
     # Two digits of the interval's half: more are noise.
     with np.errstate(invalid="ignore"):  # two infinite ends
-        half = (high - low) / 2
+        half = np.where(np.isneginf(low), high - y, (high - low) / 2)
     half = np.where(np.isfinite(half) & (half > 0), half, np.nan)
     decimals = _DIGITS_OF_INTERVAL - 1 - np.floor(np.log10(half))
     shown = {"y": y, "low": low, "high": high}

@@ -163,6 +163,7 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
         return line
     across, up = plot.points(curve)
     low, high = np.array(curve.low, np.float64), np.array(curve.high, np.float64)
+    low = np.where(np.isneginf(low), plot.y.low, low)
     if plot.y.name == "log":  # an end that has no logarithm is the end of the axis
         low = np.where(low <= 0, plot.y.low, low)
     low, high = (np.where(np.isnan(up), np.nan, plot.y.fractions(end)) for end in (low, high))

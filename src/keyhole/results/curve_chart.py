@@ -28,7 +28,7 @@ def curve_chart(
     drawn = draw_numbers(curves, metric, y)
     rounds = [float(t) for t in curves.checkpoints]
     lines = [
-        Curve(label=label, x=rounds, y=line.mean.tolist(), low=line.low.tolist(),
+        Curve(label=label, x=rounds, y=line.mean.tolist(), low=line.exact_low.tolist(),
               high=line.high.tolist())
         for label, line in drawn.curves.items()
     ]  # fmt: skip

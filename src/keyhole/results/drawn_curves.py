@@ -39,11 +39,16 @@ class CurveSet(Protocol):
 
 
 class DrawnCurve(NamedTuple):
-    """Mean and ends of the 95 % interval by checkpoint; NaN where nothing is drawn."""
+    """Mean and ends of the 95 % interval by checkpoint; NaN where nothing is drawn.
+
+    `low` ends where the axis does. `exact_low` is the lower end itself: it may lie below, and is
+    minus infinity where it has no logarithm.
+    """
 
     mean: FloatArray
     low: FloatArray
     high: FloatArray
+    exact_low: FloatArray
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,8 @@ def interval(curves: CurveSet, label: str, metric: str) -> DrawnCurve:
         np.array([getattr(number, end) for number in found]) for end in ("value", "low", "high")
     )
     known = np.isfinite(low)
-    return DrawnCurve(mean, np.where(known, low, np.nan), np.where(known, high, np.nan))
+    low, high = np.where(known, low, np.nan), np.where(known, high, np.nan)
+    return DrawnCurve(mean, low, high, low)
 
 
 def draw_numbers(
@@ -120,8 +126,16 @@ def draw_numbers(
         if logarithm:
             drawable &= lines.mean > 0
         # NaN breaks the line where a point is left out.
-        ends = [np.where(drawable, np.maximum(one, floor), np.nan) for one in lines]
-        drawn[label] = DrawnCurve(*(ends if arms is None else [np.log(x / arms) for x in ends]))
+        mean, low, high = (np.where(drawable, np.maximum(x, floor), np.nan) for x in lines[:3])
+        exact = np.where(drawable, lines.exact_low, np.nan)
+        if arms is not None:
+            with np.errstate(divide="ignore"):  # the logarithm of 0 is minus infinity
+                mean, low, high, exact = (
+                    np.log(np.maximum(x, 0.0) / arms) for x in (mean, low, high, exact)
+                )
+        elif logarithm:
+            exact = np.where(exact <= 0, -np.inf, exact)
+        drawn[label] = DrawnCurve(mean, low, high, exact)
     axis = known.title if arms is None else f"ln({known.title} / arms)"
     least = None
     if logarithm:

@@ -79,7 +79,7 @@ def plot_curves(
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     styles = matplotlib_styles(list(shown.curves))
-    for number, (label, (mean, low, high)) in enumerate(shown.curves.items()):
+    for number, (label, (mean, low, high, _)) in enumerate(shown.curves.items()):
         style = styles[label]
         (line,) = axes.plot(rounds, mean, markevery=_marked(number, np.isfinite(mean)), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)

@@ -140,9 +140,9 @@
       }
       this.dot.hidden = point.up !== up;
       this.dot.style.top = `${(1 - up) * 100}%`;
-      this.whisker.hidden = point.low === null || point.high === null;
+      this.whisker.hidden = point.high === null;
       if (!this.whisker.hidden) {
-        const [low, high] = [point.low, point.high].map(end => clamp(this.y(end), 0, 1));
+        const [low, high] = [this.low(point), this.y(point.high)].map(end => clamp(end, 0, 1));
         this.whisker.style.top = `${(1 - high) * 100}%`;
         this.whisker.style.height = `${(high - low) * 100}%`;
       }
@@ -155,8 +155,10 @@
       const name = document.createElement("b");
       name.textContent = curve.label;
       const lines = [`${x.title} ${format(point.x, x.unit)}`, `${y.title}: ${format(point.y, y.unit)}`];
-      if (point.low !== null && point.high !== null)
-        lines.push(`95 % interval: ${format(point.low, y.unit)} to ${format(point.high, y.unit)}`);
+      if (point.high !== null) {
+        const from = point.low === null ? "up" : format(point.low, y.unit);
+        lines.push(`95 % interval: ${from} to ${format(point.high, y.unit)}`);
+      }
       if (curve.note) lines.push(curve.note);
       this.tooltip.replaceChildren(name, ...lines.map(line => {
         const part = document.createElement("span");
@@ -180,15 +182,20 @@
       this.tooltip.style.top = `${y}px`;
     }
 
+    // The lower end of an interval; one that is open below ends with the axis.
+    low(point) {
+      return point.low === null ? 0 : this.y(point.low);
+    }
+
     // Curves without a name have their band only while they are touched.
     drawBand(curve) {
       if (!curve.group || curve.group.querySelector(".band") || !curve.low) return;
       const box = curve.group.ownerSVGElement.viewBox.baseVal;
-      const place = (point, end) =>
-        `${(point.left * box.width).toFixed(1)} ${((1 - clamp(this.y(point[end]), -4, 5)) * box.height).toFixed(1)}`;
-      const known = curve.points.filter(point => point.low !== null && point.high !== null);
+      const place = (point, up) =>
+        `${(point.left * box.width).toFixed(1)} ${((1 - clamp(up, -4, 5)) * box.height).toFixed(1)}`;
+      const known = curve.points.filter(point => point.high !== null);
       if (curve.steps || known.length < 2 || known.length < curve.points.length) return;
-      const corners = [...known.map(point => place(point, "high")), ...known.reverse().map(point => place(point, "low"))];
+      const corners = [...known.map(point => place(point, this.y(point.high))), ...known.reverse().map(point => place(point, this.low(point)))];
       this.band = document.createElementNS("http://www.w3.org/2000/svg", "path");
       this.band.setAttribute("class", "band");
       this.band.setAttribute("d", `M${corners.join("L")}z`);

@@ -1,7 +1,9 @@
 // Folded parts open where a link leads; tables are sorted by their headings and copied.
 (() => {
   function openTarget() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let id = location.hash.slice(1);
+    try { id = decodeURIComponent(id); } catch { /* no address that this page gives */ }
+    const target = document.getElementById(id);
     for (let part = target; part; part = part.parentElement)
       if (part.tagName === "DETAILS") part.open = true;
     target?.scrollIntoView();
@@ -22,17 +24,23 @@
     }
   });
 
-  // The first number of a cell such as "1,234 [1,100, 1,300]", or its text.
+  // The first number of a cell such as "1,234 [1,100, 1,300]", or its text, such as a date.
   function sortKey(cell) {
     const text = (cell?.textContent ?? "").trim().replace(/\u2212/g, "-");
-    const found = text.replace(/,(?=\d{3})/g, "").match(/^(?:ln )?([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)/);
+    const found = text.replace(/,(?=\d{3})/g, "").match(/^(?:ln )?([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![-:.\d])/);
     return found ? Number(found[1]) : text;
   }
 
   function compare(a, b) {
     if (a === "" || b === "") return (a === "") - (b === ""); // empty cells come last, either way
     if (typeof a === "number" && typeof b === "number") return a - b;
-    return String(a).localeCompare(String(b), undefined, { numeric: true });
+    // Numbers within texts as decimals: "APT(.05)" before "APT(.1)", "means 2" before "means 10".
+    const [left, right] = [a, b].map(text => String(text).split(/(\d*\.?\d+)/));
+    for (let i = 0; i < Math.min(left.length, right.length); i++) {
+      const found = i % 2 ? left[i] - right[i] : left[i].localeCompare(right[i]);
+      if (found) return found;
+    }
+    return left.length - right.length;
   }
 
   function makeSortable(table) {
@@ -63,8 +71,8 @@
     button.addEventListener("click", async () => {
       const lines = [...table.rows].map(row =>
         [...row.cells].map(cell => cell.innerText.trim().replace(/\s+/g, " ")).join("\t"));
-      await navigator.clipboard.writeText(lines.join("\n"));
-      button.textContent = "Copied";
+      const copied = navigator.clipboard.writeText(lines.join("\n"));
+      button.textContent = await copied.then(() => "Copied", () => "Not allowed to copy");
       setTimeout(() => { button.textContent = "Copy table"; }, 2000);
     });
     table.parentElement.after(button);
