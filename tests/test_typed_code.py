@@ -16,6 +16,7 @@ from keyhole.thresholding import Problem
 from keyhole.tune.function_arms import find_answer, function_command, parse_target
 from keyhole.tune.spec import Spec
 from keyhole.typed_code import TypedCode, TypedCodeError, execute_typed, is_typed
+from keyhole.typed_value import pickle_value
 
 NAMES = """
 import math, time
@@ -172,3 +173,51 @@ def test_a_typed_function_is_an_arm_that_survives_its_session(session):
 def test_a_typed_function_does_jobs(session):
     with FunctionProcess(session("")["nap"]) as process:
         assert process.run(0.25, limit=60)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "part"),
+    [
+        ("class Old: x = 1\nclass Child(Old): pass\ndef f(): return Child.x", "class Old: x = 2",
+         "Old"),
+        ("K = 1\ndef f(k=K): return k", "K = 2", "k"),
+        ("K = 1\nclass Sized: size = K\ndef f(): return Sized.size", "K = 2", "size"),
+        ("class Open:\n    def g(self): return 1\ndef f(): return Open().g()",
+         "Open.g = lambda self: 2", "g"),
+        ("def f(): return f.n\nf.n = 4", "", "n"),
+    ],
+)  # fmt: skip
+def test_what_its_source_would_make_otherwise_is_refused(session, first, later, part):
+    f = session(first)["f"]
+    session(later)
+    with pytest.raises(TypedCodeError, match=rf"was made with an older or another {part} than its"):
+        TypedCode().add(f)
+
+
+def test_functions_of_modules_are_imported_and_generators_refused(session):
+    f = session("from random import random as draw\nimport urllib.request\n"
+                "def f(): return draw(), urllib.request.quote('a b')")["f"]  # fmt: skip
+    cells = TypedCode()
+    cells.add(f)
+    assert "getstate" not in "".join(cells.cells)
+    (one, text), (two, _) = gathered(f)[0](), gathered(f)[0]()
+    assert (one != two, text) == (True, "a%20b")
+    g = session("rng = np.random.default_rng(1)\ndef g(): return rng.random()")["g"]
+    with pytest.raises(TypedCodeError, match="make it inside the function"):
+        TypedCode().add(g)
+
+
+def test_values_of_any_kind_arrive_as_they_are(session):
+    f = session("import signal\nKINDS, pickle = {'a', 'b', 'c'}, 3\nTERM = signal.SIGTERM\n"
+                "def f(): return sorted(KINDS), pickle, TERM")["f"]  # fmt: skip
+    assert gathered(f)[0]() == f()
+
+
+def test_a_set_is_sent_as_the_same_bytes_in_any_order():
+    texts = [f"word {number}" for number in range(50)]
+    one, other = set(texts), set(reversed(texts))
+    for number in range(50, 2000):  # grows, so that the order differs
+        other.add(f"word {number}")
+    other -= {f"word {number}" for number in range(50, 2000)}
+    assert list(one) != list(other)
+    assert pickle_value(one, 10**6) == pickle_value(other, 10**6)

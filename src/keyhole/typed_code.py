@@ -8,17 +8,23 @@ uses.
 import __future__
 
 import ast
+import builtins
 import hashlib
+import inspect
 import linecache
-import pickle
 import symtable
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
+
+from keyhole.typed_comparison import TypedComparison, code_content
+from keyhole.typed_value import pickle_value
 
 _MAIN: Final = "__main__"
 _MOST_BYTES: Final = 2**20  # of a value that typed code uses
+_MOST_LITERAL: Final = 10_000  # characters of a value that is sent as a literal
 _ADVICE: Final = "put it into a file (in a notebook: %%writefile FILE.py) and import it"
 
 
@@ -55,6 +61,9 @@ class TypedCode:
         self.modules: list[ModuleType] = []
         self._added: dict[str, Any] = {}
         self._parts: dict[str, str] = {}
+        self._made: dict[str, Any] = {"__name__": _MAIN}
+        self._checked: set[str] = set()
+        self._depth = 0
 
     @property
     def cells(self) -> list[str]:
@@ -67,8 +76,46 @@ class TypedCode:
         Raises
         ------
         TypedCodeError
-            If the source is not known, or it uses a value that cannot be sent.
+            If the source is not known, makes something else than what is here, or uses a value that
+            cannot be sent.
         """
+        self._depth += 1
+        try:
+            name = self._add(thing)
+        finally:
+            self._depth -= 1
+        if not self._depth:
+            self._check()
+        return name
+
+    def _check(self) -> None:
+        """Refuse things that their source would not make as they are here.
+
+        Bases, default arguments and attributes of classes are computed when a cell is run, from
+        what the session had then; the other process computes them from what it has now.
+        """
+        new = [name for name in self._parts if name not in self._checked]
+        for name in new:
+            try:
+                execute_typed([self._parts[name]], self._made)
+            except Exception as error:
+                why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                raise TypedCodeError(
+                    f"{name} cannot be made from its source ({why}); {_ADVICE}"
+                ) from None
+        for name in new:
+            thing = self._added.get(name)
+            if thing is None or not is_typed(thing) or thing.__name__ != name:
+                continue
+            part = TypedComparison(self._made, self._added).find_difference(thing, self._made[name])
+            if part:
+                raise TypedCodeError(
+                    f"{name} was made with an older or another {part} than its source makes now: "
+                    "run its cell again"
+                )
+        self._checked.update(new)
+
+    def _add(self, thing: Any) -> str:
         name: str = thing.__name__
         if name in self._added:
             if self._added[name] is not thing:
@@ -77,9 +124,14 @@ class TypedCode:
         self._added[name] = thing
         text, file = _find_source(thing)
         values = vars(sys.modules[_MAIN])
-        names = [used for used in _global_names(text) if used in values and used != name]
+        names = [
+            used for used in _global_names(text)
+            if used in values and used != name and not _is_shell_function(used, values[used])
+        ]  # fmt: skip
         for used in names:
             self._add_value(name, used, values[used])
+            if isinstance(values[used], ModuleType):
+                self._add_submodules(text, used, values[used])
         imports = [self._parts[used] for used in names if _is_import(self._parts.get(used, ""))]
         codes = [code for code in _codes(thing) if code.co_filename == file]
         flag = __future__.annotations.compiler_flag
@@ -90,7 +142,9 @@ class TypedCode:
         texts = ["\n".join([*first, *more, text]) for more in ([], imports)]
         found = [one for one in texts if _has_codes(one, codes)]
         if not found:
-            raise TypedCodeError(f"the source of {name} has changed; run its cell again")
+            raise TypedCodeError(
+                f"the source of {name} has changed; run its cell again, or rename one of two {name}"
+            )
         self._parts[name] = found[0]
         return name
 
@@ -104,25 +158,48 @@ class TypedCode:
             self._added[name] = value
             self._parts[name] = self._assign(user, name, value)
 
+    def _add_submodules(self, text: str, name: str, module: ModuleType) -> None:
+        """Add imports of the submodules that a text reaches as attributes of a module."""
+        for node in ast.walk(ast.parse(text)):
+            dotted = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+            if not dotted.startswith(f"{name}."):
+                continue
+            full = module.__name__ + dotted.removeprefix(name)
+            if full in sys.modules and full not in self._parts:
+                self.modules.append(sys.modules[full])
+                self._parts[full] = f"import {full} as _keyhole_{full.replace('.', '_')}"
+
     def _assign(self, user: str, name: str, value: Any) -> str:
         """Return the statement that gives a name its value: an import, or an assignment."""
         if isinstance(value, ModuleType):
             self.modules.append(value)
             return f"import {value.__name__} as {name}"
-        if isinstance(value, type | FunctionType | BuiltinFunctionType):
-            home: Any = sys.modules.get(value.__module__ or "")
-            if home is not None and vars(home).get(value.__name__) is value:
-                self.modules.append(home)
-                return f"from {home.__name__} import {value.__name__} as {name}"
-        if value is None or isinstance(value, bool | int | str):
+        if isinstance(value, type | FunctionType | BuiltinFunctionType | MethodType):
+            owner = getattr(value, "__self__", None)
+            for place in (value.__module__, type(owner).__module__):
+                home: Any = sys.modules.get(place or "")
+                if home is not None and vars(home).get(value.__name__) is value:
+                    self.modules.append(home)
+                    return f"from {home.__name__} import {value.__name__} as {name}"
+        is_short = isinstance(value, bool | int) and abs(value).bit_length() < _MOST_LITERAL
+        is_short |= isinstance(value, str) and len(value) < _MOST_LITERAL
+        # A subclass, such as of an enumeration, is no literal.
+        if value is None or (type(value) in (bool, int, str) and is_short):
             return f"{name} = {value!r}"
-        return f"import pickle\n\n{name} = pickle.loads({_pickle(user, name, value)!r})"
+        data = _pickle(user, name, value)
+        return f"import pickle as _keyhole_pickle\n\n{name} = _keyhole_pickle.loads({data!r})"
+
+
+def _is_shell_function(name: str, value: Any) -> bool:
+    """Return whether a notebook has replaced a built-in function, as IPython does `open`."""
+    home = getattr(value, "__globals__", {}).get("__name__", "")
+    return hasattr(builtins, name) and str(home).startswith(("IPython.", "ipykernel."))
 
 
 def _pickle(user: str, name: str, value: object) -> bytes:
     """Return a pickled value; refuse one that another process could not restore."""
     try:
-        data = pickle.dumps(value)
+        data = pickle_value(value, _MOST_BYTES)
     except Exception as error:
         why = " ".join(str(error).split())
         raise TypedCodeError(f"{user} uses {name}, which cannot be sent ({why})") from None
@@ -142,7 +219,7 @@ def _pickle(user: str, name: str, value: object) -> bytes:
 def _codes(thing: type | FunctionType) -> Iterator[CodeType]:
     """Yield the code of a function, or of the functions in the body of a class."""
     if isinstance(thing, FunctionType):
-        yield thing.__code__
+        yield inspect.unwrap(thing).__code__
         return
     for value in vars(thing).values():
         found = getattr(value, "__func__", value)
@@ -158,20 +235,20 @@ def _find_source(thing: type | FunctionType) -> tuple[str, str]:
 
     Refuse a thing whose source is not known.
     """
-    kind = ast.ClassDef if isinstance(thing, type) else ast.FunctionDef
+    kinds = ast.ClassDef if isinstance(thing, type) else (ast.FunctionDef, ast.AsyncFunctionDef)
     files = dict.fromkeys(code.co_filename for code in _codes(thing))
-    if not files:  # a class without functions: the last cell that defines it
-        files = dict.fromkeys(
+    if isinstance(thing, type):  # perhaps without functions of its own: the last cell that has it
+        files |= dict.fromkeys(
             name for name, entry in reversed(linecache.cache.items())
             if len(entry) > 1 and entry[1] is None  # not from a file
         )  # fmt: skip
     for file in files:
         text = "".join(linecache.getlines(file))
         for node in reversed(_parse(text)):
-            if isinstance(node, kind) and node.name == thing.__name__:
-                lines = text.splitlines(keepends=True)
+            if isinstance(node, kinds) and node.name == thing.__name__:
+                lines = text.split("\n")
                 first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-                return "".join(lines[first - 1 : node.end_lineno]).rstrip(), file
+                return textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])).rstrip(), file
     raise TypedCodeError(
         f"{thing.__name__} was typed where its source is not kept, so that it cannot be sent to "
         f"other processes; {_ADVICE}"
@@ -180,9 +257,18 @@ def _find_source(thing: type | FunctionType) -> tuple[str, str]:
 
 def _parse(text: str) -> list[ast.stmt]:
     try:
-        return ast.parse(text).body
+        return list(_statements(ast.parse(text)))
     except SyntaxError:  # such as a cell with `await` outside of functions
         return []
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements outside of functions and classes, also those below `if` and `with`."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+            if not isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from _statements(child)
 
 
 def _is_import(text: str) -> bool:
@@ -194,19 +280,13 @@ def _has_codes(text: str, codes: Sequence[CodeType]) -> bool:
     found: dict[str, list[object]] = {}
 
     def visit(code: CodeType) -> None:
-        found.setdefault(code.co_qualname, []).append(_content(code))
+        found.setdefault(code.co_qualname, []).append(code_content(code))
         for inner in code.co_consts:
             if isinstance(inner, CodeType):
                 visit(inner)
 
     visit(compile(text, "<typed>", "exec", dont_inherit=True))
-    return all(_content(code) in found.get(code.co_qualname, []) for code in codes)
-
-
-def _content(code: CodeType) -> object:
-    """Return what a function does, without where it stands."""
-    constants = [repr(one) for one in code.co_consts if not isinstance(one, CodeType)]
-    return code.co_code, code.co_names, constants
+    return all(code_content(code) in found.get(code.co_qualname, []) for code in codes)
 
 
 def _global_names(text: str) -> list[str]:
