@@ -1,5 +1,6 @@
 """What is typed in a session is gathered as source: the session is made by hand here."""
 
+import copy
 import json
 import linecache
 import subprocess
@@ -211,6 +212,12 @@ def test_values_of_any_kind_arrive_as_they_are(session):
     f = session("import signal\nKINDS, pickle = {'a', 'b', 'c'}, 3\nTERM = signal.SIGTERM\n"
                 "def f(): return sorted(KINDS), pickle, TERM")["f"]  # fmt: skip
     assert gathered(f)[0]() == f()
+
+
+def test_what_copying_leaves_in_a_class_is_no_difference(session):
+    f = session("class Slow:\n    def g(self): return 1\ndef f(): return Slow().g()")["f"]
+    copy.copy(sys.modules["__main__"].Slow())
+    assert gathered(f)[0]() == 1
 
 
 def test_a_set_is_sent_as_the_same_bytes_in_any_order():

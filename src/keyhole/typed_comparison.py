@@ -7,6 +7,7 @@ from typing import Any, Final
 _UNSPECIFIC: Final = {
     "__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__",
     "__annotate__", "__annotate_func__", "__annotations_cache__", "_abc_impl", "__wrapped__",
+    "__slotnames__",  # which copying an object leaves in its class
 }  # fmt: skip
 
 
