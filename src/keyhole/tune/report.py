@@ -118,7 +118,7 @@ def _answer_text(tune: Tune) -> str:
     seconds = format_seconds_roughly(abs(saved.seconds.value))
     return (
         f"{text}: it {verb} {seconds} a run ({abs(saved.share.value):.0%}) against the full "
-        f"cut-off, {limits[-1]:g} s."
+        f"cut-off, {limits[-1]:g}\N{NO-BREAK SPACE}s."
     )
 
 
