@@ -9,6 +9,7 @@ import math
 import os
 import resource
 import signal
+import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,14 +33,15 @@ class CommandProcess:
 
 def start_command(request: dict[str, Any], output: int) -> CommandProcess:
     """Start a command; return as soon as it runs or has failed to start."""
-    read_end, write_end = os.pipe()
+    # Not a pipe: a command of root could open that in /proc/PID/fd, and write into it.
+    read_end, write_end = socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        _exec_command(request, output, write_end)
-    os.close(write_end)
-    # The write end is closed on exec, so that the pipe ends when the command runs: exec reports no
-    # success otherwise, and an exit code 127 could be the command's own.
-    with os.fdopen(read_end, "rb") as report:
+        _exec_command(request, output, write_end.fileno())
+    write_end.close()
+    # The write end is closed on exec, so that the socket ends when the command runs: exec reports
+    # no success otherwise, and an exit code 127 could be the command's own.
+    with read_end, read_end.makefile("rb") as report:
         began, _, problem = os.fsdecode(report.read()).partition("!")
     return CommandProcess(pid, float(began or time.monotonic()), problem)
 
