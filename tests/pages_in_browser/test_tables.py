@@ -45,6 +45,21 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_reverses(column, ascending,
     assert page.locator("[aria-sort]").get_attribute("aria-sort") == "descending"
 
 
+def test_decimals_within_texts_and_times_are_sorted_by_value(tmp_path, open_page):
+    rows = [
+        ["APT(.1)", "2026-11-23 20:59:10"],
+        ["APT(.025)", "2026-11-23 20:59:02"],
+        ["APT(10)", "2026-01-09 08:00:00"],
+    ]
+    table = Table("Times", ["policy", "when"], rows)
+    path = write_page(tmp_path / "page.html", Page(title="When?", answer=[table]))
+    page = open_page(path, fragment="#%")  # no address: the script goes on
+    page.get_by_role("button", name="policy").click()
+    assert first_cells(page) == ["APT(.025)", "APT(.1)", "APT(10)"]
+    page.get_by_role("button", name="when").click()
+    assert first_cells(page) == ["APT(10)", "APT(.025)", "APT(.1)"]
+
+
 def test_empty_cells_come_last_either_way(page):
     button = page.get_by_role("button", name="note")
     button.click()

@@ -20,7 +20,7 @@ from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.pages.figure_files import write_figure
-from keyhole.pages.line_chart import Curve, LineChart
+from keyhole.pages.line_chart import LineChart
 from keyhole.pages.page import Answer, Page, Section, Text, write_page
 from keyhole.pages.table import Table
 from keyhole.results.curve_chart import curve_chart
@@ -99,22 +99,11 @@ def metric_figure(run: RunFolder, metric: str, *, decorate: Decorate | None = No
     return figure
 
 
-def metric_chart(
-    run: RunFolder,
-    metric: str,
-    path: Path,
-    *,
-    decorate: Decorate | None = None,
-    named: Sequence[str] = (),
-    more: Sequence[Curve] = (),
-) -> LineChart:
-    """Return the chart of one metric, and write its figure to files that begin with `path`.
-
-    `decorate` adds to the figure in the files what `more` curves add to the chart.
-    """
+def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
+    """Return the chart of one metric, and write its figure to files that begin with `path`."""
     noted = caption(run.curves, metric, _axes(run).get("y"))
     files = write_figure(
-        metric_figure(run, metric, decorate=decorate),
+        metric_figure(run, metric),
         path,
         title=f"{_run_title(run)}: {run.curves.metric(metric).title}",
         caption=noted,
@@ -125,19 +114,8 @@ def metric_chart(
         anchor=f"chart-{path.name}",
         **_axes(run),
         caption=noted,
-        named=named,
-        more=more,
         files=[file.name for file in files],
     )
-
-
-def metric_section(
-    run: RunFolder, metric: str, path: Path, *, decorate: Decorate | None = None
-) -> Section:
-    """Return chart and tables of one metric; the names of the figure's files begin with `path`."""
-    chart = metric_chart(run, metric, path, decorate=decorate)
-    heading = capitalize(run.curves.metric(metric).title)
-    return Section(path.name, heading, [chart, *metric_tables(run, metric)])
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
@@ -225,7 +203,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
     metrics = run.curves.metrics
     names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
     charts = [
-        metric_chart(run, metric, run.folder / name)
+        _metric_chart(run, metric, run.folder / name)
         for metric, name in zip(metrics, names, strict=True)
     ]
     sections = [

@@ -33,7 +33,8 @@ _WIDTH: Final = 8.2
 _HEIGHT: Final = 1.9
 _ONE_HEIGHT: Final = 3.4
 _SMALL: Final = 7.5
-_SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
+SHARED_RATIO: Final = 8.0
+"""Panels share an axis if none would use less than 1/8 of its height."""
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _TICKS: Final = 5
 _TITLE: Final = 0.13  # the height of a further line of a title
@@ -166,7 +167,7 @@ def _draw_line(
     axes.set_ylabel(summaries.metrics[metric].title)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    if numbers and 0 < min(summaries.sweep[name]) * _LOG_RATIO <= max(summaries.sweep[name]):
+    if parameter_scale(summaries.sweep[name]) == "log":
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -176,6 +177,12 @@ def _draw_line(
         axes.set_yscale("log", nonpositive="mask")
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def parameter_scale(values: Sequence[Any]) -> Scale:
+    """Return the scale of the axis of a varied entry."""
+    numbers = all(map(is_number, values))
+    return "log" if numbers and 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
 
 def has_positive_mean(line: Sequence[tuple[float, Summary]], metric: str) -> bool:
@@ -245,9 +252,9 @@ def _share_axis(panels: Sequence[Axes]) -> None:
     """Give panels the same axis of means, unless one of them would become too flat to read."""
     ends = [axes.get_ylim() for axes in panels]
     heights = [high - low for low, high in ends]
-    if max(heights) <= _SHARED_RATIO * min(heights):
+    if max(heights) <= SHARED_RATIO * min(heights):
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
         # Panels of similar height may still lie far from each other.
-        if high - low <= _SHARED_RATIO * min(heights):
+        if high - low <= SHARED_RATIO * min(heights):
             for axes in panels:
                 axes.set_ylim(low, high)

@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.experiment.best_policies import Leaders
-from keyhole.experiment.small_multiples import format_point_title, has_positive_mean, point_places
+from keyhole.experiment.small_multiples import (
+    SHARED_RATIO,
+    format_point_title,
+    has_positive_mean,
+    parameter_scale,
+    point_places,
+)
 from keyhole.experiment.sweep_summary import (
     Summaries,
     Summary,
@@ -24,8 +30,6 @@ MOST_PANELS: Final = 12
 """More charts would make a page larger than it should be; the files of figures have more."""
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
-_SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
-_LOG_RATIO: Final = 30.0  # an entry whose ends have this ratio gets a logarithmic axis
 _MARGIN: Final = 0.04
 _SMALL: Final = 200  # pixels
 _LARGE: Final = 300
@@ -88,7 +92,9 @@ def charts_by_parameter(
         line = lines.setdefault(format_point_title(others, summaries.sweep), [])
         line += [(places[id(point)], point) for point in points]
     known = summaries.metrics[metric]
-    axis = Axis(title=_entry_title(summaries.sweep, entry), scale=_scale(summaries.sweep[entry]))
+    axis = Axis(
+        title=_entry_title(summaries.sweep, entry), scale=parameter_scale(summaries.sweep[entry])
+    )
     charts = [
         LineChart(
             id=f"{anchor}-{number}",
@@ -109,11 +115,6 @@ def charts_by_parameter(
 
 def _entry_title(sweep: Mapping[str, Sequence[Any]], entry: str) -> str:
     return entry if all(map(is_number, sweep[entry])) else f"{entry}, by its position"
-
-
-def _scale(values: Sequence[Any]) -> Scale:
-    numbers = all(map(is_number, values))
-    return "log" if numbers and 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
 
 def _curves_by_parameter(
@@ -183,7 +184,7 @@ def _arrange(
     heights = [high - low for low, high in lows_highs]
     least, most = min(low for low, _ in lows_highs), max(high for _, high in lows_highs)
     are_alike = len({chart.y.scale for chart in charts}) == 1
-    if are_alike and most - least <= _SHARED_RATIO * min(heights):
+    if are_alike and most - least <= SHARED_RATIO * min(heights):
         lows_highs = [(least, most)] * len(charts)
     else:
         caption += " Panels differ in their vertical axes."
