@@ -1,4 +1,8 @@
-"""Bandits that decide from partial feedback, compiled, from simulation to production."""
+"""Bandits that decide from partial feedback, compiled, from simulation to production.
+
+A bandit *policy* chooses among options again and again, and sees only what comes of its choices.
+Policies are compared here in simulations, and decide in programs.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

@@ -1,4 +1,4 @@
-"""Metrics: name, title, unit, and which of two values is better."""
+"""Metrics, such as the reward lost: name, title, unit, and which of two values is better."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, get_args

@@ -1,4 +1,4 @@
-"""Comparison of what was typed with what its source makes: functions, classes and their values."""
+"""Comparison of what was typed in a notebook with what its source makes, before it is sent."""
 
 from collections.abc import Mapping
 from types import CodeType, FunctionType

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line `keyhole`, with a module for each group of its commands."""
 
 from keyhole.cli.entry_point import main
 

@@ -1,4 +1,4 @@
-"""`compile` and `cache`: compile policies ahead of time, show and empty the cache of these."""
+"""Commands `compile` and `cache`: compile policies ahead of time, show or empty the cache."""
 
 from pathlib import Path
 

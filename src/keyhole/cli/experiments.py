@@ -1,4 +1,4 @@
-"""`run`: run an experiment or forecast it, and print the results."""
+"""Command `run`: simulate the experiment in a spec file, or forecast its time; print results."""
 
 from pathlib import Path
 from time import perf_counter, process_time

@@ -1,4 +1,4 @@
-"""`keyhole new`: write stubs of a policy, setting, problem or paper reproduction, with tests."""
+"""Command `new`: write files to start from: a policy, setting, problem, or reproduction."""
 
 import inspect
 import keyword

@@ -1,4 +1,4 @@
-"""List of the available reproductions, without slow imports."""
+"""List of the published experiments that can be reproduced, without slow imports."""
 
 from keyhole.cli.terminal_output import print_heading, print_paragraph
 from keyhole.papers.entry_files import FILES, entry_folder, read_tables

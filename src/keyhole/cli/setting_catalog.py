@@ -1,4 +1,4 @@
-"""`catalog`: list settings with their problems, metrics and policies."""
+"""Command `catalog`: list settings (kinds of decision problems), their problems and policies."""
 
 import inspect
 import json

@@ -1,4 +1,4 @@
-"""The commands `keyhole study`, one for each operation of a study."""
+"""The commands `keyhole study`: ask a policy in production for decisions, tell it their outcome."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""The command `keyhole study check`."""
+"""The command `keyhole study check`: search a database of decisions and outcomes for damage."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""Command line of `keyhole tune`."""
+"""The commands `keyhole tune`: learn which of several commands to run, and when to stop it."""
 
 import json
 import re

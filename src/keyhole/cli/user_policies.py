@@ -1,4 +1,4 @@
-"""Users' policies, given on the command line as ``file.py:Class``."""
+"""Users' own policies (rules that choose), given on the command line as ``file.py:Class``."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,8 @@
-"""Numba's intermediate representation of a kernel: one operation a line, on named variables."""
+"""Numba's intermediate representation of a kernel (compiled function): one operation a line.
+
+It is read to find which memory each kernel of a policy uses
+(`keyhole.contract.state_access_analysis`).
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Problem factories that make problems of recorded data from a spec, by setting.
+"""Functions that make problems of recorded data from the entries of a spec (an experiment's file).
 
 They extend the settings' own factories, and replace those that also accept a file or the name of a
 data set.

@@ -1,4 +1,4 @@
-"""Base class of the policies for delayed feedback."""
+"""Base class of the policies (rules that choose an option a round) for rewards that arrive late."""
 
 import math
 from collections.abc import Mapping

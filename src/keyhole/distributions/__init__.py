@@ -1,7 +1,8 @@
 """Probability distributions of rewards, delays, levels, and of reward and consumption jointly.
 
-A distribution has parameters, a kernel that draws from it, and exact moments. Settings accept
-distributions wherever they accept means, including those of SciPy and user-defined ones.
+A distribution has parameters, a kernel (compiled function) that draws from it, and exact moments.
+Settings accept distributions wherever they accept means, including those of SciPy and user-defined
+ones.
 """
 
 from keyhole.distributions.custom_distribution import CustomDistribution

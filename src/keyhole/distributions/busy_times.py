@@ -1,4 +1,4 @@
-"""Distributions of the time for which a simulated worker is busy with a decision."""
+"""Distributions of how long a simulated worker is busy with a decision, before it tells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

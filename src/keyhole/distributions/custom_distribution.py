@@ -1,4 +1,4 @@
-"""User-defined distributions: a sampler to be compiled, with its known mean and variance."""
+"""User-defined distributions: a function that draws, to be compiled, and its mean and variance."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Base classes of distributions: a kernel that draws, its parameters, and its moments."""
+"""Base classes of distributions: a compiled function that draws, its parameters, its moments."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Empirical distributions, which draw one of the recorded values of an arm."""
+"""Empirical distributions, which draw one of the recorded values of an option (an arm)."""
 
 import math
 from collections.abc import Mapping, Sequence

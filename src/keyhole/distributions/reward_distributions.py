@@ -1,4 +1,4 @@
-"""Distributions of rewards in [0, 1]."""
+"""Distributions of the random rewards, numbers in [0, 1], that an option pays when it is chosen."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Base class of problems whose arms have reward distributions on [0, 1]."""
+"""Base class of problems whose options (arms) pay random rewards in [0, 1], of given means."""
 
 from collections.abc import Sequence
 from typing import Any

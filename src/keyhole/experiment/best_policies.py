@@ -1,4 +1,8 @@
-"""The best policies of a run, and of each point of a sweep, in words."""
+"""Sentences on which policies are best in a run, and at each point of a sweep.
+
+A policy is a rule that chooses among options; the points of a sweep are experiments that differ in
+some entries of their spec.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

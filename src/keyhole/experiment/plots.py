@@ -1,4 +1,4 @@
-"""Figures of the curves of a run, with their captions."""
+"""Figures of a run, with captions: how a metric, such as the reward lost, grows over the rounds."""
 
 from matplotlib.figure import Figure
 

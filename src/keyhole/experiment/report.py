@@ -1,4 +1,4 @@
-"""The report of a run: one self-contained HTML file."""
+"""The report of a run, which compares simulated policies: one self-contained HTML file."""
 
 import math
 from collections.abc import Callable, Sequence

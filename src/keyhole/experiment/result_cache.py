@@ -1,7 +1,8 @@
-"""The result cache: files of simulated blocks that several experiments share.
+"""The result cache: files of simulated results that several experiments share.
 
-Experiments share the results of a policy if problem, policy, seed, horizon and replications are the
-same. It is then simulated once, with the checkpoints and metrics of all of them.
+Experiments share the results of a policy if problem, policy, seed, horizon (number of rounds) and
+replications (simulated histories) are the same. It is then simulated once, with the checkpoints and
+metrics of all of them.
 """
 
 from collections.abc import Collection, Iterable

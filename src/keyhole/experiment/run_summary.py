@@ -1,4 +1,4 @@
-"""What notebooks show of a run: its result in one line, and of a sweep, who is best where."""
+"""Summary of a run for notebooks: its result in one line, and of a sweep a table of the best."""
 
 import math
 from collections.abc import Mapping, Sequence

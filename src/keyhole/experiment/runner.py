@@ -1,4 +1,4 @@
-"""`run`: simulate a spec into a run folder, block by block."""
+"""The function `run`, which simulates the experiment of a spec into a folder, and can resume it."""
 
 import json
 import platform

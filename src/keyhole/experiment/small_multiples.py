@@ -1,4 +1,4 @@
-"""Small multiples: figures of a sweep, with a panel for each combination of values."""
+"""Small multiples: figures of an experiment that varies entries, a panel for each combination."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

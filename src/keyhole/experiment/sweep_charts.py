@@ -1,4 +1,4 @@
-"""Charts of a sweep: the best policy at each point, and a metric against entries and rounds."""
+"""Charts of a sweep (an experiment that varies entries): the best policies, and metrics."""
 
 import math
 from collections.abc import Mapping, Sequence

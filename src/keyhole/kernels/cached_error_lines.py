@@ -1,10 +1,10 @@
 """Current line numbers for errors that cached machine code raises.
 
-Numba compiles the file and line into each error. An edit above a kernel moves its lines without
-changing the digest: the cached code is still right, but its line would be wrong. So the code
-contains a digest of the raising function and the offset of the instruction instead. Functions are
-registered under that digest when their fingerprint is taken, and the line is looked up when the
-error comes.
+Numba compiles the file and line into each error. An edit above a kernel (a compiled function) moves
+its lines without changing the digest: the cached code is still right, but its line would be wrong.
+So the code contains a digest of the raising function and the offset of the instruction instead.
+Functions are registered under that digest when their fingerprint is taken, and the line is looked
+up when the error comes.
 """
 
 import ctypes

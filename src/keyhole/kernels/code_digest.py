@@ -1,4 +1,7 @@
-"""The bytecode of a function as text for a digest, without docstrings and line numbers."""
+"""The bytecode of a function as text for a digest, without docstrings and line numbers.
+
+So compiled code stays valid when only comments, docstrings or places in the file change.
+"""
 
 import dis
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The curves of a chart: paths, bands, and names at the curves' ends."""
+"""The curves of a line chart: paths, bands of intervals, and names at the curves' ends."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

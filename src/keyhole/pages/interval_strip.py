@@ -1,4 +1,4 @@
-"""A small drawing of an interval against the limit that a claim gives."""
+"""A small drawing of a number with its interval, against the range that a statement claims."""
 
 import math
 from dataclasses import dataclass

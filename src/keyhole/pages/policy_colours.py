@@ -1,7 +1,8 @@
 """Colours and line styles of policies, equal on all pages and in all figures.
 
-The colour follows the leading identifier of a label: ``LSA``, ``LSA(alpha=2)`` and ``LSA, our
-replica`` have the same colour, and differ by the dashes of their lines.
+A policy is what charts compare; its colour follows the leading identifier of its label: ``LSA``,
+``LSA(alpha=2)`` and ``LSA, our replica`` have the same colour, and differ by the dashes of their
+lines.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A table of coloured tiles: who is best where."""
+"""A table of coloured tiles, which shows the best policy at each combination of values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Interpretation of policies that are not compiled yet, until compiling would pay.
+"""Interpretation of policies (rules that choose) that are not compiled yet, until that would pay.
 
 Compiling takes seconds, in which Python plays thousands of rounds; the results are the same.
 """

@@ -1,6 +1,7 @@
 """Simulated workers: how many use one policy at a time, and how long they take.
 
-Until a worker is done, the policy lacks what came of its decision; a mode says how it decides then.
+A worker carries out a policy's decision, as a machine runs a trial. Until it is done, the policy
+lacks what came of its decision; a mode says how it decides then.
 """
 
 from dataclasses import dataclass

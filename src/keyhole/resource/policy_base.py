@@ -1,4 +1,4 @@
-"""Base class of the policies of runs under limits."""
+"""Base class of the policies that choose what to run, and the limit at which it is stopped."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol

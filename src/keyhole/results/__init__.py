@@ -1,1 +1,1 @@
-"""Results of simulations: curves, estimates with intervals, figures."""
+"""Results of simulations: curves of what policies earn or lose, estimates, figures."""

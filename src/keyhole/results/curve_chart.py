@@ -1,4 +1,4 @@
-"""Interactive charts of curves: a metric over the rounds, one curve for each policy."""
+"""Interactive charts of a metric, such as the reward lost, over the rounds, by policy."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Plots of curves, for notebooks and reports."""
+"""Plots of the curves of a simulation, such as the reward lost over the rounds, by policy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Base class of the policies that divide a resource among arms (censored semi-bandits)."""
+"""Base class of the policies that divide a resource among arms (places where losses may occur)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol

@@ -1,6 +1,7 @@
 """Readers of values in specs: problem factories, tables that name a type, error messages.
 
-With them a setting, also one of an installed package, declares how specs describe its problems.
+A spec is a file that describes an experiment. With these readers a setting, also one of an
+installed package, declares how specs describe its problems.
 """
 
 from keyhole.spec_values.error_messages import error_message, unknown_name_error

@@ -1,4 +1,4 @@
-"""Problem factories: functions that make a problem from entries of a spec."""
+"""Problem factories: functions that make a problem from entries of a spec, an experiment's file."""
 
 import inspect
 import re

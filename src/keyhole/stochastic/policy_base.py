@@ -1,4 +1,4 @@
-"""Base classes of the policies of the classical stochastic bandit."""
+"""Base classes of the policies of the classical bandit: rules that choose an option each round."""
 
 from typing import TYPE_CHECKING, ClassVar, Protocol
 

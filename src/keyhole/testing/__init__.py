@@ -1,4 +1,4 @@
-"""Conformance tests for policies, problems and settings: Keyhole's, and your own."""
+"""Conformance tests: whether policies, problems and settings, also yours, keep their contract."""
 
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.policy_checks import CHECKS, check_policy

@@ -1,4 +1,4 @@
-"""The check that interpreted kernels give the same results as compiled ones."""
+"""The check that functions of policies give the same results compiled, and run by Python."""
 
 import warnings
 from collections.abc import Iterator, Mapping

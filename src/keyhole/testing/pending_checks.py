@@ -1,4 +1,4 @@
-"""Checks of a policy whose decisions wait for feedback, as in a study."""
+"""Checks of a policy that decides while earlier decisions wait for their outcome, as in a study."""
 
 import warnings
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Checks of a policy: each tests one promise that `docs/contract.md` makes."""
+"""Checks of a policy (a rule that chooses): each tests one promise of `docs/contract.md`."""
 
 from __future__ import annotations
 

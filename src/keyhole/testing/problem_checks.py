@@ -1,4 +1,4 @@
-"""Checks that problems, and their environments, do what other code relies on."""
+"""Checks of problems, and of the environments that simulate them, for what other code relies on."""
 
 from collections.abc import Mapping
 from typing import Final

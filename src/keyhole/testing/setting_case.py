@@ -1,4 +1,4 @@
-"""A setting to check, with sample contexts, decisions and known quantities."""
+"""A setting (kind of decision problem) to check, with sample decisions and known quantities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

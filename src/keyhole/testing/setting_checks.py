@@ -1,4 +1,4 @@
-"""Checks that settings (kinds of bandits) do what other code relies on."""
+"""Checks that settings (kinds of decision problems) do what other code relies on."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Base class of the policies of the threshold bandit."""
+"""Base class of the policies that choose an option, whose sample should reach the round's bar."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final

@@ -1,4 +1,4 @@
-"""Interactive charts of a tune's report."""
+"""Interactive charts of a tune's report: gains by time limit, runs that succeed by a time."""
 
 import math
 from typing import Final

@@ -1,4 +1,4 @@
-"""Comparison of the recommended pair with the full cut-off, and with its strongest rival."""
+"""Comparison of the best command and time limit with the longest limit, and with a rival."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""Rows beside the figure of a tune's report: what is saved, what was spent, and what is open."""
+"""Rows beside the figure of a tune's report: what is saved, what was spent, what is open."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Figures of a tune: unfinished runs and solved instances over time, and gains by time limit."""
+"""Figures of a tune: how many runs have succeeded by a time, and gains by time limit."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Posterior mean of a number with its 95 % interval."""
+"""The mean and the 95 % interval of the values that data leave plausible for a number."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Report of a tune: one self-contained HTML file."""
+"""Report of a tune (which command is best, at which time limit): one self-contained HTML file."""
 
 import platform
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Numbers of the figures and charts of a tune: gains by limit, survival curves, cactus plot."""
+"""Numbers of a tune's charts: gains by time limit, and how many runs succeed by a time."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""Counts of runs by arm and interval between limits, from which gains are estimated."""
+"""Counts of runs by arm (command) and interval between limits, from which gains are estimated."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Interpreted functions, which are called with NumPy arrays in place of machine code."""
+"""Functions that Python runs in place of machine code, called with the same NumPy arrays."""
 
 from __future__ import annotations
 

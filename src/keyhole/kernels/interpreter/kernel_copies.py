@@ -1,4 +1,4 @@
-"""Copies of kernels (compiled functions) that Python can run, with the same bits."""
+"""Copies of kernels (functions else compiled) that Python itself can run, with the same results."""
 
 from __future__ import annotations
 

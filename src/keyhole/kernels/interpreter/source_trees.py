@@ -1,4 +1,4 @@
-"""The syntax tree of the definition from which a function was compiled."""
+"""The syntax tree from which a function was compiled, found so that Python can run a copy of it."""
 
 from __future__ import annotations
 

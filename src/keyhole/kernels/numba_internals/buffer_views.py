@@ -1,4 +1,4 @@
-"""Array views of a buffer without reference counts."""
+"""Array views of a buffer without reference counts, which would cost time in every round."""
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # (Numba has no type hints for its internals.)

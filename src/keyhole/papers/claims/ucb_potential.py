@@ -1,6 +1,7 @@
 """Claim that the loss (regret) of a UCB policy is bounded by a sum of its confidence widths.
 
-A UCB policy chooses among options by the mean reward of each plus a confidence width.
+A UCB policy chooses among options by the mean reward of each plus a confidence width, a margin that
+is wide after few rewards.
 """
 
 from typing import Annotated, Any, Literal

@@ -1,4 +1,7 @@
-"""Claim (statement of a paper) that the worst mean of several problems grows as a power."""
+"""Claim (statement of a paper) that the worst mean of several problems grows as a power.
+
+Such as: over several sets of options, the most reward lost grows at most linearly with the delay.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal

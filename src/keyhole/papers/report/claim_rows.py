@@ -1,4 +1,4 @@
-"""Rows of claims: mark, a few words, the deciding number against its limit, details on demand."""
+"""Rows of claims (a paper's statements): whether each holds, and the number that decides it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Bars of squares: one for each claim, which shows whether it holds and links to it."""
+"""Bars of squares, one for each claim (statement of a paper): whether it holds, with a link."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

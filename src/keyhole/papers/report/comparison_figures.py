@@ -1,4 +1,4 @@
-"""Figures of a metric over several problems, and of curves relative to one policy."""
+"""Figures of a metric, such as the reward lost, over problems, and relative to one policy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

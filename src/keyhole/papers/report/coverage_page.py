@@ -1,4 +1,4 @@
-"""Page of what entries cover of each paper, and the part of it that the index shows."""
+"""Page of which figures and statements of each paper are reproduced, and which are not, and why."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The number that decides a verdict, and its drawing against the limit that is claimed."""
+"""The number that decides whether a claim (statement of a paper) holds, and its small drawing."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The answer in one line: how many of a paper's claims hold, and what that says of the question."""
+"""The answer that heads a report: how many of a paper's statements (claims) hold, in one line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Charts of an entry: its metrics over the rounds, against a number of the problem, and ratios."""
+"""Charts of a reproduced experiment: metrics over the rounds, against a parameter, as ratios."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Files of an entry's figures, for papers and slides: SVG, PNG and PDF, drawn by Matplotlib."""
+"""Files of a reproduced experiment's figures, for papers and slides: SVG, PNG and PDF."""
 
 from pathlib import Path
 

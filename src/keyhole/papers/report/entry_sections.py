@@ -1,4 +1,4 @@
-"""Folded parts of an entry's page: how verdicts were reached, checks, tables, other charts."""
+"""Folded parts of a reproduction's page: how claims were judged, checks, tables, other charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

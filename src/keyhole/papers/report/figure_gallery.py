@@ -1,4 +1,4 @@
-"""Gallery: the figures of each entry, small, with its question and the answer."""
+"""Gallery: small figures of each reproduced experiment, with its question and the answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The rules by which claims are judged and counted, as pages state them."""
+"""The rules by which claims (statements of papers) are judged and counted, as pages state them."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Text on the replications that would decide an open claim: how many, what they cost, and how."""
+"""Text on how many simulations would decide an open claim, and the command that runs more."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Declaration of a figure: a metric on problems that differ in one parameter."""
+"""Declaration of a figure: a metric, such as the reward lost, against a parameter of problems."""
 
 from collections.abc import Mapping
 from typing import Annotated

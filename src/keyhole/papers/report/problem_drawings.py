@@ -1,4 +1,4 @@
-"""Figures of the problems of an entry, which need no simulation."""
+"""Figures of the problems of a reproduced experiment, which need no simulation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

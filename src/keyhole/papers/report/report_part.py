@@ -1,4 +1,4 @@
-"""An entry that has been run, as its pages show it."""
+"""An entry (a reproduced experiment) that has been run, with its verdicts, as its pages show it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Verdicts of other entries on the same statement, with links to them."""
+"""Verdicts of other reproduced experiments on the same statement of a paper, with links to them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The PostgreSQL back end, through psycopg.
+"""The PostgreSQL back end, which keeps the event logs of studies on a server, through psycopg.
 
 A transaction takes two round trips: one takes an advisory lock and reads new rows, the other
 inserts and commits. Each is one string of several statements: psycopg's pipeline mode costs a third

@@ -1,4 +1,4 @@
-"""The SQLite back end: a store in one file."""
+"""The SQLite back end, which keeps the event logs of studies in one file."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence

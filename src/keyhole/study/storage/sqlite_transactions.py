@@ -1,4 +1,4 @@
-"""Base class of the SQLite back end: connections to the file, transactions and forks."""
+"""Base class of the SQLite back end of studies: connections to the file, transactions and forks."""
 
 import os
 import sqlite3
