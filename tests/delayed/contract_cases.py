@@ -1,7 +1,7 @@
 """The groups in which the policies of the delayed-feedback setting are checked."""
 
 from keyhole.delayed import ODAAF, QPMD
-from keyhole.stochastic import KLUCB, ThompsonSampling
+from keyhole.stochastic import KLUCB, OptimisticThompson, ThompsonSampling
 from tests.conformance import ContractGroup
 from tests.delayed.cases import PHASED, POLICIES, problem_for
 
@@ -15,7 +15,8 @@ def two_arms(policy):
 
 
 IN_NO_PHASES = [policy for policy in POLICIES if policy not in PHASED]
-WITH_BASES = [QPMD(base=KLUCB()), QPMD(base=ThompsonSampling())]
+BASES = [KLUCB(), ThompsonSampling(), OptimisticThompson()]
+WITH_BASES = [QPMD(base=base) for base in BASES]
 
 GROUPS = [
     ContractGroup(

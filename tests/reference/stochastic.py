@@ -137,6 +137,17 @@ class ThompsonSampling(Bandit):
             self.successes[arm] += self.uniform() < reward
 
 
+class OptimisticThompson(ThompsonSampling):
+    """May et al. 2012, OBS: no draw counts as less than the posterior mean."""
+
+    def choose(self, t):
+        values = []
+        for hits, seen in zip(self.successes, self.rewards, strict=True):
+            up, down = self.a + hits, self.b + len(seen) - hits
+            values.append(max(self.beta(up, down), up / (up + down)))
+        return values.index(max(values))
+
+
 class Uniform(Bandit):
     """The arms in turn."""
 

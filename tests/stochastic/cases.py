@@ -9,6 +9,7 @@ from keyhole.stochastic import (
     BernsteinUCB,
     HoeffdingUCB,
     ImprovedUCB,
+    OptimisticThompson,
     ThompsonSampling,
     Uniform,
 )
@@ -24,6 +25,8 @@ POLICIES = [
     MOSS(),
     ThompsonSampling(),
     ThompsonSampling(a=0.5, b=2.0),
+    OptimisticThompson(),
+    OptimisticThompson(a=0.5, b=2.0),
     ImprovedUCB(),
     Uniform(),
 ]
@@ -54,7 +57,7 @@ def fractional(means, seed, replication):
 def reference_of(policy, arms, horizon, seed):
     """Return the reference implementation of a policy; it draws from the policy's stream."""
     more = {}
-    if isinstance(policy, ThompsonSampling):
+    if isinstance(policy, (ThompsonSampling, OptimisticThompson)):
         rng = stream(seed, 0, POLICY)
         more = {"beta": lambda a, b: beta(rng, a, b), "uniform": lambda: uniform(rng)}
     make = getattr(reference, type(policy).__name__)

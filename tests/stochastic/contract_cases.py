@@ -1,6 +1,13 @@
 """The groups in which the policies of the stochastic setting are checked."""
 
-from keyhole.stochastic import KLUCB, ImprovedUCB, Problem, ThompsonSampling, Uniform
+from keyhole.stochastic import (
+    KLUCB,
+    ImprovedUCB,
+    OptimisticThompson,
+    Problem,
+    ThompsonSampling,
+    Uniform,
+)
 from tests.conformance import INTERPRETED, ContractGroup
 from tests.stochastic.cases import POLICIES
 
@@ -29,7 +36,11 @@ GROUPS = [
         seed=2,
         compiled=[ThompsonSampling()],
         engine_compiled=[ImprovedUCB(), Uniform()],
-        slow=[KLUCB(c=3.0), ThompsonSampling(a=0.5, b=2.0)],
+        slow=[
+            KLUCB(c=3.0),
+            ThompsonSampling(a=0.5, b=2.0),
+            OptimisticThompson(a=0.5, b=2.0),
+        ],
     ),
     ContractGroup(beta, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),
     ContractGroup(replay, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),

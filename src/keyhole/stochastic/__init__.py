@@ -15,6 +15,7 @@ from keyhole.stochastic.policies import (
     BernsteinUCB,
     HoeffdingUCB,
     ImprovedUCB,
+    OptimisticThompson,
     ThompsonSampling,
     Uniform,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "ImprovedUCB",
     "IndexPolicy",
     "Learner",
+    "OptimisticThompson",
     "Policy",
     "Problem",
     "ThompsonSampling",

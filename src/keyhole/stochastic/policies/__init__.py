@@ -9,6 +9,7 @@ from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB
 from keyhole.stochastic.policies.improved_ucb import ImprovedUCB
 from keyhole.stochastic.policies.klucb import KLUCB
 from keyhole.stochastic.policies.moss import MOSS
+from keyhole.stochastic.policies.optimistic_thompson import OptimisticThompson
 from keyhole.stochastic.policies.thompson_sampling import ThompsonSampling
 from keyhole.stochastic.policies.ucb1 import UCB1
 from keyhole.stochastic.policies.uniform import Uniform
@@ -20,6 +21,7 @@ __all__ = [
     "BernsteinUCB",
     "HoeffdingUCB",
     "ImprovedUCB",
+    "OptimisticThompson",
     "ThompsonSampling",
     "Uniform",
 ]

@@ -4,11 +4,11 @@ The options (arms) give random rewards. The draws are from the posterior, which 
 each mean is after these; they vary more after few rewards, so that all options get tried.
 """
 
-from keyhole.policy import Stream, betas, float_array, parameter, scratch_array, uniform
-from keyhole.stochastic.policy_base import Policy
+from keyhole.policy import Stream
+from keyhole.stochastic.beta_posterior_policy import BetaPosteriorPolicy, draw_means
 
 
-class ThompsonSampling(Policy):
+class ThompsonSampling(BetaPosteriorPolicy):
     r"""Draw each arm's mean from its posterior distribution, and pull the largest draw.
 
     A strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from its own
@@ -47,48 +47,11 @@ class ThompsonSampling(Policy):
     1
     """
 
-    arms_change = True
-    pending = ("ignore", "impute")
-    randomness = (
-        "a beta variate for each arm in every round, and a uniform one for a reward strictly "
-        "between 0 and 1"
-    )
-    off_policy = True
-    cost_per_round = "K beta variates"
-
-    a: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior successes")
-    b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior failures")
-
-    class State:
-        """Pulls, summed rewards and successes of each arm."""
-
-        pulls = float_array("arms")
-        totals = float_array("arms")
-        successes = float_array("arms")
-        up = scratch_array("arms")
-        down = scratch_array("arms")
-        drawn = scratch_array("arms")
-
-    def select(p, s: State, rng: Stream) -> int:
+    def select(p, s: BetaPosteriorPolicy.State, rng: Stream) -> int:
         """Return the arm with the largest draw."""
-        for arm in range(p.arms):
-            s.up[arm] = p.a + s.successes[arm]
-            s.down[arm] = p.b + (s.pulls[arm] - s.successes[arm])
-        # One call for all arms: many variates at once are faster than one at a time.
-        betas(rng, s.up, s.down, p.arms, s.drawn)
+        draw_means(p, s, rng)
         best = 0
         for arm in range(1, p.arms):
             if s.drawn[arm] > s.drawn[best]:
                 best = arm
         return best
-
-    def update(p, s: State, rng: Stream, arm: int, reward: float) -> None:
-        """Count the pull, as a success or a failure."""
-        s.pulls[arm] += 1.0
-        s.totals[arm] += reward
-        if 0.0 < reward < 1.0:
-            # A coin, as in Algorithm 2: the posterior of a coin's probability is a beta
-            # distribution.
-            s.successes[arm] += uniform(rng) < reward
-        else:
-            s.successes[arm] += reward

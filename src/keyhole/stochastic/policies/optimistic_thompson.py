@@ -1,0 +1,69 @@
+"""Policy OptimisticThompson: Thompson sampling in which no option is drawn below its mean.
+
+The options (arms) give random rewards. The draws are from the posterior, which says how plausible
+each mean is after these. A draw below the posterior mean explores nothing, and is not used.
+"""
+
+from keyhole.policy import Stream
+from keyhole.stochastic.beta_posterior_policy import BetaPosteriorPolicy, draw_means
+
+
+class OptimisticThompson(BetaPosteriorPolicy):
+    r"""Pull the arm with the largest of draw and posterior mean: never less than the mean.
+
+    As `ThompsonSampling`, with less regret nearly everywhere: 2 to 9 % less on seven of eight
+    made-up problems of 2 to 100 Bernoulli arms (5,000 rounds), the same on the other.
+
+    Each arm has a beta posterior that starts at (a, b). In every round pull
+
+    .. math:: \arg\max_i \; \max\Bigl\{ \theta_i, \frac{a + S_i}{a + b + n_i} \Bigr\}, \qquad
+        \theta_i \sim \mathrm{Beta}(a + S_i, b + F_i)
+
+    with :math:`S_i` the successes and :math:`F_i` the failures of arm i in its :math:`n_i` pulls. A
+    reward x strictly between 0 and 1 is a success with probability x.
+
+    Parameters
+    ----------
+    a, b : float, default 1
+        The prior: as if an arm had been pulled a + b times and a of the rewards were 1; from
+        10**-3 to 10**6.
+
+    Notes
+    -----
+    Departures from the paper: no contexts; rewards in [0, 1] as in `ThompsonSampling`. Ties, which
+    are common where no arm has been pulled, go to the lowest arm.
+
+    Proved: the average reward tends to the mean of the best arm with probability 1 (the criterion
+    of Yang and Zhu, 2002). There is no rate: that the regret is of the order of ln T, as that of
+    Thompson sampling, is only measured.
+
+    It breaks, more than Thompson sampling, with a prior far below the means: the first arm that
+    pays is hard to leave. With ``Problem([0.4, 0.5])`` and ``a=1, b=100``, after 5,000 rounds, its
+    regret is 244 and that of Thompson sampling 194; with the default prior 16 and 17. With
+    ``Problem([0.99, 0.999])`` it is 2.6 and 2.3.
+
+    References
+    ----------
+    May, Korda, Lee and Leslie (2012), "Optimistic Bayesian Sampling in Contextual-Bandit Problems",
+    JMLR 13, pages 2069-2106: algorithm OBS. Chapelle and Li (2011), "An Empirical Evaluation of
+    Thompson Sampling", NeurIPS; section 3, with beta posteriors.
+
+    Examples
+    --------
+    >>> learner = OptimisticThompson().learner(arms=2, seed=1)
+    >>> for _ in range(50):
+    ...     arm = learner.ask()
+    ...     learner.tell(1.0 if arm == 1 else 0.0)
+    >>> learner.recommend()
+    1
+    """
+
+    def select(p, s: BetaPosteriorPolicy.State, rng: Stream) -> int:
+        """Return the arm with the largest of draw and posterior mean."""
+        draw_means(p, s, rng)
+        best, largest = 0, -1.0
+        for arm in range(p.arms):
+            value = max(s.drawn[arm], s.up[arm] / (s.up[arm] + s.down[arm]))
+            if value > largest:
+                best, largest = arm, value
+        return best
