@@ -1,4 +1,4 @@
-"""Conversion of rewards between the user's units and the [0, 1] that policies use."""
+"""Conversion of rewards between the user's units, such as euros, and the [0, 1] of policies."""
 
 from typing import Any, Final, NamedTuple, Self, TypeVar
 

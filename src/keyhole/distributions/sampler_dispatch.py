@@ -1,4 +1,4 @@
-"""One kernel (compiled function) that calls the sampler of the distribution of any given arm."""
+"""One kernel (compiled function) that calls the sampler of the distribution of any given option."""
 
 import re
 from collections.abc import Callable, Sequence

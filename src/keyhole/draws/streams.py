@@ -1,6 +1,6 @@
 """Counter-based random numbers for simulations: each draw is computed from its key and position.
 
-A stream is identified by (seed, replication, purpose). Inside it, draws are numbered, and the
+A stream is identified by (seed, simulated history, purpose). Inside it, draws are numbered, and the
 number alone decides the value: there is no generator to share, so results cannot depend on
 threads, chunks, or on which policies run side by side.
 

@@ -1,8 +1,8 @@
 """The run folder: its files are written atomically, and a finished run can be read from it.
 
 A run folder has ``run.json`` (what was run, by what, and the checksums of spec, results and
-itself), ``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications simulated
-so far, while the run goes on), ``values.parquet`` (every metric in every replication),
+itself), ``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the histories simulated
+so far, while the run goes on), ``values.parquet`` (every metric in every history),
 ``curves.parquet`` (means and standard errors), the figures and ``report.html``.
 """
 

@@ -1,4 +1,4 @@
-"""The file ``claims.json``: all claims and their verdicts, for other programs.
+"""The file ``claims.json``: all claims (statements of papers) and their verdicts, for programs.
 
 ``python -m keyhole.papers.claims_json`` prints its JSON Schema, which is kept in ``docs/``.
 """

@@ -1,4 +1,4 @@
-"""Check that the problems, policies, metrics and checkpoints in an entry's file exist."""
+"""Check that problems, policies, metrics and checkpoints in an experiment's file (entry) exist."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Question and short claim: texts of an entry with few words, for the first screen of its page."""
+"""Short texts of an entry (a reproduced experiment), its question and claims, for its page."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the rounds of a simulation after which its metrics are recorded."""
+"""Checkpoints: the rounds of a simulation after which metrics (reward lost, ...) are recorded."""
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The summary of a learner that `print` and notebooks show, with what its policy has learnt."""
+"""The summary of a learner, a policy at work, for `print` and notebooks: what it has learnt."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,7 @@
 """A pool of daemon threads, on which simulations run and which can be abandoned.
 
 A process waits for the threads of `concurrent.futures` when it ends. Machine code cannot be
-interrupted, so a kernel in an endless loop would keep the process alive for ever.
+interrupted, so a compiled function in an endless loop would keep the process alive for ever.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,8 +1,8 @@
 """Child process that calls Python functions: a script that imports only the standard library.
 
-With a request (JSON) as its argument it makes one call, of an arm, and prints the answer. With none
-it serves a `keyhole.runner.FunctionProcess`: frames (length and pickle) come through a socket. An
-answer is one line of JSON.
+With a request (JSON) as its argument it calls one function, an arm of a tune, and prints the
+answer. With none it serves a `keyhole.runner.FunctionProcess`: frames (length and pickle) come
+through a socket. An answer is one line of JSON.
 """
 
 import importlib

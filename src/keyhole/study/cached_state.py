@@ -1,4 +1,4 @@
-"""What a process remembers of a study: the state after all events that it has read."""
+"""Cache of a study's state in a process: what all events of its log that were read have led to."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

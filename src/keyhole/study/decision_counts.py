@@ -1,4 +1,4 @@
-"""Counts of a study's decisions and means of their feedback by arm, read from the log alone."""
+"""Counts of a study's decisions and means of their feedback by option, read from the log alone."""
 
 import struct
 from array import array

@@ -1,4 +1,4 @@
-"""The plot of a study: decisions by arm, or mean feedback by arm, over all decisions."""
+"""The plot of a study: decisions by option, or mean feedback by option, over all decisions."""
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 

@@ -1,4 +1,4 @@
-"""The summary of a study that notebooks and `print` show: its state in a table, and each arm."""
+"""The summary of a study that notebooks and `print` show: its state in a table, and each option."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

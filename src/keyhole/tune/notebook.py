@@ -1,4 +1,4 @@
-"""HTML of a tune in a notebook: the recommendation, a table of the arms, and a picture."""
+"""HTML of a tune in a notebook: the recommendation, a table of the commands, and a picture."""
 
 import numpy as np
 

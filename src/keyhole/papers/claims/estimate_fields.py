@@ -1,4 +1,4 @@
-"""Fields of a claim about an estimate in an entry file, and which of them each quantity allows."""
+"""Fields of a claim (a paper's statement) about an estimate, and which each quantity allows."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, Self, get_args

@@ -1,4 +1,4 @@
-"""Estimate of how many replications (simulated histories) would decide an undecided claim."""
+"""Estimate of how many replications (simulated histories) would decide an open claim of a paper."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Numbers in a verdict on a claim (estimate, interval, limit), made from estimates."""
+"""Numbers in a verdict on a claim (a paper's statement): estimate, interval, limit."""
 
 import math
 from collections.abc import Sequence

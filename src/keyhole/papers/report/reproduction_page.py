@@ -1,4 +1,4 @@
-"""Report page of a reproduction: the answer, charts and claims first, all else folded."""
+"""Report page of a reproduced experiment: the answer, charts and claims first, all else folded."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
