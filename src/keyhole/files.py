@@ -42,6 +42,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 @contextmanager
 def open_draft(path: Path) -> Iterator[BinaryIO]:
     """Yield a draft file to write to, which then replaces the file at `path` atomically."""
+    # Checked before anything is written: `os.replace` would refuse it only in the end.
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be a file, got a folder")
     if not path.parent.is_dir():
@@ -128,6 +129,7 @@ def remove_drafts(folder: Path) -> None:
         if _DRAFT.fullmatch(path.name):
             with suppress(OSError), path.open("rb") as file:
                 age = time.time() - os.fstat(file.fileno()).st_mtime
+                # A draft that can be locked has no writer; without locks, its age decides.
                 locked = _lock(file.fileno())
                 if locked or (locked is None and age > _DRAFT_SECONDS):
                     path.unlink()
@@ -143,6 +145,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":  # which opens no folders
         yield
         return
+    # The folder itself is locked, so that no lock file is left in it.
     handle = os.open(folder, os.O_RDONLY)
     try:
         if _lock(handle) is False:

@@ -35,6 +35,7 @@ def delayed_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
+        # First the former handler: the signal that is raised below is for it.
         signal.signal(signal.SIGINT, handler)
         if came:
             signal.raise_signal(signal.SIGINT)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType
 from typing import Any, Final
 
+# What Python adds to a class by itself, or what says where it was defined.
 _UNSPECIFIC: Final = {
     "__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__",
     "__annotate__", "__annotate_func__", "__annotations_cache__", "_abc_impl", "__wrapped__",
@@ -28,6 +29,7 @@ class TypedComparison:
 
     def find_difference(self, here: Any, made: Any) -> str:
         """Return the name of the first part of a thing that differs, "" if none does."""
+        # Things may refer to themselves: a pair under comparison counts as the same.
         self._seen.add((id(here), id(made)))
         if type(here) is not type(made):
             return "type"
@@ -59,6 +61,7 @@ class TypedComparison:
         for part in ("__kwdefaults__", "__dict__"):
             values, made_values = getattr(here, part) or {}, getattr(made, part) or {}
             for name in {**values, **made_values}.keys() - {"__wrapped__"}:
+                # `self` stands for a name that is missing, since it equals nothing that was typed.
                 pair = values.get(name, self), made_values.get(name, self)
                 if not self.is_same(*pair):
                     return str(name)
@@ -76,6 +79,7 @@ class TypedComparison:
             return False
         if isinstance(here, type | FunctionType):
             name = here.__name__
+            # What is sent under its own name is compared by itself: here only names must agree.
             if self._known.get(name) is here or self._made.get(name) is made:
                 return self._known.get(name) is here and self._made.get(name) is made
             return not self.find_difference(here, made)
@@ -96,6 +100,7 @@ class TypedComparison:
 
     def _has_same_state(self, here: Any, made: Any) -> bool:
         if isinstance(here, bool | int | float | complex | str | bytes):
+            # As texts: NaN equals itself, and 0.0 differs from -0.0.
             return repr(here) == repr(made)
         if isinstance(here, set | frozenset):
             return bool(here == made)

@@ -46,6 +46,7 @@ class _SortingPickler(_PythonPickler):  # type: ignore[misc]
         super().save(value, *more, **named)
 
     def _save_set(self, value: Any) -> None:
+        # Sorted by their pickles, since elements of a set need not be comparable.
         elements = sorted(value, key=_pickle_sorted)
         self.save_reduce(type(value), (elements,), obj=value)
 

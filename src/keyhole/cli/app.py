@@ -95,6 +95,7 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment, or resume one."""
+    # Before the imports, which take a while, so that a bad address is refused at once.
     check_address(on, threads)
     from keyhole.cli.experiments import run_spec, show_forecast
 
@@ -262,6 +263,7 @@ def _code() -> int | None:
     """Run the command line; return its exit code."""
     code: int | None
     try:
+        # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
@@ -287,6 +289,7 @@ def _code() -> int | None:
 def _usage_message(error: Any) -> str:
     """Return the message of a usage error; of a number, without Pydantic's message."""
     message: str = error.format_message()
+    # Typer begins such a message with the name of the option or argument.
     where = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
     for found in getattr(error.__cause__, "errors", list)():
         wanted = _NUMBERS.get(found["type"].partition("_")[0])

@@ -25,6 +25,7 @@ _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 
 def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
     """Run a spec; print its means and the path of the report."""
+    # For the provenance, which a report shows: without the folders of this machine.
     command = f"keyhole run {path.name} --out {out.name}"
     command += "" if threads is None else f" --threads {threads}"
     command += "" if on == THREADS else f" --on {on}"

@@ -271,6 +271,7 @@ class Dask:
             came.append(self._done.get(timeout=seconds))
             while True:
                 came.append(self._done.get_nowait())
+        # None in the queue is no result: it wakes this call, so that this check can raise.
         self._check()
         return [unpack_result(*one) for one in came if one and self._futures.pop(one[0], None)]
 
@@ -285,6 +286,7 @@ class Dask:
             try:
                 self._done.put((ticket, self._value(future)))
             except _LOST:
+                # `cancel` has removed the ticket of a cancelled task, whose error means nothing.
                 if ticket in self._futures:
                     self._lost = True
                     self._done.put(None)
@@ -306,6 +308,7 @@ class Dask:
         if self._closed.is_set():
             return
         self._closed.set()
+        # This ends the thread of `_fetch_results`.
         self._ready.put(None)
         self.cancel(self._futures)
         for part in (self._client, self._local):

@@ -154,6 +154,7 @@ class Ray:
         while not self._ended.wait(HEARTBEAT_SECONDS):
             missed = missed + 1 if beats == self._heartbeats else 0
             beats = self._heartbeats
+            # Before its first beat a driver is starting, which `_START_SECONDS` limits.
             is_lost = beats and missed >= _MISSED_BEATS
             if is_lost or (self._closing and missed >= _MISSED_BEATS_CLOSING):
                 self._kill()
@@ -222,6 +223,7 @@ class _Folder:
 
     def __init__(self) -> None:
         within = _SHORT_FOLDER if os.access(_SHORT_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
+        # What killed processes have left: a lock ends with the last process that holds it.
         for one in within.glob(f"{_PREFIX}*"):
             with suppress(OSError):  # it is another user's, or locked
                 if time() - one.stat().st_mtime > _LOCK_SECONDS:

@@ -128,6 +128,8 @@ class Driver:
         with suppress(EOFError, OSError, pickle.UnpicklingError):
             while True:
                 ticket, data, *shared = pickle.load(requests)
+                # A task comes with a list of tickets; without one, None releases shared bytes, a
+                # list of tickets cancels tasks, and anything else is to be shared.
                 if shared:
                     self._submit(ticket, data, shared[0])
                 elif data is None:
@@ -219,6 +221,7 @@ class Driver:
 def remove_folder(folder: str | Path) -> None:
     """Remove the folder of a Ray that has ended or is just ending."""
     end = monotonic() + _LEAVE_SECONDS
+    # Processes of Ray that are just ending may still write into it.
     while os.path.exists(folder) and monotonic() < end:
         shutil.rmtree(folder, ignore_errors=True)
         sleep(_RETRY_SECONDS)
@@ -279,6 +282,7 @@ def _format_error(error: BaseException) -> str:
     """Return the message of the first cause of an error on one line, without Ray's traceback."""
     while error.__cause__ is not None:
         error = error.__cause__
+    # Ray may quote the traceback of a worker, whose last line has the error.
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     shown = lines[-1:] if any("Traceback" in line for line in lines) else lines
     return " ".join(shown) or type(error).__name__

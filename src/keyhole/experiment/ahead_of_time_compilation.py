@@ -21,6 +21,7 @@ CompileJob = tuple[str, Callable[[], object]]
 
 def setting_jobs(registered: RegisteredSetting) -> list[CompileJob]:
     """Return the kernels of a setting: each policy as a learner and in each environment."""
+    # Base classes of environments lack kernels, which their subclasses define.
     environments = [one for one in registered.environments if _is_complete(one)]
     kinds = [_with_base(kind) for kind in registered.policies.values()]
     return [job for kind in kinds for job in _jobs(kind, environments)]
@@ -38,6 +39,7 @@ def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
 def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:
     kinds = dict.fromkeys(type(policy) for policy in plan.policies.values())
     environment = plan.problem.environment
+    # Simulated workers have a loop of their own, into which their durations are compiled.
     if plan.workers:
         return [
             _job_with_workers(type(policy), environment, plan.workers[label])

@@ -52,6 +52,7 @@ def find_leaders(means: Mapping[str, Estimate], metric: Metric, names: Names) ->
     sign = 1 if metric.better == "lower" else -1
     order = sorted(means, key=lambda label: sign * means[label].value)
     first = means[order[0]]
+    # One replication has no interval, without which no policy can be called best.
     if not all(math.isfinite(mean.reach) for mean in means.values()):
         return Leaders(names, (order[0],), first, has_intervals=False)
     found = [one for one in order if means[one].low <= first.high and first.low <= means[one].high]
@@ -64,6 +65,7 @@ def summarize_run(curves: Curves) -> str:
     metric = curves.metric(curves.metrics[0])
     last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
     leaders = find_leaders(last, metric, {})
+    # Policies that always decide alike have the same mean to the last bit: all of them are named.
     equal = [label for label in last if last[label].value == leaders.mean.value]
     whose = join_words(equal) if len(equal) <= _MOST_LEADERS else f"{len(equal)} policies"
     text = (
@@ -156,6 +158,7 @@ def _describe_points(
     if len(found) <= (_MOST_VALUES if len(entries) == 1 else _MOST_POINTS):
         if len(entries) == 1:
             name = entries[0]
+            # The short name of the entry: it is made only together with a value, here an empty one.
             short = format_point_title({name: ""}, summaries.sweep).removesuffix(" = ")
             values = [one.names[name] for one in found]
             if all(is_number(value) for value in summaries.sweep[name]):

@@ -141,6 +141,7 @@ def forecast(
         threads, measure = cluster.capacity(), partial(measure_speed_on_cluster, cluster)
     threads = cpu_count() or 1 if threads is None else threads
     specs = [point.spec for point in spec.points]
+    # Only finds what experiments have in common: nothing is read or written in this folder.
     jobs = ResultCache(Path(), specs).all_jobs()
     began, before = clock(), {path for path, _ in cached_files()}
     kinds = _kinds(jobs)
@@ -148,6 +149,7 @@ def forecast(
     for units in kinds if cluster is None else ():
         # One run compiles the code that all runs of its kind share.
         make_simulators(units[0].make_plan(), units[0].label)
+    # Counted by new files: code that the cache had before costs the run nothing.
     compiled = len({path for path, _ in cached_files()} - before)
     compiling = clock() - began
     chosen = [_choose_samples(units, _SAMPLES // len(kinds)) for units in kinds]
@@ -225,6 +227,7 @@ def _kinds(jobs: Sequence[SimulationJob]) -> list[list[_Unit]]:
 
 def _choose_samples(units: Sequence[_Unit], count: int) -> list[_Unit]:
     """Return evenly spaced runs with the largest, and with the smallest if there are several."""
+    # The largest comes first, so that a single sample is of the run that takes longest.
     count = min(max(1, count), _MOST_OF_A_KIND, len(units))
     places = np.linspace(len(units) - 1, 0, count).round().astype(int)
     return [units[place] for place in places]

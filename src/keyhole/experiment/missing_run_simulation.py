@@ -33,6 +33,7 @@ def simulate_missing(
     progress: bool,
 ) -> None:
     """Simulate on a cluster, if there is one, the results that missing runs need."""
+    # Without a cluster, each run simulates what it lacks when its turn comes.
     if cluster is not None:
         left = [spec for folder, spec in specs.items() if not is_finished(folder)]
         with progress_report(progress) as report:

@@ -28,6 +28,7 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
     found: list[StoredBlock] = []
     for path in sorted(folder.glob(f"{name}-*.block")):
         written = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
+        # Later, when its block is to be written, this would fail after the simulation.
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; remove it")
         if written is None or not path.is_file():

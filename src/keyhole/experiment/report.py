@@ -266,6 +266,7 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
         *steps, last = parse_path(name)
         try:
             parent = reduce(getitem, steps, cast(Any, spec))
+            # ``policy.alpha``, without a number, is a parameter of each policy that has it.
             of_all = steps == ["policy"] and isinstance(last, str)
             for table in [policy for policy in parent if last in policy] if of_all else [parent]:
                 table[last] = "varied"

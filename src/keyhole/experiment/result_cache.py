@@ -77,10 +77,12 @@ class ResultCache:
         specs = list(specs)
         for spec in specs:
             for label, key in self._keys(spec).items():
+                # Experiments that share a policy share its job; what was filled is not read again.
                 if key not in self._filled and key not in jobs:
                     jobs[key] = label, self._missing_job(key, spec.replications)
         names = {job: key for key, (_, job) in jobs.items()}
 
+        # Blocks are stored one by one: a run that is killed loses only those in progress.
         def store(job: SimulationJob, block: ReplicationBlock, data: bytes) -> None:
             write_block(self.folder, names[job], block, data)
 
@@ -91,6 +93,7 @@ class ResultCache:
         if cluster is not None:
             run_on_cluster(cluster, list(names), store, report)
         else:
+            # One experiment shows the progress of each policy; several show only their total.
             total = report and len(specs) > 1 and _TotalProgress(report, names)
             for label, job in jobs.values():
                 own = partial(total, job) if total else report and partial(_relabel, report, label)

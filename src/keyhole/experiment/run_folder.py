@@ -38,6 +38,7 @@ VERSION: Final = 3
 RESULTS: Final = ("values.parquet", "curves.parquet")
 SPEC: Final = "spec.json"
 _PROVENANCE: Final = "run.json"
+# What every run has; entries of some versions, or of sweeps alone, are checked where they are used.
 _ENTRIES: Final[dict[str, type]] = {
     "name": str,
     "digest": str,
@@ -186,6 +187,7 @@ def is_finished(folder: Path) -> bool:
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Write a Parquet file atomically."""
+    # First into memory: `write_atomically` takes the bytes of a whole file.
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     write_atomically(path, sink.getvalue().to_pybytes())
@@ -236,6 +238,7 @@ def open_run(path: str | Path) -> RunFolder:
         _check_unaltered(folder, name, provenance)
     try:
         spec = json.loads((folder / SPEC).read_bytes())
+        # Only the form is checked: files and policies that the spec names may be gone by now.
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
@@ -274,6 +277,7 @@ def _points(
 def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
     """Return the curves of a table that `table` reads."""
     try:
+        # No setting declares the clock: a simulation with workers adds it to any setting's metrics.
         known = {CLOCK.name: CLOCK} | setting_registry.find_setting(setting).metrics
         return _curves(table(), known, arms or None)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:

@@ -66,6 +66,7 @@ def sweep_table(
     metrics: dict[str, None] = {}
     with pq.ParquetFile(path) as file:
         for number, values in enumerate(points[:_MOST_ROWS]):
+            # The curves of a point are one row group, which may have far more rows than they have.
             table = file.read_row_group(number)
             means, name = _last_means(table, known)
             metric = known.get(name, Metric(name))
@@ -81,6 +82,7 @@ def _last_means(table: pa.Table, known: Mapping[str, Metric]) -> tuple[dict[str,
     columns = [table.column(name).to_pylist() for name in _COLUMNS if name in table.column_names]
     found = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
     name, end = found[0]["metric"], max(row["round"] for row in found)
+    # The exact interval of a share needs the number of ones, which its mean gives back.
     is_share = name in known and known[name].drawn == "share"
     return {
         row["policy"]: Estimate(

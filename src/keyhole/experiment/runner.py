@@ -171,6 +171,7 @@ def _begin(
 
 def _difference(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
     """Describe how the run in a folder differs from a run of a spec now."""
+    # The digest tells that two runs differ, not in what: likely differences are looked for in turn.
     try:
         there = dict(json.loads((folder / SPEC).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):

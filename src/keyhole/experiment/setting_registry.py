@@ -123,6 +123,7 @@ def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
+    # Without a word, a package made before the group was renamed would seem to be broken.
     for point in entry_points(group=_FORMER_GROUP):
         text = (
             f"the setting {point.name!r} of {_package(point)} is left out: the group of its entry "
@@ -130,6 +131,7 @@ def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
         )
         warnings.warn(text, stacklevel=2)
     found: dict[str, tuple[EntryPoint, ...]] = {}
+    # Sorted: the order in which Python finds installed packages differs between machines.
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, _package(one))):
         if point.name in BUILT_IN or not point.name.isidentifier():
             reason = "is Keyhole's own" if point.name in BUILT_IN else "is no name of a package"
@@ -157,6 +159,7 @@ def _load_setting(name: str) -> RegisteredSetting:
         _check(name, module)
     except (Exception, SystemExit) as error:  # a package may raise anything when it is imported
         reason = " ".join(str(error).split()) or "no reason was given"
+        # Errors of the checks above are sentences; any other is easier to understand with its type.
         kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
         text = f"the setting {name!r} of {packages} cannot be used: {kind}{reason}"
         raise ValueError(text) from error

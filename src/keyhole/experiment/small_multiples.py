@@ -232,6 +232,7 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
     for axes in drawn:
         axes.set_xlabel("")
         axes.set_ylabel("")
+    # Made by hand, since a panel need not have the lines of all policies.
     handles = [Line2D([], [], label=label, **_style_of(labels, label)) for label in labels]
     legend = figure.legend(
         handles=handles, loc="outside upper left", ncols=beside, frameon=False,

@@ -151,6 +151,7 @@ class Spec(BaseModel):
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
     sweep: dict[str, list[Any]] | None = None
+    # In no table and no digest: a spec that is moved with its files remains the same.
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
     @classmethod

@@ -86,6 +86,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         return policy.from_parameters(parameters)
     try:
         return policy.from_parameters(parameters)
+    # Refusals of a parameter, by our checks or the user's: they are messages for users already.
     except (TypeError, ValueError):
         raise
     except Exception as error:  # a user's class may raise anything
@@ -133,6 +134,8 @@ def load_user_policy(name: str, folder: Path) -> type[Policy]:
     return found
 
 
+# The source is part of the key: an edited file is imported again, an unchanged one is not, so that
+# its classes stay the same objects.
 @lru_cache(maxsize=64)
 def _import_file(path: Path, source: bytes) -> ModuleType:
     """Import a user's file, which may import its siblings.

@@ -261,6 +261,7 @@ def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> lis
     known: dict[str, None] = {}
     places = []
     for i, entry in enumerate(table["policy"]):
+        # Entries on simulated workers may be given in the table of any policy.
         own = [*WORKER_ENTRIES]
         if isinstance(entry.get("name"), str):
             try:
@@ -295,6 +296,7 @@ def _set(table: Any, steps: EntryPath, value: Any) -> None:
                 raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
         if place == len(steps) - 1:
+            # Copied: another name may set an entry of it, which other points must not see.
             table[step] = _copy(value)
         # A missing table is not made, since it would lack its other entries.
         elif isinstance(step, str) and step not in table:
@@ -330,6 +332,7 @@ def _policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
     given = {n: v for n, v in entry.items() if n != "label" and n not in WORKER_ENTRIES}
     try:
         return make_policy(given, spec["problem"].get("setting"), folder)
+    # Raised with the point's values when the spec of that point is made.
     except (TypeError, ValueError, OSError):
         return None
 

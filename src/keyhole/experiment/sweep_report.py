@@ -165,6 +165,7 @@ def count_panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> li
 
     Points that differ in a whole table of a policy are expected to share a panel.
     """
+    # A policy that varies as a whole adds lines to the panels, not panels.
     apart = {name: v for name, v in sweep.items() if not _WHOLE_POLICY.fullmatch(name)}
     points = count_points(apart)
     sizes = [points] if over_rounds else []

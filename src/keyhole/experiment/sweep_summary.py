@@ -226,6 +226,8 @@ def _is_short(value: Any) -> bool:
 def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
     known = {name: curves.metric(name) for name in curves.metrics}
     metrics = [name for name, metric in known.items() if not metric.detail]
+    # Of all checkpoints, though only the last one may be kept: points whose curves of a policy are
+    # equal can share a panel.
     digests = {label: _digest(curves, label, metrics) for label in curves.labels}
     if not whole:
         last = {

@@ -78,6 +78,7 @@ def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
     front = [pa.field(name, kind) for name, (kind, _) in columns.items()]
+    # An entry that varies, such as `replications`, may be a column of the results as well.
     schema = pa.schema([*front, *(field for field in schema if field.name not in sweep)])
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:

@@ -29,6 +29,7 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
     for curve in chart.curves:
         kept = spread_points(plot.points(curve)[0], _PANEL_POINTS if plot.is_panel else _POINTS)
         x = _rounded(np.asarray(curve.x, np.float64)[kept])
+        # Curves of a chart mostly have the same places, which are then written once.
         if x not in places:
             places.append(x)
         shown: dict[str, Any] = {"label": curve.label, "note": curve.note, "x": places.index(x)}
@@ -57,12 +58,14 @@ def _numbers(
     curve: Curve, kept: npt.NDArray[np.intp], scale: Scale
 ) -> dict[str, list[float | None]]:
     y = np.asarray(curve.y, np.float64)[kept]
+    # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
     y = np.where(np.isnan(scale.fractions(y)), np.nan, y)
     if curve.low is None or curve.high is None:
         return {"y": _rounded(y)}
     low, high = (np.asarray(end, np.float64)[kept] for end in (curve.low, curve.high))
     # Two digits of the interval's half: more are noise.
     with np.errstate(invalid="ignore"):  # two infinite ends
+        # An interval that is open below is as precise as its upper half.
         half = np.where(np.isneginf(low), high - y, (high - low) / 2)
     half = np.where(np.isfinite(half) & (half > 0), half, np.nan)
     decimals = _DIGITS_OF_INTERVAL - 1 - np.floor(np.log10(half))

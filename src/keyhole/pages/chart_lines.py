@@ -84,6 +84,7 @@ def draw_lines(
     lines = [_draw_line(curve, plot, styles[curve.label]) for curve in curves]
     drawn = [line.curve.label for line in lines if line.is_drawn]
     order = [label for label in named if label in drawn] if named else drawn[:_MOST_NAMED]
+    # Panels are too small for names: the grid around them has one legend.
     if plot.is_panel:
         lines = [
             replace(line, is_named=line.curve.label in order, rank=line.style.position)
@@ -117,6 +118,7 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
     """Return the lines, with names of those in `order` for which there is room."""
     by_label = {line.curve.label: line for line in lines}
     ends = [_end(by_label[label].curve, plot) for label in order]
+    # A curve that leaves the plot is named at the border where it leaves.
     wanted = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     places = place_labels(wanted, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
@@ -163,6 +165,7 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
         return line
     across, up = plot.points(curve)
     low, high = np.array(curve.low, np.float64), np.array(curve.high, np.float64)
+    # Minus infinity has no place of its own: the band reaches the end of the axis.
     low = np.where(np.isneginf(low), plot.y.low, low)
     if plot.y.name == "log":  # an end that has no logarithm is the end of the axis
         low = np.where(low <= 0, plot.y.low, low)

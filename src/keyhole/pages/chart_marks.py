@@ -72,6 +72,7 @@ def draw_rings(rings: Sequence[Ring], plot: Plot) -> list[DrawnRing]:
 def _ring_interval(ring: Ring, plot: Plot) -> tuple[float, float] | None:
     if ring.low is None or ring.high is None:
         return None
+    # As for bands: an end that has no logarithm is the end of the axis.
     reaches_0 = plot.y.name == "log" and ring.low <= 0
     low = 0.0 if reaches_0 else plot.y.percent(ring.low)
     low, high = (min(max(end, 0.0), 100.0) for end in (low, plot.y.percent(ring.high)))

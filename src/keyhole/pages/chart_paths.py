@@ -21,6 +21,7 @@ def thin_line(x: Floats, y: Floats, most: int) -> npt.NDArray[np.intp]:
     """
     if len(x) <= most:
         return np.arange(len(x))
+    # A column keeps two points, its lowest and its highest: a peak between others stays visible.
     column = _columns(x, most // 2)
     # Sorted by column and height, the lowest point is the first of its column. NaN comes last.
     up, down = np.lexsort((y, column)), np.lexsort((-y, column))

@@ -40,6 +40,7 @@ class Plot:
         """Return the plot of a chart."""
         places = _places(chart)
         count = len(chart.curves)
+        # Curves that have one common place would cover each other, and so stand side by side.
         step = min(_WIDEST_SHIFT, 0.8 / max(count, 1))
         shifts = {
             curve.label: (number - (count - 1) / 2) * step

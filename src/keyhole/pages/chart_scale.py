@@ -88,6 +88,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     step = abs(values[1] - values[0])
     largest = max(abs(value) for value in values)
     if largest >= _PLAIN_BELOW or step < _PLAIN_FROM:
+        # Rounding errors make a number such as 1e-17 of the tick at 0.
         return [format_number(value if abs(value) > step / 2 else 0.0) for value in values]
     # Steps have at most two digits, such as 25.
     decimals = max(0, 1 - math.floor(math.log10(step) + 1e-9))
@@ -134,9 +135,12 @@ def fit_scale(
     is_log = name == "log"
     least, most = _range(values, is_log)
     if not least <= most:
+        # Nothing can be drawn: the ends that are given determine the axis; else it is arbitrary.
         fixed = [end for end in (low, high) if end is not None]
         least, most = (min(fixed), max(fixed)) if fixed else ((1, 10) if is_log else (0, 1))
     lowest, highest = _interval_range(intervals, is_log)
+    # Where nothing is negative, no margin begins below 0. On a logarithmic axis, intervals reach no
+    # further down than half of the least value.
     floor = least / 2 if is_log else (0.0 if min(least, lowest) >= 0 else -math.inf)
     lowest = max(lowest, floor)
     to, back = (math.log, math.exp) if is_log else (float, float)

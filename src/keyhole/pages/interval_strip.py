@@ -78,6 +78,7 @@ class IntervalStrip:
     def _place(self, number: float) -> float:
         if math.isinf(number):
             return 0.0 if number < 0 else float(_WIDTH)
+        # The strip spans all of its finite numbers: value, interval and limits are all visible.
         shown = (self.value, self.low, self.high, self.at_least, self.at_most)
         finite = [one for one in shown if one is not None and math.isfinite(one)]
         low, high = min(finite), max(finite)

@@ -42,6 +42,7 @@ class Picture:
 
 def _inline(svg: str, name: str) -> str:
     """Return an SVG that can be inlined beside others: in the page's colours, with unique ids."""
+    # Without the XML declaration, which may not stand within HTML; the files have the metadata.
     svg = _METADATA.sub("", svg[svg.index("<svg") :])
     # Matplotlib gives the same ids to parts of every figure; on one page, references would be
     # ambiguous.

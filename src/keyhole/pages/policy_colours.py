@@ -82,6 +82,7 @@ def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
     [0, 1]
     """
     identifiers = {label: leading_identifier(label) for label in labels}
+    # The name of a policy gives its colour, which cannot tell variants of one policy apart.
     alike = len(identifiers) > 1 and len(set(identifiers.values())) == 1
     lines_before: Counter[int] = Counter()
     styles = {}

@@ -97,6 +97,7 @@ def interval(curves: CurveSet, label: str, metric: str) -> DrawnCurve:
     mean, low, high = (
         np.array([getattr(number, end) for number in found]) for end in ("value", "low", "high")
     )
+    # One replication has an infinite interval, of which nothing is drawn.
     known = np.isfinite(low)
     low, high = np.where(known, low, np.nan), np.where(known, high, np.nan)
     return DrawnCurve(mean, low, high, low)
@@ -118,6 +119,7 @@ def draw_numbers(
         arms, scale = None, "linear"
     logarithm = arms is not None or scale == "log"
     bottom = log_floor(curves, metric)
+    # On a logarithmic axis the bands of figures end at the floor; charts draw exact lower ends.
     floor = min(floor, bottom) if logarithm else -np.inf
     drawn = {}
     for label in curves.labels:
@@ -134,6 +136,7 @@ def draw_numbers(
                     np.log(np.maximum(x, 0.0) / arms) for x in (mean, low, high, exact)
                 )
         elif logarithm:
+            # It has no logarithm: charts draw it to the end of their axis.
             exact = np.where(exact <= 0, -np.inf, exact)
         drawn[label] = DrawnCurve(mean, low, high, exact)
     axis = known.title if arms is None else f"ln({known.title} / arms)"

@@ -59,6 +59,7 @@ class Estimate:
             return 1.0
         if self.count is not None:
             return self._share_p_value(low, high)
+        # All replications have this value: no chance is left to explain the distance.
         if self.error == 0.0:
             return 0.0
         from scipy.special import stdtr

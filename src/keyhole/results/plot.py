@@ -49,6 +49,7 @@ def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
     The result is empty if no mean is positive: then no logarithm is drawn.
     """
     counts = {label: int((curves.mean(label, metric) <= 0).sum()) for label in curves.labels}
+    # Without any positive mean the axis is linear, whatever was asked for, and leaves nothing out.
     if all(count == len(curves.checkpoints) for count in counts.values()):
         return {}
     return {label: count for label, count in counts.items() if count}
@@ -106,6 +107,7 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
     # Nothing lies beyond the ends, so that the first and the last point may be alone too.
     walled = np.concatenate([[False], drawable, [False]])
     alone = drawable & ~walled[:-2] & ~walled[2:]
+    # Curves have their markers at different rounds, so that none covers another.
     return sorted({*range(number % step, len(drawable), step), *np.flatnonzero(alone).tolist()})
 
 
@@ -115,6 +117,7 @@ def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
     axes.set_yscale(y)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(plain)
+    # Minor ticks would be labelled, too, on an axis that spans less than a power of ten.
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
