@@ -84,6 +84,7 @@ class TypedCode:
             name = self._add(thing)
         finally:
             self._depth -= 1
+        # Once, after everything: a part alone may use a name that is added later.
         if not self._depth:
             self._check()
         return name
@@ -121,6 +122,7 @@ class TypedCode:
             if self._added[name] is not thing:
                 raise TypedCodeError(f"two things called {name} cannot be sent: rename one")
             return name
+        # Before all that it uses is added: things may use each other.
         self._added[name] = thing
         text, file = _find_source(thing)
         values = vars(sys.modules[_MAIN])
@@ -135,6 +137,7 @@ class TypedCode:
         imports = [self._parts[used] for used in names if _is_import(self._parts.get(used, ""))]
         codes = [code for code in _codes(thing) if code.co_filename == file]
         flag = __future__.annotations.compiler_flag
+        # With this import in its cell, a function is compiled to other code.
         has_future = any(code.co_flags & flag for code in codes)
         first = ["from __future__ import annotations"] if has_future else []
         # Python compiles calls of functions of a module to other instructions if the same text
@@ -167,6 +170,8 @@ class TypedCode:
             full = module.__name__ + dotted.removeprefix(name)
             if full in sys.modules and full not in self._parts:
                 self.modules.append(sys.modules[full])
+                # The import loads the submodule, an attribute of its package; nobody uses this
+                # name.
                 self._parts[full] = f"import {full} as _keyhole_{full.replace('.', '_')}"
 
     def _assign(self, user: str, name: str, value: Any) -> str:
@@ -176,6 +181,8 @@ class TypedCode:
             return f"import {value.__name__} as {name}"
         if isinstance(value, type | FunctionType | BuiltinFunctionType | MethodType):
             owner = getattr(value, "__self__", None)
+            # A function such as `random.random` has no module of its own: it is a method of an
+            # object in the module of its class.
             for place in (value.__module__, type(owner).__module__):
                 home: Any = sys.modules.get(place or "")
                 if home is not None and vars(home).get(value.__name__) is value:
@@ -203,6 +210,7 @@ def _pickle(user: str, name: str, value: object) -> bytes:
     except Exception as error:
         why = " ".join(str(error).split())
         raise TypedCodeError(f"{user} uses {name}, which cannot be sent ({why})") from None
+    # A pickle names classes by their module, and the other process has another ``__main__``.
     if _MAIN.encode() in data:
         raise TypedCodeError(
             f"{user} uses {name}, a {type(value).__name__} with parts that were typed, which "
@@ -244,6 +252,7 @@ def _find_source(thing: type | FunctionType) -> tuple[str, str]:
         )  # fmt: skip
     for file in files:
         text = "".join(linecache.getlines(file))
+        # Of several definitions of a name in a cell, the last one holds.
         for node in reversed(_parse(text)):
             if isinstance(node, kinds) and node.name == thing.__name__:
                 lines = text.split("\n")

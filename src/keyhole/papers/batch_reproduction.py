@@ -105,9 +105,11 @@ def reproduce_all(
     # All specs at once: runs that differ only in their checkpoints share one simulation, at the
     # checkpoints of all.
     cache = ResultCache(folder / SHARED_FOLDER, specs.values())
+    # Connected before anything is written: a cluster that does not answer leaves no folder behind.
     with connect_if_missing(at, on, threads) as cluster:
         _write_marker(folder, scale)
         simulate_missing(cache, at, cluster, threads, progress)
+    # Entries of earlier calls into this folder remain in its index.
     found = {
         e.name: load_finished_entry(e, scale, places[e.name]) for e in entries if e not in wanted
     }
@@ -130,6 +132,7 @@ def reproduce_all(
             # After every entry, so that an interrupted call leaves a complete index of what is
             # done.
             index, claims = write_index(folder, scale, entries, done)
+    # By now each run folder has its own results.
     shutil.rmtree(cache.folder, ignore_errors=True)
     return BatchReproduction(index, claims, done)
 

@@ -48,6 +48,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     for i, other in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)
     for problem in claim.problem_keys:
+        # At every scale, each of which has its own checkpoints.
         for plan in plans_of(problem).values():
             try:
                 claim.check(plan)
@@ -74,6 +75,7 @@ def _parse(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str
     for name in table:
         check_choice(f"{where}: each field", name, kind.model_fields.keys() - {"id"})
     try:
+        # The table comes last: what a claim says itself replaces what its entry says.
         return kind.model_validate(given | table)
     except ValidationError as error:
         raise ValueError(f"{where}: {error_message(error)}") from None

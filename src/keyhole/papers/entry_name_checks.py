@@ -40,6 +40,7 @@ def check_names(
 ) -> None:
     """Refuse a table that names an unknown problem, policy, metric or checkpoint."""
     named = list(_find_names(model, where, None))
+    # First all problems, since other names are looked up in the plans of problems.
     for path, what, value, _ in named:
         if what == "problem":
             check_choice(path, value, problems)
@@ -83,6 +84,7 @@ def _find_names_in_value(
     hint: Any, notes: Sequence[Any], value: Any, path: str, problem: str | None
 ) -> Iterator[_FoundName]:
     """Yield the names in a value, according to the annotations of its type."""
+    # Of what a text is the name, only the annotation says: type and value are walked together.
     inner = get_args(hint)
     marks = [note.what for note in notes if isinstance(note, Names)]
     if isinstance(value, BaseModel):

@@ -90,6 +90,7 @@ class TotalProgress:
         rounds_left[work.kind] -= min(played, work.rounds)
         left = sum(rounds_left.values())
         playing = sum(n * self._seconds_per_round(kind, current) for kind, n in rounds_left.items())
+        # Kinds of work that have not begun: each is assumed to compile as long as others did.
         new = rounds_left.keys() - self._rounds.keys() - {work.kind}
         wait = sum(self._prepared) / len(self._prepared) if self._prepared else 0.0
         share = 1.0 - left / self._all if self._all else 1.0

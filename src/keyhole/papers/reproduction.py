@@ -221,6 +221,7 @@ def _progress_of(progress: bool | ProgressOf, entry: Entry, problem: str) -> boo
 def _write_report(folder: Path, parts: Sequence[ReportPart]) -> Path:
     """Write the report, with the verdicts of finished entries beside it on the same statements."""
     beside = list[ReportPart]()
+    # In a batch this folder is ``entries/NAME``, and those of the other entries are beside it.
     if (folder.parent.parent / BATCH_MARKER).is_file():
         names = {part.entry.name for part in parts}
         same = {one for part in parts for verdict in part.verdicts for one in verdict.same_as}
@@ -234,6 +235,7 @@ def _write_report(folder: Path, parts: Sequence[ReportPart]) -> Path:
 def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> ReportPart:
     results = {}
     for key, done in runs.items():
+        # A run folder has results alone, and bounds need the problem and the policies.
         plan = entry.spec(key, scale).plan
         results[key] = Result(entry.problems[key].title, plan.problem, done.curves, plan.policies)
     verdicts = tuple(claim.verdict(results) for claim in entry.claims)
@@ -258,6 +260,7 @@ def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> No
     """Refuse a folder with other contents."""
     if has_content(folder):
         found = _read_marker(folder)
+        # With `renew` the parts may differ, as after a new version, but not the command.
         if found != marker and not (renew and found.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
 

@@ -85,9 +85,11 @@ def draw_means(
     within = np.maximum(sums[1] - count * own * own, 0.0).sum(axis=0)
     # The variance within arms, pooled over arms, with one number from the prior.
     freedom = np.maximum(count.sum(axis=0) - known.sum(axis=0), 0.0) + 1.0
+    # The variance of a uniform distribution over the range.
     anywhere = np.square(width) / 12.0
     variance = np.maximum((within + anywhere) / freedom, _TINY**2)
     runs_of = weight * count
+    # As in `draw_shares`: the posterior of s on the grid, with Laplace's approximation of m.
     log_posterior, means, sizes = (np.empty((len(_GRID), count.shape[1])) for _ in range(3))
     for g, runs in enumerate(_GRID):
         size = np.where(known, 1.0 / (1.0 / np.maximum(runs_of, _TINY) + 1.0 / runs), 0.0)
@@ -99,6 +101,7 @@ def draw_means(
         log_posterior[g] = np.where(known, 0.5 * log_likelihood, 0.0).sum(axis=0)
     at = _draw_grid_points(rng, log_posterior - 0.5 * np.log(sizes), draws)
     places = np.arange(count.shape[1])
+    # The posterior of a variance: a scaled inverse chi-squared distribution.
     spread = variance * freedom / rng.chisquare(freedom, at.shape)
     mean = means[at, places] + np.sqrt(spread / sizes[at, places]) * rng.standard_normal(at.shape)
     runs = _GRID[at][:, None]

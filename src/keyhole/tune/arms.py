@@ -47,6 +47,7 @@ class Arm:
 
     def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
+        # A parameter of an arm hides a column of the instances that has the same name.
         given = {**fields, **self.parameters}
         return [_fill(word, given) for word in self.command]
 
@@ -71,6 +72,7 @@ class Arm:
                         f"{path}: unknown field {{{name}}}; known are {listed}"
                         f"{suggestion(name, known)}{more}"
                     )
+        # A format such as {limit:d}, of a fraction, is refused only when it is filled in.
         try:
             self.format_command(fields)
         except (ValueError, OverflowError) as error:

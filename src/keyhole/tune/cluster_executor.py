@@ -158,6 +158,7 @@ class _Executor:
         future = self._future = self._runs.submit(
             list(command), limit, cpu, memory, None if folder is None else str(folder)
         )
+        # `close` may have been called when there was no future yet that it could cancel.
         if self._closed:
             future.cancel()
         try:

@@ -51,6 +51,7 @@ def compare_time(tune: "Tune") -> TimeSaved:
 
 def _around(value: float, less: FloatArray) -> Interval:
     """Return a value with the interval of the negative of draws."""
+    # The value comes from other draws than the interval, and may lie outside of it.
     found = -Interval.from_draws(less)
     return Interval(value, min(found.low, value), max(found.high, value))
 

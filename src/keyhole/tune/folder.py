@@ -54,6 +54,7 @@ def _check_spec(folder: Path, spec: Spec) -> None:
                     f"{folder} belongs to a tune with another spec: {where} was {short_repr(old)}, "
                     f"is now {short_repr(new)}; choose another folder"
                 )
+    # Written each time, since name and notes may have changed.
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
 

@@ -41,6 +41,7 @@ def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandResult) -> Out
     if run.outcome == "lost":
         return Outcome(EXPIRED, run.seconds, reason=run.reason or "the run was lost")
     if run.outcome == "out of time":
+        # The limit, not the seconds: how long the kill took says nothing of the command.
         return Outcome(run.outcome, limit, reason=run.reason)
     seconds = run.seconds if spec.clock == "wall" else run.cpu
     if run.outcome == "out of memory":
@@ -73,6 +74,7 @@ def _score_call(
 
 def _score_returned(success: SuccessRule, reward: float | bool) -> RunScore:
     """Return the score of the value that a function returned."""
+    # By identity, not equality: the numbers 0 and 1 are rewards.
     if reward is False:
         return RunScore(None, "returned False")
     if reward is True:

@@ -45,6 +45,7 @@ def runs_table(tune: Tune) -> RunsTable:
         for run in runs
     ]  # fmt: skip
     caption, data = "Click on a heading to sort.", _compress(rows)
+    # Fewer rows until it fits: how far they can be compressed is known only afterwards.
     while len(data) > _MOST_BYTES:
         rows = rows[len(rows) // 4 + 1 :]
         data = _compress(rows)

@@ -162,6 +162,7 @@ class Tune:
         gains = self.gains
         arm, place = gains.best_pair()
         tried = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
+        # Where no arm was tried at the full cut-off, the estimates there of all arms must do.
         at_full = (
             tried[:, -1] if np.isfinite(tried[:, -1]).any() else gains.draws.mean(axis=0)[:, -1]
         )

@@ -122,6 +122,7 @@ class Spec:
         for entry in ("arm", "limits"):
             if entry not in table:
                 raise ValueError(f"{entry} must be given")
+        # Absolute, since a later call may come from another working folder.
         folder = folder.resolve()
         limits = _parse_limits(table["limits"])
         success = SuccessRule.from_table(table.get("success", {}))
@@ -206,6 +207,7 @@ class Spec:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec of the data of `as_json`, also of earlier versions."""
+        # Specs of earlier versions had this entry in place of `objective`.
         if "worth" in data:
             data = {**data, "objective": _objective_from_worth(data["worth"])}
         success, limits = SuccessRule.from_table(data["success"]), tuple(data["limits"])

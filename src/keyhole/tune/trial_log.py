@@ -81,6 +81,7 @@ class TrialRecord:
         """Return the keyword arguments of `Study.tell`."""
         if self.outcome == "out of time":
             return {"exceeded": True}
+        # A run may end a moment after its limit, but the study takes no more than the limit.
         used = min(self.seconds, self.limit)
         if self.outcome == "ok":
             return {"reward": self.reward, "consumption": used}

@@ -196,6 +196,7 @@ class _Posterior:
         )
         self._succeed = _beta_parameters(counts.done, counts.ended, 0.25 / m, 0.25 / m)
         width = self._limits - self._begins
+        # Otherwise each success has the largest reward, and nothing is to be estimated.
         varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
         self._later, self._counts = later, counts
         self._of_seconds = (counts.seconds, counts.ended, self._begins + width / 2, width)

@@ -88,6 +88,7 @@ def _growth_of_ratio(claim: EstimateFields, result: Result, policies: tuple[str,
     logs, ratios = [], list[Number]()
     for t in claim.ends[::-1]:
         both = [result.values(one, claim.metric, t) for one in policies]
+        # Logarithms of means need means that are clearly above 0.
         if any(mean_estimate(one).low <= 0.0 for one in both):
             return Finding("undecided", f"a mean may be 0 {format_round(t)}")
         logs.append(log_quotient(*both))
@@ -114,6 +115,7 @@ def _gain(claim: EstimateFields, result: Result, policy: str) -> Finding:
     elif claim.each_round:
         units, words = float(b - a), "gain a round"
     early, late = (result.values(policy, claim.metric, t) for t in claim.ends)
+    # Paired: each replication has its own gain.
     found = mean_estimate((late - early) / units)
     words, said, numbers = f"{words} from T = {a:,} to {b:,}", format_range(low, high), []
     if claim.bound is not None:
@@ -134,6 +136,7 @@ def _level(claim: EstimateFields, result: Result, policy: str) -> Finding:
     rounds, levels = claim.rounds or [], claim.levels or []
     limit = claim.std_errors or 0.0
     errors = claim.level_errors if isinstance(claim.level_errors, list) else [claim.level_errors]
+    # One error stands for all rounds.
     errors = errors * (len(rounds) // len(errors))
     found, numbers, furthest = list[str](), list[Number](), 0.0
     for t, level, error in zip(rounds, levels, errors, strict=True):

@@ -66,6 +66,7 @@ class GrowingAdvantage(Claim):
             words.append(f"{ratio} {', '.join(f'{one} on {title}' for title, one in found)}")
             numbers += [one for _, one in found]
             for (early, late), (a, b) in zip(pairwise(titles), pairwise(logs), strict=True):
+                # The ratio of two ratios is a difference of logarithms, which replications pair.
                 steps.append(mean_estimate(b - a))
                 name = f"{ratio} from {early} to {late}, times"
                 factors.append(factor_of(name, steps[-1], at_least=1.0))

@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 
 from keyhole.papers.claims.base import Claim
 
+# Importing a module defines its classes, which `_subclasses` then finds.
 for _module in iter_modules([str(Path(__file__).parent)]):
     if _module.name != "kinds":
         import_module(f"{__package__}.{_module.name}")

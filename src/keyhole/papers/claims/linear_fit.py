@@ -172,6 +172,7 @@ def _r_squared_with_error(x: FloatArray, values: FloatArray, *, equal: bool) -> 
     n = values.shape[1]
     means, deviations = values.mean(axis=1), values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)
+    # Inverse sums of squares are proportional to the weights of `fit`, which suffices.
     whole = _r_squared(x, means, np.ones(len(x)) if equal else 1.0 / squares)
     if not np.isfinite(whole):
         return None

@@ -92,6 +92,7 @@ class DifferentBest(TwoProblemClaim):
             for cell, sign in zip(cells, signs, strict=True)
             if sign
         ]
+        # A policy that clearly beats all others on both problems is the best on both.
         same = any(wins.count(policy) == 2 * (len(self.policies) - 1) for policy in self.policies)
         first, second = (self._best(results, place) for place in places)
         supported = (first, second) in turned or (second, first) in turned
@@ -148,6 +149,7 @@ class Interaction(TwoProblemClaim):
         smaller = sum(bool(c) and gap.value < 0 for c, gap in zip(clear, gaps, strict=True))
         # Rounding must not ask for one case more: 0.07 x 100 is 7.000000000000001.
         needed = math.ceil(self.at_least * len(gaps) - 1e-9)
+        # Distances that are not clearly smaller may still turn out to be larger.
         status = decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
         factors = [
             [

@@ -89,10 +89,12 @@ def _margin(number: Number) -> float:
     """Return the distance to the nearest limit in half intervals; negative beyond it."""
     distance = min(number.value - number.at_least, number.at_most - number.value)
     reach = (number.high - number.low) / 2
+    # An interval that is open on one side is as precise as its other half.
     if not math.isfinite(reach):
         reach = min(number.high - number.value, number.value - number.low)
     if reach > 0:
         return distance / reach if math.isfinite(reach) else 0.0
+    # A number without error: its distance is measured in units of its limits.
     limits = [abs(end) for end in (number.at_least, number.at_most) if math.isfinite(end)]
     return distance / max(1.0, *limits)
 
