@@ -33,6 +33,7 @@ class Arms:
 
     def restore(self, names: Iterable[str], live: Iterable[int] | None = None) -> None:
         """Replace all arms; those with the numbers `live` are in use, by default all."""
+        # In place: the study's vocabulary has this list.
         self.names[:] = check_distinct("arms", [check_line("arm", name) for name in names])
         self._numbers = {name: number for number, name in enumerate(self.names)}
         numbers = range(len(self.names)) if live is None else list(live)

@@ -40,6 +40,7 @@ def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) ->
     """Return a new decision, the one of an idempotency key, or one that is to be asked again."""
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), fields)
+    # Before anything expires: a repeated call with a key that was used changes nothing.
     if (
         key is not None
         and (row := transaction.find_by_key(key)) is not None
@@ -173,6 +174,7 @@ def tell(
     for event in events:
         if event.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE):
             before = event.body if event.kind == TOLD else event.body[len(row) :]
+            # The same again is no error: the answer to the first call may have been lost.
             if before == body:
                 return
             context, decision = state.values(row)
@@ -180,6 +182,7 @@ def tell(
                 context, decision, state.feedback.unpack(before)
             )
             raise ConflictError(f"{id} was told {known} before, and cannot be told otherwise")
+    # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
     kind = TOLD_TOO_LATE if state.definition.rule.on_timeout == NO_REWARD else TOLD_LATE
     transaction.write(kind, id, row + body)
 
@@ -212,6 +215,7 @@ def _call_vocabulary(
             takes.bind(*first, **fields)
         except TypeError as reason:
             raise TypeError(f"{says}: {reason}") from None
+        # The arguments fit: the error comes from within the vocabulary.
         raise error
     check_words(fields)
     return found
@@ -250,6 +254,7 @@ def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, 
     """Replace the policy."""
     state = transaction.state
     definition = state.definition.with_policy(policy, facts)
+    # The policy that has decided from the start need not learn from decisions of others.
     if not (policy == state.definition.policy and not state.since):
         check_off_policy(policy, state.rounds)
     if len(state.arms.names) > len(state.definition.arms) or state.arms.has_retired_arms:

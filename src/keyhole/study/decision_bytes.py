@@ -55,6 +55,7 @@ class DecisionBytes:
 
     def row_of_event(self, asked: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
+        # The time is no part of the body: it is a column of the log.
         body, begin = asked.body, ROUND.size
         end = begin + self.bytes - ROW_HEADER.size
         return body[:begin] + TIME.pack(asked.at) + body[begin:end]
@@ -81,6 +82,7 @@ class DecisionBytes:
 
     def with_positions(self, row: bytes) -> bytes | None:
         """Return a row with positions for arm numbers; None if an arm is retired."""
+        # As long as no arm is retired, as in most studies, numbers are positions.
         if not self._arms.has_retired_arms:
             return row
         if not self.is_live(row):
@@ -109,6 +111,7 @@ class DecisionBytes:
         # All rows at once: the pending decisions are imputed again for every decision of some
         # studies.
         cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
+        # The second number of a row is the time of the decision; kernels get its age instead.
         times = cells[:, 1].view(np.float64)
         times[:] = np.maximum(0.0, now - times) * second
         if self._arms.has_retired_arms:

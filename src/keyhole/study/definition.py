@@ -120,6 +120,7 @@ class Definition:
             )
         self.check_change(policy, facts)
         checked = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
+        # A mode that was chosen stays; a default becomes that of the new policy.
         chosen = self.pending if self.pending != pending_mode(self.policy, None) else None
         return replace(self, policy=policy, facts=checked, pending=pending_mode(policy, chosen))
 
@@ -190,6 +191,7 @@ class Definition:
                 )
         for group, fields in here["fields"].items():
             before = written["fields"][group]
+            # An export names each value, so that the order of fields may differ.
             if fields != before if ordered else sorted(fields) != sorted(before):
                 raise ValueError(
                     f"{group} must have the fields {_format_fields(fields)} of {of}, got "

@@ -189,6 +189,7 @@ def rebuild_states(
             asked.get(row.decision, b"?")
         ):
             raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
+        # A new policy learns the whole log, from its first event.
         if row.kind == POLICY_CHANGED:
             state, new_rows = (
                 State(read_changed_definition(definition, row.body, policies, row.seq), row.seq),
@@ -205,6 +206,7 @@ def rebuild_states(
         yield state
     if failed is not None and not state.learns:
         raise failed
+    # The policy learns the last batch here, which may fail, too.
     state.arrays_to_save()
 
 

@@ -94,6 +94,7 @@ class EventFormatter:
             return {"round": _check_count(ROUND.unpack_from(body)[0]), **words, "stream": stream}
         if row.kind in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
             asked = self._asked[str(row.decision)]
+            # Late feedback follows the row of its decision, which the state no longer has.
             data = body[len(asked) :] if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else body
             if not data:
                 return {}
@@ -236,6 +237,7 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
                 rows.append(formatter.row(event))
         if len(rows) != events:
             raise ValueError(f"it had {events} events, and has {len(rows)}")
+        # Replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
     except DAMAGE as error:
@@ -289,6 +291,7 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     rows = list(rows)
     if any(row.kind in (ARM_ADDED, ARM_RETIRED) for row in rows):
         definition.check_arms_change()
+    # In force since the last event: changes of policy in the log are then ignored.
     state = State(definition, rows[-1].seq if rows else 0)
     found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
@@ -304,6 +307,7 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
             entries = (row.decision, int(ROW_HEADER.unpack_from(asked)[0]), *words)
             for column, entry in zip(found.values(), entries, strict=True):
                 column.append(entry)
+        # The decision of the log is applied, whatever this policy would have decided.
         state.apply(row)
     agreed = sum(a == b for a, b in zip(found["asked"], found["would_ask"], strict=True))
     return Replay(definition.policy, len(found["asked"]), agreed, pa.table(found))

@@ -70,6 +70,7 @@ class FeedbackCodec:
     def pack(self, values: Values) -> bytes:
         """Return feedback and notes as bytes."""
         data = self._feedback.pack(values)
+        # Feedback mostly has no notes, which then take no bytes.
         if any(values.get(name) for name in self._noted):
             data += self._notes.pack(self._noted | values)
         return data

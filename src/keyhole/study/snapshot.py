@@ -58,6 +58,7 @@ def read_snapshot(
         definition, header, rows, policy_state = _split_parts(data[_CHECK:])
         fields: dict[str, Any] = json.loads(header)
         state = State(Definition.from_bytes(definition, policies), fields["since"])
+        # The code of the policy has changed: its arrays may have another meaning now.
         if fields["digest"] != state.policy_state.digest:
             return None
         _check(state, fields)

@@ -233,6 +233,7 @@ class State:
         if self.vocabulary.has_feedback:
             self.pending[_id_of(event)] = row
             self.awaiting_feedback[_id_of(event)] = None
+        # Otherwise all pending decisions, this one included, are imputed anew anyway.
         if not self._must_reimpute:
             self._not_imputed.append(row)
         if self._round is not None:
@@ -267,6 +268,7 @@ class State:
     def _apply_asked_again(self, event: Row) -> None:
         id = _id_of(event)
         row = self._remove_pending(id)
+        # Its timeout begins anew: in seconds by the time in its row, and in decisions.
         header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
         self.pending[id] = header + row[ROW_HEADER.size :]
         self.awaiting_feedback[id] = None
@@ -307,6 +309,7 @@ class State:
     def _apply_arm_retired(self, event: Row) -> None:
         self._prepare_arms_change()
         self.arms.retire(event.body.decode())
+        # Decisions on this arm are not asked again: nobody could act on them.
         for id in [id for id in self.to_ask_again if not self._is_live(id)]:
             self._remove_pending(id)
 

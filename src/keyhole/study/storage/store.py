@@ -123,6 +123,7 @@ class Store(ABC):
         """
         self._check_usable(study)
         last, digest = self._last_rows.get(study, (0, b""))
+        # Where no row has been read, only identity and version are compared.
         found = self._run(self._events_after, study, last or _NO_ROWS)
         self._check_study(study, found)
         if last and (not found.rows or found.rows[0][-1] != digest):
@@ -233,6 +234,7 @@ class Store(ABC):
 
         No cursor or lock is held between two rows: a reader may take its time, or stop.
         """
+        # The tail is read first: rows that others add meanwhile come after it.
         left, tail = limit, self._tail(study) if limit is None else 0
         while left is None or left > 0:
             size = _AT_ONCE if left is None else min(left, _AT_ONCE)
@@ -325,6 +327,7 @@ class Store(ABC):
             why = " ".join(self._explain(error).split())
             raise kind(f"{self.where}: {why}") from error
         except BaseException:
+            # Also after an interrupt: a lock that is held would stop all other writers.
             self.rollback()
             raise
 
