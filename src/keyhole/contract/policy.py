@@ -298,6 +298,7 @@ class Policy:
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
         for item in fields(cast(Any, self)):
+            # The base of a wrapper policy, which was checked when it was made.
             if isinstance(getattr(self, item.name), Policy):
                 continue
             convert = check_integer if item.type in (int, "int") else check_number

@@ -79,6 +79,7 @@ class MeasuredRuns:
                 raise ValueError(
                     f"{name}[{arm}] must have {len(rewards)} entries, got {len(values)}"
                 )
+        # A run that was ended at its limit has an infinite consumption.
         ended = np.isinf(used)
         _refuse(f"rewards[{arm}]", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]")
         _refuse(
