@@ -123,7 +123,7 @@ def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
-    # Without a word, a package made before the group was renamed would seem to be broken.
+    # A package may be older than the group's name: its setting must not be missing in silence.
     for point in entry_points(group=_FORMER_GROUP):
         text = (
             f"the setting {point.name!r} of {_package(point)} is left out: the group of its entry "

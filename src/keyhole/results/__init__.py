@@ -1,1 +1,1 @@
-"""Results of simulations: curves of what policies earn or lose, estimates, figures."""
+"""Results of simulations: curves of what policies earn or lose, with intervals, and figures."""
