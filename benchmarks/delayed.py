@@ -14,6 +14,7 @@ from keyhole.delayed import (
     Geometric,
     NaivePhases,
     Problem,
+    RegressionUCB,
     Uniform,
 )
 
@@ -24,6 +25,7 @@ GIVEN = (
     ODAAFB(expected_delay=2, bound=4),
     ODAAFV(expected_delay=2, variance=2),
     NaivePhases(bound=4),
+    RegressionUCB(expected_delay=2),
 )
 POLICIES = {
     name: (policy, "anonymous" if "anonymous" in policy.works_with else "named")

@@ -46,4 +46,4 @@ def reference_of(policy, arms, horizon):
         return make(arms, reference.UCB1(arms))
     if hasattr(policy, "phase_lengths"):
         return make(arms, horizon, **policy.parameters())
-    return make(arms)
+    return make(arms, **policy.parameters())

@@ -193,3 +193,73 @@ class DelayedUCB1:
         self.pulls[arm] += 1
         for source, reward in arrived:
             self.rewards[source].append(reward)
+
+
+class RegressionUCB:
+    """Keyhole's own rule, from its definition: every row of every regression is kept.
+
+    Each reward that would be due, were delays geometric, is a number of its own; each round takes
+    the share from it that would arrive.
+    """
+
+    def __init__(self, arms, expected_delay):
+        self.arms, self.delay = range(arms), expected_delay
+        self.due = [[] for _ in self.arms]
+        self.rows = [[] for _ in self.arms]  # of each arm: weight, share, what is left to explain
+        self.squares = []  # of each batch: squared residual, by its variance
+        self.pulls = [0] * arms
+        self.batch = []  # of each round: arrivals due to each arm, and what arrived
+        self.arm, self.left = None, 0
+
+    def information(self, arm):
+        return 1 + sum(weight * share**2 for weight, share, _ in self.rows[arm])
+
+    def estimate(self, arm):
+        explained = sum(weight * share * rest for weight, share, rest in self.rows[arm])
+        return (0.5 + explained) / self.information(arm)
+
+    def choose(self, t):
+        if self.left == 0:
+            self.arm = self.next_arm(t)
+            self.left = max(1, math.ceil(2 * self.delay), math.ceil(0.1 * self.pulls[self.arm]))
+        return self.arm
+
+    def next_arm(self, t):
+        if 0 in self.pulls:
+            return self.pulls.index(0)
+        bounds = []
+        for arm in self.arms:
+            known, mean = self.information(arm), min(max(self.estimate(arm), 0), 1)
+            variance = min(1 / 4, mean * (1 - mean) + 2 * math.log(t) / known)
+            variance = max(variance, sum(self.squares) / len(self.squares))
+            bounds.append(self.estimate(arm) + math.sqrt(2 * variance * math.log(t) / known))
+        return bounds.index(max(bounds))
+
+    def learn(self, arm, arrived):
+        self.due[arm].append(1.0)
+        chance = 1 / (1 + self.delay)
+        self.batch.append(
+            ([chance * sum(due) for due in self.due], sum(reward for _, reward in arrived))
+        )
+        self.due = [[(1 - chance) * share for share in due] for due in self.due]
+        self.pulls[arm] += 1
+        self.left -= 1
+        if self.left == 0:
+            self.learn_batch()
+
+    def learn_batch(self):
+        rounds, total = len(self.batch), sum(total for _, total in self.batch)
+        shares = [sum(shares[arm] for shares, _ in self.batch) for arm in self.arms]
+        self.batch = []
+        means = [min(max(self.estimate(arm), 0), 1) for arm in self.arms]
+        spreads = [shares[arm] ** 2 / self.information(arm) for arm in self.arms]
+        residual = total - sum(shares[arm] * means[arm] for arm in self.arms)
+        rows = []
+        for arm in self.arms:
+            others = [other for other in self.arms if other != arm]
+            weight = 1 / (rounds + sum(spreads[other] for other in others))
+            rest = total - sum(shares[other] * means[other] for other in others)
+            rows.append((weight, shares[arm], rest))
+        for arm, row in enumerate(rows):
+            self.rows[arm].append(row)
+        self.squares.append(residual**2 / (rounds + sum(spreads)))

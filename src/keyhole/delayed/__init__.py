@@ -19,7 +19,15 @@ from keyhole.delayed.delay_distributions import (
 )
 from keyhole.delayed.learner import Learner
 from keyhole.delayed.phase_policy import PhasePolicy
-from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, QPMD, DelayedUCB1, NaivePhases
+from keyhole.delayed.policies import (
+    ODAAF,
+    ODAAFB,
+    ODAAFV,
+    QPMD,
+    DelayedUCB1,
+    NaivePhases,
+    RegressionUCB,
+)
 from keyhole.delayed.policy_base import Policy
 from keyhole.delayed.problem import Problem
 from keyhole.delayed.problem_factories import PROBLEM_FACTORIES
@@ -47,6 +55,7 @@ __all__ = [
     "Poisson",
     "Policy",
     "Problem",
+    "RegressionUCB",
     "TwoPoint",
     "Uniform",
 ]

@@ -6,5 +6,6 @@ from keyhole.delayed.policies.odaaf import ODAAF
 from keyhole.delayed.policies.odaafb import ODAAFB
 from keyhole.delayed.policies.odaafv import ODAAFV
 from keyhole.delayed.policies.qpmd import QPMD
+from keyhole.delayed.policies.regression_ucb import RegressionUCB
 
-__all__ = ["ODAAF", "ODAAFB", "ODAAFV", "QPMD", "DelayedUCB1", "NaivePhases"]
+__all__ = ["ODAAF", "ODAAFB", "ODAAFV", "QPMD", "DelayedUCB1", "NaivePhases", "RegressionUCB"]

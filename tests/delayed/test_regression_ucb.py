@@ -1,0 +1,94 @@
+"""Tests of the policy `RegressionUCB` beside those that run for every policy of the setting."""
+
+import math
+
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.delayed import Constant, Geometric, Problem, RegressionUCB, Uniform
+from tests.delayed.cases import make_sampler
+from tests.reference import delayed as reference
+from tests.reference.delayed import play
+
+pytestmark = pytest.mark.interpreted
+
+
+@pytest.mark.parametrize(
+    ("told", "delay"),
+    [
+        (0.0, Constant(0)),
+        (0.3, Uniform(0, 4)),
+        (7.5, Geometric(7.5)),
+        (3.0, Constant(40)),
+        (60.0, Uniform(0, 30)),
+    ],
+)
+def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, delay):
+    problem, horizon = Problem([0.3, 0.7, 0.5, 0.0], delay), 2500
+    asked, arrivals = play(
+        reference.RegressionUCB(problem.arms, told), make_sampler(problem, 5, 0), 4, horizon
+    )
+    assert np.count_nonzero(np.diff(asked)) > 4
+    learner = RegressionUCB(told).learner(arms=4, feedback="anonymous")
+    for t, arm in enumerate(asked):
+        assert learner.ask() == arm, t
+        learner.tell(sum(reward for _, reward in arrivals[t]))
+
+
+def test_estimates_are_right_where_delays_are_geometric():
+    problem, rng = Problem([0.2, 0.25, 0.3], Geometric(20.0)), np.random.default_rng(4)
+    learner, due = RegressionUCB(20.0).learner(arms=3, feedback="anonymous"), np.zeros(10**5)
+    for t in range(20_000):
+        if rng.random() < problem.means[learner.ask()]:
+            due[t + rng.geometric(1 / 21) - 1] += 1
+        learner.tell(due[t])
+    known = learner.state["information"]
+    assert known.min() > 100  # else the test says nothing
+    errors = (learner.state["weighted"] / known - problem.means) * np.sqrt(known)
+    assert np.abs(errors).max() < 5 * 0.5
+
+
+def test_a_batch_lasts_for_two_delays_or_a_tenth_of_the_pulls():
+    learner, lengths, last = RegressionUCB(3.2).learner(arms=1, feedback="anonymous"), [], 0
+    for t in range(1, 3000):
+        learner.ask()
+        learner.tell(0.0)
+        if learner.state["left"][0] == 0:
+            lengths.append((last, t - last))
+            last = t
+    assert all(length == max(7, math.ceil(0.1 * pulls)) for pulls, length in lengths)
+    assert len(lengths) == learner.state["batches"][0] < 60
+
+
+def test_what_is_due_and_what_has_arrived_are_the_pulls():
+    learner = RegressionUCB(5.0).learner(arms=2, feedback="anonymous")
+    arrived = np.zeros(2)
+    for _ in range(500):
+        learner.ask()
+        learner.tell(0.0)
+        if learner.state["left"][0] == 0:
+            arrived += learner.state["expected"]
+            assert np.allclose(arrived + learner.state["due"], learner.state["pulls"])
+            assert learner.state["due"].sum() < 5.0 + 1e-9
+
+
+def test_it_learns_where_the_expected_delay_is_overstated_tenfold():
+    problem = Problem([0.4, 0.7], Uniform(0, 40))
+    curves = simulate(problem, {"it": RegressionUCB(200.0)}, horizon=5000, replications=8)
+    assert curves.mean("it", "regret")[-1] < 0.25 * 0.3 * 5000  # a coin has .5
+
+
+@pytest.mark.parametrize("delay", [-1.0, math.nan, math.inf, 2.0**53])
+def test_an_expected_delay_that_cannot_be_is_refused(delay):
+    with pytest.raises(ValueError, match=r"expected_delay must (lie in|be a)"):
+        RegressionUCB(delay)
+
+
+def test_a_learner_shows_estimates_in_the_units_of_its_user():
+    learner = RegressionUCB(0.0).learner(arms=2, feedback="anonymous", scale=(0, 10))
+    for total in (10, 0, 10, 10):
+        learner.ask()
+        learner.tell(total)
+    assert "arm 0: 3 pulls, mean 8.75" in str(learner)
+    assert "arm 1: 1 pull, mean 2.5" in str(learner)
