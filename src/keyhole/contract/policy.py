@@ -361,7 +361,9 @@ class Policy:
         """Return what a learner of this policy has learnt, as lines of text.
 
         By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
-        arrays that it keeps. A policy may override this: `learner.state` has its arrays by name,
+        arrays that it keeps. If rewards of an arm have one mean (`Setting.fixed_means`), and the
+        pulls are those of all rounds, an interval follows that holds it at all times at once, with
+        95 % confidence for each arm. A policy may override this: `learner.state` has its arrays by name,
         `learner.facts` the known quantities, both with rewards from 0 to 1, and `learner.scale`
         the units to show them in.
 
@@ -378,11 +380,20 @@ class Policy:
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return [f"{name}: {value}" for name, value in state.items()]
+        has_intervals = self.has_plain_counts(learner)
         both = zip(state["pulls"], state["totals"], strict=True)
         return [
-            f"arm {arm}: {count_text(n, 'pull')}{mean_text(n, total, learner.scale)}"
+            f"arm {arm}: {count_text(n, 'pull')}{mean_text(n, total, learner.scale, has_intervals)}"
             for arm, (n, total) in enumerate(both)
         ]
+
+    def has_plain_counts(self, learner: Any) -> bool:
+        """Return whether `pulls` counts every round, of rewards of which each arm has one mean.
+
+        A policy that forgets or discounts has fewer pulls, of which no interval is known.
+        """
+        pulls = float(learner.state["pulls"].sum())
+        return self.setting.fixed_means and pulls == learner.rounds_told
 
     def refusal(self, where: str, decision: str = "") -> str:
         """Return the error message about a decision that is not allowed."""

@@ -46,6 +46,9 @@ class Setting:
     rewards : bool
         Whether feedback is of rewards in [0, 1], so that a learner may take them in other units:
         its ``scale``.
+    fixed_means : bool
+        Whether the rewards of an arm, in [0, 1], have one mean, whatever was decided and seen
+        before. Summaries then show an interval for it, which holds at all times at once.
     by_round : bool
         Whether feedback belongs to the round in which it arrives, and not to a decision: rounds
         are then time, and no decision waits for a worker.
@@ -66,6 +69,7 @@ class Setting:
     mode: str = ""
     budgeted: bool = False
     rewards: bool = False
+    fixed_means: bool = False
     by_round: bool = False
     version: int = 1
     facts: Mapping[str, Fact] = field(init=False)

@@ -87,7 +87,12 @@ class Policy(Facts, CorePolicy, abstract=True):
 
 
 def format_used_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
-    """Return a line for each arm: the number of used rewards, and their mean."""
+    """Return a line for each arm: the number of used rewards, and their mean with its interval.
+
+    The interval holds if the delay of a reward does not depend on the reward.
+    """
     both = zip(rewards, totals, strict=True)
-    words = (f"{count_text(n, 'reward')} used{mean_text(n, total, scale)}" for n, total in both)
+    words = (
+        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, True)}" for n, total in both
+    )
     return [f"arm {arm}: {word}" for arm, word in enumerate(words)]

@@ -49,6 +49,7 @@ SETTING: Final = Setting(
     },
     allowed=_arm_exists,
     rewards=True,
+    fixed_means=True,
     by_round=True,
 )
 """Pull an arm; at the end of the round see the rewards that arrive, of this pull or earlier ones.

@@ -30,5 +30,6 @@ SETTING: Final = Setting(
     report={"best": Field("int64")},
     allowed=_arm_exists,
     rewards=True,
+    fixed_means=True,
 )
 """Pull an arm, see its reward; maximise the sum of rewards."""

@@ -5,10 +5,9 @@ from array import array
 from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
+from keyhole.contract.reward_units import Scale
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import Words
 from keyhole.study.arms import Arms
@@ -149,27 +148,24 @@ class DecisionCounts:
         words = self._vocabulary.format_feedback(*self._rows.values(row), self._codec.unpack(body))
         self.feedback.append((len(self.asked), self._arm(row), _numbers(words)))
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
-        names = list(dict.fromkeys(name for _, _, words in self.feedback for name in words))
-        told = [0] * len(self.arms)
-        sums: dict[tuple[int, str], tuple[int, float]] = {}
-        for _, arm, words in self.feedback:
-            told[arm] += 1
-            for name, value in words.items():
-                count, total = sums.get((arm, name), (0, 0.0))
-                sums[arm, name] = count + 1, total + value
-        decisions = np.bincount(self.asked, minlength=len(self.arms)).tolist()
-        rows = [
-            [
-                name,
-                f"{decisions[arm]:,}",
-                f"{told[arm]:,}",
-                *(_mean(*sums.get((arm, word), (0, 0.0))) for word in names),
-            ]
-            for arm, name in enumerate(self.arms)
-        ]
-        return ["arm", "decisions", "told", *(f"mean {word}" for word in names)], rows
+    def told_numbers(self) -> list[str]:
+        """Return the names of the numbers in the feedback so far, such as "reward"."""
+        return list(dict.fromkeys(name for _, _, words in self.feedback for name in words))
+
+    @property
+    def interval_word(self) -> str:
+        """The number of which means have intervals: "reward", or "" where none is known to hold.
+
+        Decisions that expired for good would make them wrong: the feedback that was told is then
+        no fair sample of all feedback, for instance where only successes are told.
+        """
+        is_complete = self.expired == 0 or self._asks_again
+        return "reward" if self.policy.setting.fixed_means and is_complete else ""
+
+    @property
+    def scale(self) -> Scale:
+        """The units of rewards."""
+        return self._vocabulary.scale
 
 
 def _id_of(event: Row) -> str:
@@ -185,5 +181,3 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, bool | int | float)
 
 
-def _mean(count: int, total: float) -> str:
-    return f"{total / count:.3g}" if count else ""

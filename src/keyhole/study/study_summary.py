@@ -6,6 +6,7 @@ from typing import Final
 
 from keyhole.pages.notebook import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
+from keyhole.study.arm_means import arm_table, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import plot_decisions
 from keyhole.validate import short_repr
@@ -40,8 +41,15 @@ def _format_time(at: float) -> str:
 def summary_text(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
     """Return the summary as lines of text."""
     state = [f"  {name}: {value}" for name, value in rows]
-    by_arm = text_table(*_arm_table(counts)) if counts.has_arms else ""
-    return "\n".join([title, *state, by_arm]).rstrip()
+    return "\n".join([title, *state, means_text(counts)]).rstrip()
+
+
+def means_text(counts: DecisionCounts) -> str:
+    """Return the table by arm as text; empty where decisions are not about one arm each."""
+    if not counts.has_arms:
+        return ""
+    lines = [text_table(*_arm_table(counts))]
+    return "\n".join([*lines, explain_intervals(counts)] if counts.told else lines)
 
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
@@ -53,13 +61,15 @@ def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCoun
         figure = blank_figure(6.4, 3.0)
         plot_decisions(counts, "decisions", figure.subplots())
         picture = picture_html(figure, "The number of decisions of each arm so far.")
-        tables.append(Table("Decisions and feedback by arm.", *_arm_table(counts)))
+        text = "Decisions and feedback by arm."
+        text = f"{text} {explain_intervals(counts)}" if counts.told else text
+        tables.append(Table(text, *_arm_table(counts)))
     return notebook_html(tables, picture)
 
 
 def _arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return the table by arm, of the arms with the most decisions."""
-    head, rows = counts.table()
+    head, rows = arm_table(counts)
     if len(rows) <= _MOST_ARMS:
         return head, rows
     asked = [0] * len(rows)

@@ -90,14 +90,15 @@ class Policy(Facts, CorePolicy, abstract=True):
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return [f"arm {arm}: {side}" for arm, side in enumerate(sides)]
+        how = learner.scale, self.has_plain_counts(learner)
         tallies = enumerate(zip(sides, state["pulls"], state["totals"], strict=True))
-        return [f"arm {arm}: {_describe_arm(*tally, learner.scale)}" for arm, tally in tallies]
+        return [f"arm {arm}: {_describe_arm(*tally, *how)}" for arm, tally in tallies]
 
 
-def _describe_arm(side: str, pulls: float, total: float, scale: Scale) -> str:
+def _describe_arm(side: str, pulls: float, total: float, scale: Scale, has_interval: bool) -> str:
     if pulls == 0:
         return f"never pulled, taken to be {side}"
-    return f"{side}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale)}"
+    return f"{side}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale, has_interval)}"
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):

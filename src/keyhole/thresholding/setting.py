@@ -39,5 +39,6 @@ SETTING: Final = Setting(
     allowed=_arm_exists,
     budgeted=True,
     rewards=True,
+    fixed_means=True,
 )
 """Pull an arm, see its reward; at the end label the arms whose means reach the threshold."""

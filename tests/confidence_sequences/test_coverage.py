@@ -1,0 +1,53 @@
+"""Coverage of the confidence sequences by who looks after every value."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.confidence_sequences.looking import ALPHA, count_misses
+
+
+def martingale(rng, shape):
+    """Draw 0/1 or 1/2 values whose spread depends on the past, but not their mean, 1/2."""
+    values = (rng.random(shape) < 0.5).astype(float)
+    for i in range(1, shape[1]):
+        values[:, i] = np.where(values[:, i - 1] == 1.0, 0.5, values[:, i])
+    return values
+
+
+LAWS = {
+    "0/1, mean .5": (lambda rng, shape: rng.random(shape) < 0.5, 0.5),
+    "0/1, mean .05": (lambda rng, shape: rng.random(shape) < 0.05, 0.05),
+    "0/1, mean .9": (lambda rng, shape: rng.random(shape) < 0.9, 0.9),
+    "uniform": (lambda rng, shape: rng.random(shape), 0.5),
+    "rare jumps": (lambda rng, shape: np.where(rng.random(shape) < 0.02, 1.0, 0.3), 0.314),
+    "mean of three": (lambda rng, shape: rng.binomial(3, 0.1, shape) / 3, 0.1),
+    "dependent": (martingale, 0.5),
+}
+
+
+def assert_covered(draw, mean, runs, rounds):
+    beta, bernstein, fixed = count_misses(draw, mean, runs, rounds)
+    most = ALPHA + 5 * math.sqrt(ALPHA * (1 - ALPHA) / runs)
+    assert beta <= most
+    assert bernstein <= most
+    return beta, bernstein, fixed
+
+
+@pytest.mark.parametrize("law", ["0/1, mean .05", "uniform", "rare jumps"])
+def test_who_looks_after_every_value_is_not_fooled(law):
+    assert_covered(*LAWS[law], 1000, 500)
+
+
+def test_the_interval_of_one_fixed_time_fools_who_looks_all_the_time():
+    beta, _, fixed = assert_covered(*LAWS["0/1, mean .5"], 1000, 1000)
+    assert fixed > 0.3
+    assert beta > 0.005  # not wider than needed for 0/1 values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+def test_coverage_in_long_runs(law):
+    found = assert_covered(*LAWS[law], 10_000, 10_000)
+    print(law, found)
