@@ -16,7 +16,7 @@ def martingale(rng, shape):
     return values
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "0/1, mean .5": (lambda rng, shape: rng.random(shape) < 0.5, 0.5),
     "0/1, mean .05": (lambda rng, shape: rng.random(shape) < 0.05, 0.05),
     "0/1, mean .9": (lambda rng, shape: rng.random(shape) < 0.9, 0.9),
@@ -35,19 +35,19 @@ def assert_covered(draw, mean, runs, rounds):
     return beta, bernstein, fixed
 
 
-@pytest.mark.parametrize("law", ["0/1, mean .05", "uniform", "rare jumps"])
-def test_who_looks_after_every_value_is_not_fooled(law):
-    assert_covered(*LAWS[law], 1000, 500)
+@pytest.mark.parametrize("distribution", ["0/1, mean .05", "uniform", "rare jumps"])
+def test_who_looks_after_every_value_is_not_fooled(distribution):
+    assert_covered(*DISTRIBUTIONS[distribution], 1000, 500)
 
 
 def test_the_interval_of_one_fixed_time_fools_who_looks_all_the_time():
-    beta, _, fixed = assert_covered(*LAWS["0/1, mean .5"], 1000, 1000)
+    beta, _, fixed = assert_covered(*DISTRIBUTIONS["0/1, mean .5"], 1000, 1000)
     assert fixed > 0.3
     assert beta > 0.005  # not wider than needed for 0/1 values
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
-def test_coverage_in_long_runs(law):
-    found = assert_covered(*LAWS[law], 10_000, 10_000)
-    print(law, found)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_coverage_in_long_runs(distribution):
+    found = assert_covered(*DISTRIBUTIONS[distribution], 10_000, 10_000)
+    print(distribution, found)

@@ -70,9 +70,9 @@ def test_facts_are_checked(facts, message):
 def test_repr_shows_what_has_been_learnt(learner):
     assert repr(learner) == (
         "LSA(alpha=1.35) after 4 rounds, 3 arms, threshold 0.4\n"
-        "  arm 0: above, 1 pull, mean 1\n"
-        "  arm 1: below, 1 pull, mean 0\n"
-        "  arm 2: above, 2 pulls, mean 0.75"
+        "  arm 0: above, 1 pull, mean 1.00 [0.02, 1.00] at any time\n"
+        "  arm 1: below, 1 pull, mean 0.00 [0.00, 0.98] at any time\n"
+        "  arm 2: above, 2 pulls, mean 0.75 [0.04, 1.00] at any time"
     )
 
 

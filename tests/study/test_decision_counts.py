@@ -7,6 +7,7 @@ import pytest
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
+from keyhole.study.arm_means import arm_means, arm_table
 
 mpl.use("agg")
 
@@ -31,7 +32,7 @@ def counted(study):
 
 @pytest.mark.interpreted
 def test_counts_follow_the_log(study):
-    assert counted(study).table()[1] == [["a", "0", "0"], ["b", "0", "0"]]
+    assert arm_table(counted(study))[1] == [["a", "0", "0"], ["b", "0", "0"]]
     first = study.ask()
     for reward in (10, 4):
         study.tell(study.ask(), reward)
@@ -50,9 +51,9 @@ def test_counts_follow_the_log(study):
     assert counted(study).pending == 0
     study.tell(late, 8)
     assert counted(study) is counts
-    head, rows = counts.table()
-    assert head == ["arm", "decisions", "told", "mean reward"]
-    assert sum(int(row[2]) * float(row[3]) for row in rows if row[3]) == pytest.approx(28)
+    assert arm_table(counts)[0] == ["arm", "decisions", "told", "mean reward"]
+    means = [by_word["reward"] for by_word in arm_means(counts).values() if by_word]
+    assert sum(mean.told * mean.mean for mean in means) == pytest.approx(28)
     study.change_policy(UCB1())
     assert counted(study).policy == UCB1()
 
@@ -66,8 +67,12 @@ def test_the_plot_counts_decisions_and_means_by_arm(study):
     assert sum(line.get_ydata()[-1] for line in lines.values()) == 4
     axes = study.plot("mean")
     assert axes.get_ylabel() == "mean reward"
-    counts = {row[0]: float(row[3]) for row in counted(study).table()[1]}
-    assert {n.get_label(): n.get_ydata()[-1] for n in axes.lines} == pytest.approx(counts, abs=0.01)
+    counts = {name: means["reward"].mean for name, means in study.means().items()}
+    assert {n.get_label(): n.get_ydata()[-1] for n in axes.lines} == pytest.approx(counts)
+    ends = {name: means["reward"].interval for name, means in study.means().items()}
+    drawn = [band.get_paths()[0].vertices[:, 1].tolist() for band in axes.collections]
+    assert len(drawn) == 2
+    assert all(any(set(interval) <= set(band) for band in drawn) for interval in ends.values())
     with pytest.raises(ValueError, match=r"^shows must be one of decisions, mean; got 'share'"):
         study.plot("share")
 

@@ -87,6 +87,6 @@ def test_a_learner_says_which_arms_were_never_pulled():
     learner.ask()
     learner.tell(0.0)
     assert repr(learner).splitlines()[1:] == [
-        "  arm 0: below, 1 pull, mean 0",
+        "  arm 0: below, 1 pull, mean 0.00 [0.00, 0.98] at any time",
         "  arm 1: never pulled, taken to be above",
     ]

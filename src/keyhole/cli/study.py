@@ -1,7 +1,6 @@
 """The commands `keyhole study`: ask a policy in production for decisions, tell it their outcome."""
 
 import json
-import tomllib
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,9 +9,10 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from keyhole.cli.key_values import format_key_values, format_recommendation, parse_key_values
+from keyhole.cli.toml_tables import check_table, read_toml
 from keyhole.cli.user_policies import load_user_policies, load_user_policy
 from keyhole.contract.text_formatting import count_text
-from keyhole.validate import check_choice, short_repr
+from keyhole.validate import check_choice
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -54,7 +54,7 @@ def create(
     from keyhole.experiment import setting_registry, spec_factories
     from keyhole.study import Study
 
-    content = _read_toml(spec)
+    content = read_toml(spec)
     for entry in content:
         check_choice(f"an entry of {spec}", entry, _ENTRIES)
     for entry in ("setting", "name", "arms", "policy"):
@@ -63,7 +63,7 @@ def create(
     setting = content.pop("setting")
     setting_registry.find_setting(setting)
     table = content.pop("policy")
-    table = {"name": table} if isinstance(table, str) else _check_table("policy", table)
+    table = {"name": table} if isinstance(table, str) else check_table("policy", table)
     try:
         policy = spec_factories.make_policy(table, setting, spec.parent)
     except (TypeError, ValueError, FileNotFoundError) as error:
@@ -74,7 +74,7 @@ def create(
     reads = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
-        for name, value in _check_table("facts", content.pop("facts", {})).items()
+        for name, value in check_table("facts", content.pop("facts", {})).items()
     }
     # All other entries are arguments of `Study.create`, under the same names; it checks them.
     name, arms = content.pop("name"), content.pop("arms")
@@ -164,16 +164,25 @@ def retire(
 
 @app.command()
 def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
-    """Print the recommendation and the pending decisions."""
+    """Print the recommendation, the means by arm, and the pending decisions.
+
+    The interval of a mean holds at all times at once, with 95 % confidence for each arm: look as
+    often as you like. Of a study with more than 50,000 events means are left out.
+    """
+    from keyhole.study.arm_means import mean_lines, means_as_json
+    from keyhole.study.study_summary import MOST_EVENTS
+
     with _open(storage, name, own) as study:
         policy = study.policy
         found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
         pending = study.pending
+        means = study.means(most_events=MOST_EVENTS)
         content = {
             "name": name,
             "policy": repr(policy),
             "arms": study.arms,
             "recommended": found,
+            "means": None if means is None else means_as_json(means),
             "pending": [decision.as_json() for decision in pending],
         }
     if as_json:
@@ -185,6 +194,8 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     )
     if found is not None:
         typer.echo(f"recommended: {format_recommendation(found)}")
+    for line in mean_lines(means or {}):
+        typer.echo(line)
     for decision in pending:
         typer.echo(
             f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
@@ -288,22 +299,6 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
 
     names = list_studies(storage)
     typer.echo(json.dumps(names) if as_json else "\n".join(names))
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    # tomllib parses by recursion: without this, deep nesting would end in a traceback.
-    except RecursionError:
-        raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid TOML: {error}") from error
-
-
-def _check_table(name: str, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{name} must be a table, got {short_repr(value)}")
-    return dict(value)
 
 
 def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:

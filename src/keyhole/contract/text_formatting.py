@@ -29,9 +29,7 @@ def count_text(number: float, noun: str) -> str:
     return f"{number:.0f} {noun}"
 
 
-def mean_text(
-    number: float, total: float, scale: Scale = UNIT, has_interval: bool = False
-) -> str:
+def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bool = False) -> str:
     """Return the mean of `number` values that sum to `total`, in the user's units; "" for none.
 
     With `has_interval` its interval follows, which holds at all times at once; the values must be

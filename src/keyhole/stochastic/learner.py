@@ -20,7 +20,7 @@ class Learner(ArmLearner):
     >>> learner.tell(1)
     >>> learner
     UCB1() after 1 round, 2 arms
-      arm 0: 1 pull, mean 1
+      arm 0: 1 pull, mean 1.00 [0.02, 1.00] at any time
       arm 1: 0 pulls
     """
 

@@ -87,8 +87,17 @@ def explain_intervals(counts: DecisionCounts) -> str:
     return f"Means have no intervals: in the setting {setting!r} they depend on the decisions."
 
 
-def means_as_json(counts: DecisionCounts) -> dict[str, dict[str, Any]]:
-    """Return the means as JSON values: told, mean, low and high of each number of each arm."""
+def mean_lines(means: dict[str, dict[str, ArmMean]]) -> list[str]:
+    """Return means as lines of text, one for each number of each arm."""
+    return [
+        f"{arm}: {found.told:,} told, mean {word} {found}{' at any time' if found.interval else ''}"
+        for arm, by_word in means.items()
+        for word, found in by_word.items()
+    ]
+
+
+def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, Any]]:
+    """Return means as JSON values: told, mean, low and high of each number of each arm."""
     return {
         name: {
             word: {
@@ -97,7 +106,7 @@ def means_as_json(counts: DecisionCounts) -> dict[str, dict[str, Any]]:
                 "low": found.interval and found.interval[0],
                 "high": found.interval and found.interval[1],
             }
-            for word, found in means.items()
+            for word, found in by_word.items()
         }
-        for name, means in arm_means(counts).items()
+        for name, by_word in means.items()
     }

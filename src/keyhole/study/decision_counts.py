@@ -179,5 +179,3 @@ def _numbers(words: Words) -> dict[str, float]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, bool | int | float)
-
-

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.study.arm_means import make_mean
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.validate import check_choice
 
@@ -36,6 +37,8 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
         name = counts.arms[arm] if is_named else None
         style = grey if name is None else {**styles[name], "marker": ""}
         axes.step(steps, heights, where="post", label=name, **style)
+        if shows == "mean" and is_named and _word(counts) == counts.interval_word and len(steps):
+            _fill_interval(counts, arm, axes, style["color"])
     if len(order) > _MOST_NAMED:
         axes.plot([], [], color=_GREY, linewidth=0.7, label=f"{len(order) - _MOST_NAMED:,} others")
     axes.set_xlim(0, max(1, len(asked)))
@@ -65,13 +68,30 @@ def _word(counts: DecisionCounts) -> str:
 
 def _means(counts: DecisionCounts, arm: int) -> tuple[IntArray, FloatArray]:
     """Return the decisions at which an arm's feedback was told, and its mean by then."""
-    word = _word(counts)
-    told = [(at, words[word]) for at, own, words in counts.feedback if own == arm and word in words]
+    told = _told(counts, arm)
     if not told:
         return np.zeros(0, np.int64), np.zeros(0)
     means = np.cumsum([value for _, value in told]) / np.arange(1, len(told) + 1)
     steps = np.array([at for at, _ in told] + [len(counts.asked)])
     return steps, np.append(means, means[-1])
+
+
+def _told(counts: DecisionCounts, arm: int) -> list[tuple[int, float]]:
+    """Return the decisions at which an arm's feedback was told, and the first number in it."""
+    word = _word(counts)
+    return [(at, words[word]) for at, own, words in counts.feedback if own == arm and word in words]
+
+
+def _fill_interval(counts: DecisionCounts, arm: int, axes: "Axes", colour: str) -> None:
+    """Draw the intervals of an arm's mean: at all times together they hold it."""
+    told = _told(counts, arm)
+    totals = np.cumsum([value for _, value in told])
+    places = _thin(np.arange(len(told)))
+    word = counts.interval_word
+    ends = [make_mean(counts, word, int(i) + 1, float(totals[i])).interval for i in places]
+    low, high = np.array(ends + ends[-1:]).T
+    steps = np.array([told[i][0] for i in places] + [len(counts.asked)])
+    axes.fill_between(steps, low, high, step="post", color=colour, alpha=0.12, linewidth=0)
 
 
 def _add_legend(axes: "Axes") -> None:

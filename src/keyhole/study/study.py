@@ -3,6 +3,7 @@
 A study decides among options, and learns from what comes of each decision.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
+    from keyhole.study.arm_means import ArmMean
     from keyhole.study.decision_plot import Shown
     from keyhole.study.log_export import Replay
 
@@ -462,6 +464,41 @@ class Study:
         has_state = self._replica.has_state or self._writer.has_state
         return self.recommend() if has_one and has_state else None
 
+    def means(self, *, most_events: int | None = None) -> "dict[str, dict[str, ArmMean]] | None":
+        """Return the means of the feedback told so far, with intervals that hold at all times.
+
+        An interval contains the arm's mean at all times at once, with 95 % confidence for each arm:
+        who looks every day, and stops or changes something then, is not misled. It needs that all
+        rewards of an arm have the same mean, and that whether and when they are told does not
+        depend on them; rewards strictly between 0 and 1 make it wider than needed.
+
+        Parameters
+        ----------
+        most_events : int, optional
+            Return None if more events than this are yet to be read; by default all are read.
+
+        Returns
+        -------
+        dict of str to dict of str to ArmMean
+            For each arm the mean of each number in its feedback, by its name, such as "reward".
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         for reward in (1, 0, 1):
+        ...             study.tell(study.ask(), reward)
+        ...         print(study.means()["blue"]["reward"])
+        0.00 [0.00, 0.98]
+        """
+        counts = self._replica.count_decisions(math.inf if most_events is None else most_events)
+        with FORK_LOCK.shared():
+            from keyhole.study.arm_means import arm_means
+
+            return None if counts is None else arm_means(counts)
+
     def plot(self, shows: "Shown" = "decisions", *, axes: "Axes | None" = None) -> "Axes":
         """Draw the decisions of each arm, or the mean of its feedback, over all decisions.
 
@@ -470,7 +507,7 @@ class Study:
         shows : {"decisions", "mean"}, default "decisions"
             "decisions": how many decisions each arm has had so far, from which one reads when the
             policy began to prefer an arm. "mean": the mean of the feedback told so far, in the
-            units of the study. The eight arms with the most decisions are named.
+            units of the study, with the intervals of `means`. The eight arms with the most decisions are named.
         axes : matplotlib Axes, optional
             Where to draw; by default on a new figure.
 

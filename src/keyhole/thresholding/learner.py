@@ -24,7 +24,7 @@ class Learner(ArmLearner):
     >>> learner.tell(1)
     >>> learner
     APT(epsilon=0.05) after 1 round, 2 arms, threshold 0.5
-      arm 0: above, 1 pull, mean 1
+      arm 0: above, 1 pull, mean 1.00 [0.02, 1.00] at any time
       arm 1: never pulled, taken to be above
     """
 

@@ -45,8 +45,8 @@ class ImprovedUCB(Policy):
     ...     learner.tell(1.0 if arm == 1 else 0.0)
     >>> learner
     ImprovedUCB() after 40 rounds, 2 arms, horizon 100
-      arm 0: 10 pulls, mean 0, given up
-      arm 1: 30 pulls, mean 1
+      arm 0: 10 pulls, mean 0.00 [0.00, 0.42] at any time, given up
+      arm 1: 30 pulls, mean 1.00 [0.80, 1.00] at any time
     """
 
     pending = ("wait",)  # a phase ends with the feedback of its last pull
