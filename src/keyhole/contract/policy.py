@@ -363,9 +363,9 @@ class Policy:
         By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
         arrays that it keeps. If rewards of an arm have one mean (`Setting.fixed_means`), and the
         pulls are those of all rounds, an interval follows that holds it at all times at once, with
-        95 % confidence for each arm. A policy may override this: `learner.state` has its arrays by name,
-        `learner.facts` the known quantities, both with rewards from 0 to 1, and `learner.scale`
-        the units to show them in.
+        95 % confidence for each arm. A policy may override this: `learner.state` has its arrays by
+        name, `learner.facts` the known quantities, both with rewards from 0 to 1, and
+        `learner.scale` the units to show them in.
 
         Parameters
         ----------

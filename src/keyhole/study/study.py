@@ -507,7 +507,8 @@ class Study:
         shows : {"decisions", "mean"}, default "decisions"
             "decisions": how many decisions each arm has had so far, from which one reads when the
             policy began to prefer an arm. "mean": the mean of the feedback told so far, in the
-            units of the study, with the intervals of `means`. The eight arms with the most decisions are named.
+            units of the study, with the intervals of `means`. The eight arms with the most
+            decisions are named.
         axes : matplotlib Axes, optional
             Where to draw; by default on a new figure.
 

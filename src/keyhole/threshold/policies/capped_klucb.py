@@ -8,8 +8,8 @@ bounds at higher ones.
 import math
 from typing import Final
 
-from keyhole.policy import float_array, int_array, parameter
 from keyhole.draws.kl_bound import log_complement
+from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 from keyhole.threshold.policy_base import Policy
 from keyhole.threshold.reach_counts import add_expected, add_observation
