@@ -38,7 +38,7 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
         style = grey if name is None else {**styles[name], "marker": ""}
         axes.step(steps, heights, where="post", label=name, **style)
         if shows == "mean" and is_named and _word(counts) == counts.interval_word and len(steps):
-            _fill_interval(counts, arm, axes, style["color"])
+            _fill_interval(counts, arm, axes, str(style["color"]))
     if len(order) > _MOST_NAMED:
         axes.plot([], [], color=_GREY, linewidth=0.7, label=f"{len(order) - _MOST_NAMED:,} others")
     axes.set_xlim(0, max(1, len(asked)))
