@@ -55,8 +55,8 @@ def test_a_learner_shows_what_it_knows_in_its_units():
     pulls(learner, [5, 2, 4])
     assert repr(learner) == (
         "LSA(alpha=1.35) after 3 rounds, 2 arms, threshold 3.5, rewards from 1 to 5\n"
-        "  arm 0: above, 2 pulls, mean 4.5\n"
-        "  arm 1: below, 1 pull, mean 2"
+        "  arm 0: above, 2 pulls, mean 4.5 [1.3, 5.0] at any time\n"
+        "  arm 1: below, 1 pull, mean 2.0 [1.0, 5.0] at any time"
     )
     assert learner.scale == (1, 5)
 
