@@ -79,4 +79,17 @@ REWARD: Final = Metric(
 )
 CLOCK: Final = Metric("clock", "time until all feedback is back", drawn="from 0")
 """The metric of simulations with workers: see `keyhole.simulate`."""
+STOP_METRICS: Final = (
+    Metric("rounds_used", "rounds used", drawn="from 0"),
+    Metric("unfinished", "share of runs with arms left to settle", drawn="share"),
+    Metric("settled", "share of arms settled", better="higher"),
+    Metric("wrong_settled", "share of all arms settled wrongly"),
+    Metric("any_wrong_settled", "chance of any arm settled wrongly", drawn="share"),
+)
+"""The metrics of simulations with a policy that can stop: see `keyhole.policy.Policy.verdicts`.
+
+An arm counts as settled wrongly if its verdict breaks the guarantee: not within the tolerance.
+"""
+SIMULATION_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, CLOCK)}
+"""The metrics that simulations add to those of environments, by name."""
 PULLS: Final = Metric("pulls", drawn="from 0", per_arm=True, detail=True)

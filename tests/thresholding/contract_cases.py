@@ -1,6 +1,16 @@
 """The groups in which the policies of the thresholding setting are checked."""
 
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
+from keyhole.thresholding import (
+    APT,
+    LSA,
+    UCBE,
+    FamilywiseStopping,
+    KnownGaps,
+    OptKG,
+    PerArmStopping,
+    Problem,
+    Uniform,
+)
 from tests.conformance import ContractGroup
 
 
@@ -11,7 +21,16 @@ def five_arms(policy):
 GROUPS = [
     ContractGroup(
         five_arms,
-        [LSA(), APT(), UCBE(b=-1), OptKG(), Uniform(), KnownGaps()],
+        [
+            LSA(),
+            APT(),
+            UCBE(b=-1),
+            OptKG(),
+            Uniform(),
+            KnownGaps(),
+            PerArmStopping(),
+            FamilywiseStopping(),
+        ],
         horizon=60,
         compiled=[LSA()],
     ),

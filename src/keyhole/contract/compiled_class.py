@@ -141,7 +141,14 @@ class CompiledClass:
         prints = [(name, fingerprint(kernel)) for name, kernel in self._all_sources()]
         # The error about a helper that returns NaN has the class's name in it: see `_refuse_nan`.
         named = self.owner.__name__ if self.helper_sources else ""
-        return hashlib.sha256(repr((layouts, prints, named)).encode()).hexdigest()
+        # Only of a policy that can stop, so that the others keep their digests.
+        stops = ("can stop",) if self.can_stop else ()
+        return hashlib.sha256(repr((layouts, prints, named, *stops)).encode()).hexdigest()
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether it is a policy that can say "enough"."""
+        return issubclass(self.owner, Policy) and bool(self.owner.verdicts)
 
     @cached_property
     def is_own(self) -> bool:

@@ -7,6 +7,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from keyhole.contract.kernel_signatures import (
     IMPUTE,
     POLICY_KERNELS,
@@ -27,6 +30,7 @@ from keyhole.contract.pending_mode_inference import (
 from keyhole.contract.policy_html import policy_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
+from keyhole.contract.stopping import Guarantee, check_stopping
 from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.validate import Range, check_choice, check_integer, check_number, suggestion
 
@@ -156,6 +160,12 @@ class Policy:
         not been taken; "wait": it takes no other. A class that does not declare it has the
         setting's modes, but waits if its `select` writes state that matters later (see
         `explain_waiting`).
+    verdicts : tuple of str
+        What a policy that can say "enough" says of an arm, such as "above" and "below"; empty for
+        one that cannot. Its `State` has ``settled = int_array("arms")``: 0, or 1 + the position of
+        the arm's verdict, which is final; and ``stopped = int_array()``: 0, or the round in which
+        `update` settled the last arm. It is then done: simulations play no further round. It
+        defines `guarantee` and `wrong_verdicts` too (see `docs/contract.md`).
     feedback, randomness, cost_per_round : str
         What it learns from, what it draws at random, and how many steps a round takes; printed
         by catalog and documentation (see `traits`).
@@ -174,6 +184,7 @@ class Policy:
     off_policy: ClassVar[bool] = False
     requires: ClassVar[str] = ""
     pending: ClassVar[tuple[str, ...]] = ("wait",)
+    verdicts: ClassVar[tuple[str, ...]] = ()
     feedback: ClassVar[str] = ""
     randomness: ClassVar[str] = "none"
     cost_per_round: ClassVar[str] = ""
@@ -205,6 +216,7 @@ class Policy:
         check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
         check_pending(cls)
         if not abstract:
+            check_stopping(cls)
             cls.check_kernels()
 
     def learner(self, *unnamed: Any, **facts: Any) -> Any:
@@ -228,6 +240,7 @@ class Policy:
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,
             "pending decisions": ", ".join(cls.pending) + (f" ({reason})" if reason else ""),
+            "verdicts": ", ".join(cls.verdicts),
         }
         return {heading: words for heading, words in found.items() if words}
 
@@ -356,6 +369,17 @@ class Policy:
         not. A learner has no `problem`: it is None.
         """
         return ""
+
+    def guarantee(self) -> Guarantee:
+        """Return what a policy that can stop promises; needed where it has `verdicts`."""
+        raise TypeError(f"{type(self).__name__} has verdicts and must define guarantee")
+
+    def wrong_verdicts(self, problem: Any) -> NDArray[np.bool_]:
+        """Return which verdicts break the guarantee on a problem, shape (arms, verdicts).
+
+        Simulations count them. A policy that has `verdicts` defines it.
+        """
+        raise TypeError(f"{type(self).__name__} has verdicts and must define wrong_verdicts")
 
     def describe(self, learner: Any) -> list[str]:
         """Return what a learner of this policy has learnt, as lines of text.

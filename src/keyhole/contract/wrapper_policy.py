@@ -185,6 +185,8 @@ def _make_subclass(cls: type[WrapperPolicy], kind: type[Policy]) -> type[Wrapper
         "base_class": kind,
         "needs": tuple(dict.fromkeys((*cls.needs, *kind.needs))),
         "oracle": cls.oracle or kind.oracle,
+        "arms_change": cls.arms_change and kind.arms_change,
+        "off_policy": cls.off_policy and kind.off_policy,
         "_plain": cls,
     }
     return type(cls.__name__, (cls,), content)

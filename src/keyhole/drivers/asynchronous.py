@@ -49,9 +49,11 @@ from keyhole.drivers.pending_memory import (
     take_first_arrival,
 )
 from keyhole.drivers.pending_step import compile_imputation, impute_fingerprints
+from keyhole.drivers.stopping import compile_is_stopped, compile_stop_metrics
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.kernel_declaration import kernel, signature
+from keyhole.metric import STOP_METRICS
 
 # Rounds between two checks of the stop flag: as in the engine.
 _SEGMENT: Final = 1024
@@ -63,6 +65,7 @@ SIGNATURE: Final = signature(
     "float64[::1]",  # the environment's inputs
     "int64[::1]",  # the integers that its shapes refer to
     "int64[::1]",  # the memory plan: see `memory_plan`
+    "float64[::1]",  # which verdicts of a policy that can stop are wrong, arm by arm
     "float64[::1]",  # the numbers of the durations' distribution
     "uint64",  # seed
     "int64",  # first replication
@@ -112,8 +115,8 @@ def _build(
     read_plan = tuple_reader(LENGTH)
 
     def block(  # type: ignore[no-untyped-def]
-        p_cells, p_dims, e_cells, e_dims, plan, numbers, seed, first, last, checkpoints, out,
-        control, cells, words, order,
+        p_cells, p_dims, e_cells, e_dims, plan, wrong, numbers, seed, first, last, checkpoints,
+        out, control, cells, words, order,
     ):  # fmt: skip
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p, e = read_p(p_cells, 0, shapes[0]), read_e(e_cells, 0, shapes[1])
@@ -133,8 +136,9 @@ def _build(
             init(p, s, 0, borrow_word(words, 0, (2,)))
             column = replication - first
             refused = play(
-                p, e, cells, words, order, numbers, at, shapes, checkpoints, out, control, column
-            )
+                p, e, cells, words, order, numbers, at, shapes, wrong, checkpoints, out, control,
+                column,
+            )  # fmt: skip
             if control[STOP] != 0:
                 return
             if refused > 0:
@@ -153,11 +157,12 @@ def _compile_replication(
     decide, read_s = _compile_decide(setting, policy, environment), policy.state.reader("S")
     draw_feedback = _compile_draw(policy, environment, duration)
     tell, measure = _compile_tell(policy), _compile_measure(policy, environment)
+    is_stopped = compile_is_stopped(policy)
 
     @kernel
     def play(
         p: Any, e: Any, cells: Any, words: Any, order: Any, numbers: Any, at: Any, shapes: Any,
-        checkpoints: Any, out: Any, control: Any, column: int,
+        wrong: Any, checkpoints: Any, out: Any, control: Any, column: int,
     ) -> int:  # fmt: skip
         """Play one replication; return 0, or the round in which a decision was refused."""
         s, rng = read_s(cells, at[STATE], shapes[0]), borrow_word(words, 0, (2,))
@@ -174,6 +179,14 @@ def _compile_replication(
                 now = cells[row + RETURNS]
                 tell(p, s, rng, cells, row, at, shapes[0])
                 pending, imputed = pending - 1, -1
+            if is_stopped(s):
+                # What is still pending is told at each checkpoint, as if the run went on.
+                for k in range(c, len(checkpoints)):
+                    end = measure(
+                        p, e, cells, words, order, at, shapes, wrong, t - 1, pending, out, k, column
+                    )
+                    out[k, out.shape[1] - 1, column] = max(now, end)
+                return 0
             row = at[ROWS] + order[pending] * at[WIDTH]
             cells[row + ROUND], cells[row + ASKED] = t, now
             if not decide(p, e, cells, words, order, at, shapes, t, pending, imputed):
@@ -184,7 +197,9 @@ def _compile_replication(
             pending += 1
             if t == checkpoints[c]:
                 # It overwrites the copy, which is then stale.
-                end = measure(p, e, cells, words, order, at, shapes, t, pending, out, c, column)
+                end = measure(
+                    p, e, cells, words, order, at, shapes, wrong, t, pending, out, c, column
+                )
                 out[c, out.shape[1] - 1, column] = max(now, end)
                 imputed = -1
                 c += 1
@@ -293,14 +308,16 @@ def _compile_tell(policy: CompiledClass) -> Kernel:
 def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
     tell, score = _compile_tell(policy), environment.kernels()["score"]
+    write_stop_metrics = compile_stop_metrics(policy)
+    stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
     recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
     read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
     read_metrics = environment.metrics.reader("Metrics")
 
     @kernel
     def measure(
-        p: Any, e: Any, cells: Any, words: Any, order: Any, at: Any, shapes: Any, t: int,
-        pending: int, out: Any, c: int, column: int,
+        p: Any, e: Any, cells: Any, words: Any, order: Any, at: Any, shapes: Any, wrong: Any,
+        t: int, pending: int, out: Any, c: int, column: int,
     ) -> float:  # fmt: skip
         """Write the metrics; return when the feedback of the last pending decision arrives."""
         # On copies of state, stream and order, so that a checkpoint does not affect later rounds.
@@ -319,8 +336,10 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
             cells[cell] = np.nan
         metrics, e_rng = read_metrics(cells, at[METRICS], shapes[1]), borrow_word(words, 2, (2,))
         score(e, es, t, e_rng, report, metrics)
-        for m in range(out.shape[1] - 1):
+        kept = out.shape[1] - 1 - stop_metrics
+        for m in range(kept):
             out[c, m, column] = cells[at[METRICS] + m]
+        write_stop_metrics(s, wrong, t, out, c, kept, column)
         return end
 
     return measure

@@ -23,13 +23,14 @@ from keyhole.contract.compiled_class import (
     digest_values,
     tuple_reader,
 )
-from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import FloatArray, IntArray, Layout, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
+from keyhole.drivers.stopping import compile_is_stopped, compile_rounds_used, compile_stop_metrics
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.kernel_declaration import kernel, signature
+from keyhole.metric import STOP_METRICS
 
 Kernels = Mapping[str, Kernel]
 Sizes = Mapping[str, int]
@@ -56,11 +57,12 @@ SIGNATURE: Final = signature(
     "float64[::1]",  # the environment's inputs
     "int64[::1]",  # the integers that its shapes refer to
     "int64[::1]",  # the memory plan: see `memory_plan`
+    "float64[::1]",  # which verdicts of a policy that can stop are wrong, arm by arm
     "uint64",  # seed
     "int64",  # first replication
     "int64",  # one past the last
     "int64[::1]",  # checkpoints
-    "float64[:, :, ::1]",  # out: checkpoint x metric x replication
+    "float64[:, :, ::1]",  # out: checkpoint x metric x replication; those of stopping last
     "int64[::1]",  # control
     "float64[::1]",  # scratch
     "uint64[::1]",  # streams
@@ -113,19 +115,20 @@ def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) 
         policy_kernels,
         environment_kernels,
         read_lane,
-        policy.records,
+        policy,
         compile_guard(policy, setting),
     )
     measure = _compile_measure(
-        policy_kernels, environment_kernels, read_lane, policy.records, environment.metrics
+        policy_kernels, environment_kernels, read_lane, policy, environment.metrics
     )
+    are_all_stopped = _compile_are_all_stopped(policy, read_lane)
     read_p, read_e = policy.inputs.reader("P"), environment.inputs.reader("E")
     read_p_dims, read_e_dims = tuple_reader(len(policy.dims)), tuple_reader(len(environment.dims))
     read_plan = tuple_reader(_METRICS + 1)
 
     def block(  # type: ignore[no-untyped-def]
-        p_cells, p_dims, e_cells, e_dims, plan, seed, first, last, checkpoints, out, control,
-        cells, words,
+        p_cells, p_dims, e_cells, e_dims, plan, wrong, seed, first, last, checkpoints, out,
+        control, cells, words,
     ):  # fmt: skip
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p, e = read_p(p_cells, 0, shapes[0]), read_e(e_cells, 0, shapes[1])
@@ -147,10 +150,12 @@ def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) 
                         control[REFUSED_ROUND] = t + 1 + refused // LANES
                         control[REFUSED_REPLICATION] = group + refused % LANES
                         return
+                    if are_all_stopped(cells, words, at, shapes, lanes):
+                        stop = checkpoints[c]
                     control[ROUNDS_DONE] += lanes * (stop - t)
                     t = stop
                 place = (c, group - first)
-                measure(p, e, cells, words, at, shapes, t, lanes, place, out)
+                measure(p, e, cells, words, at, shapes, wrong, t, lanes, place, out)
 
     return block
 
@@ -201,10 +206,11 @@ def _compile_advance(
     policy_kernels: Kernels,
     environment_kernels: Kernels,
     read_lane: Kernel,
-    records: KernelRecords,
+    policy: CompiledClass,
     allowed: Kernel,
 ) -> Kernel:
     """Return the compiled function that plays rounds, the only part where speed matters."""
+    records, is_stopped = policy.records, compile_is_stopped(policy)
     observe = records.context.producer(environment_kernels["observe"], "e, es, t, rng")
     select = records.decision.producer(policy_kernels["select"], "p, s, t, rng, context")
     respond = records.feedback.producer(
@@ -227,6 +233,8 @@ def _compile_advance(
             # passes, or passes over four lanes, gain nothing).
             for lane in range(lanes):
                 s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+                if is_stopped(s):
+                    continue
                 lane_start = lane * at[_STATE]
                 context_at, decision_at = lane_start + at[_CONTEXT], lane_start + at[_DECISION]
                 context = observe(e, es, t, e_rng, cells, context_at, dims)
@@ -242,6 +250,8 @@ def _compile_advance(
             # are read before the next lane writes them.
             for lane in range(lanes):
                 s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+                if is_stopped(s):
+                    continue
                 lane_start = lane * at[_STATE]
                 context_at, decision_at = lane_start + at[_CONTEXT], lane_start + at[_DECISION]
                 context = read_context(cells, context_at, dims)
@@ -253,31 +263,51 @@ def _compile_advance(
     return advance
 
 
+def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel:
+    """Return the compiled function that tells whether the policy is done in every lane."""
+    is_stopped = compile_is_stopped(policy)
+
+    @kernel
+    def are_all_stopped(cells: Any, words: Any, at: Any, shapes: Any, lanes: int) -> bool:
+        for lane in range(lanes):
+            if not is_stopped(read_lane(cells, words, at, shapes, lane)[0]):
+                return False
+        return True
+
+    return are_all_stopped
+
+
 def _compile_measure(
     policy_kernels: Kernels,
     environment_kernels: Kernels,
     read_lane: Kernel,
-    records: KernelRecords,
+    policy: CompiledClass,
     layout: Layout,
 ) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
+    records, find_rounds = policy.records, compile_rounds_used(policy)
+    write_stop_metrics = compile_stop_metrics(policy)
+    stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
     recommend = records.report.producer(policy_kernels["recommend"], "p, s, t, rng")
     score, read_metrics = environment_kernels["score"], layout.reader("Metrics")
 
     @kernel
     def measure(
         p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
-        t: int, lanes: int, place: Any, out: Any,
+        wrong: Any, t: int, lanes: int, place: Any, out: Any,
     ) -> None:  # fmt: skip
         begin = at[_METRICS]
+        kept = out.shape[1] - stop_metrics
         metrics = read_metrics(cells, begin, shapes[1])
         for lane in range(lanes):
             s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
-            report = recommend(p, s, t, p_rng, cells, at[_REPORT], shapes[0])
+            rounds = find_rounds(s, t)
+            report = recommend(p, s, rounds, p_rng, cells, at[_REPORT], shapes[0])
             for cell in range(begin, len(cells)):  # a metric that `score` leaves out is NaN
                 cells[cell] = np.nan
-            score(e, es, t, e_rng, report, metrics)
-            for m in range(out.shape[1]):
+            score(e, es, rounds, e_rng, report, metrics)
+            for m in range(kept):
                 out[place[0], m, place[1] + lane] = cells[begin + m]
+            write_stop_metrics(s, wrong, rounds, out, place[0], kept, place[1] + lane)
 
     return measure

@@ -35,6 +35,7 @@ from keyhole.contract.state_arrays import (
     borrow_word,
 )
 from keyhole.draws.streams import POLICY, stream_key
+from keyhole.drivers.stopping import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
@@ -54,7 +55,7 @@ INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM = range(6)
 ASK_WITH_NUMBER, TELL_WITH_NUMBER = 6, 7
 
 # Results of a call that are no decision; a decision is a number from 0.
-REFUSED, WRONG_THREAD, NOT_ASKED = -1, -2, -3
+REFUSED, WRONG_THREAD, NOT_ASKED, DONE = -1, -2, -3, -6  # -4 and -5 are those of `replay`
 
 SIGNATURE: Final = signature(
     "int64",
@@ -131,6 +132,7 @@ class LearnerKernels:
     read_decision: Kernel
     read_feedback: Kernel
     write_decision: Kernel
+    is_stopped: Kernel
 
 
 def learner_kernels(compiled: CompiledClass, setting: Setting) -> LearnerKernels:
@@ -147,6 +149,7 @@ def learner_kernels(compiled: CompiledClass, setting: Setting) -> LearnerKernels
         records.decision.reader(),
         records.feedback.reader(),
         records.decision.writer(),
+        compile_is_stopped(compiled),
     )
 
 
@@ -199,12 +202,14 @@ def _compile_ask(parts: LearnerKernels, records: KernelRecords) -> Kernel:
     unpack, select, allowed = parts.unpack, parts.select, parts.allowed
     read_context, set_context = parts.read_context, records.context.number_writer()
     read_decision, write_decision = parts.read_decision, parts.write_decision
-    code = records.decision.number_encoder()
+    code, is_stopped = records.decision.number_encoder(), parts.is_stopped
 
     def ask(words, header, what, number):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
         # Idempotent: while a decision is pending, `ask` returns the same one again.
         if header[PENDING] == 0:
+            if is_stopped(s):
+                return DONE
             if what == ASK_WITH_NUMBER:
                 set_context(cells, plan[2], dims, number)
             context, t = read_context(cells, plan[2], dims), header[ROUNDS] + 1

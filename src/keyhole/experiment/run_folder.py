@@ -29,7 +29,7 @@ from keyhole.experiment.spec_versions import spec_from_version_2
 from keyhole.experiment.sweep_points import point_values, problem_at
 from keyhole.experiment.sweep_tables import read_point
 from keyhole.files import content_checksum, write_atomically
-from keyhole.metric import CLOCK, Metric
+from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.validate import short_repr
 
@@ -125,7 +125,7 @@ class RunFolder:
         """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import short_names
 
-        sweep, known = self.spec["sweep"], {CLOCK.name: CLOCK}
+        sweep, known = self.spec["sweep"], dict(SIMULATION_METRICS)
         names = short_names(sweep)
         places = {name: [*map(repr, values)] for name, values in sweep.items()}
         points = [
@@ -277,8 +277,8 @@ def _points(
 def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
     """Return the curves of a table that `table` reads."""
     try:
-        # No setting declares the clock: a simulation with workers adds it to any setting's metrics.
-        known = {CLOCK.name: CLOCK} | setting_registry.find_setting(setting).metrics
+        # No setting declares them: simulations add them to any setting's metrics.
+        known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         return _curves(table(), known, arms or None)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error

@@ -36,7 +36,7 @@ class AsynchronousSimulator(EngineSimulator):
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = environment_inputs(problem, horizon)
         p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
-        self.policy, self._interpreted = policy, plan.interpreted
+        self.policy, self._interpreted, self._metrics = policy, plan.interpreted, plan.metrics
         self.checkpoints = np.array(checkpoints, np.int64)
         pending_mode = workers.pending_mode(policy)
         with bounds_checked(plan.checked), interpreted(plan.interpreted):
@@ -57,6 +57,7 @@ class AsynchronousSimulator(EngineSimulator):
             e_side.inputs.pack(truth, e_sizes),
             sizes_vector(e_side, e_sizes),
             layout,
+            plan.wrong_verdicts(policy),
             np.ascontiguousarray(workers.duration.numbers, np.float64),
             np.uint64(plan.seed),
         )

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import (
     ASK,
     ASK_WITH_NUMBER,
     CHECK,
     CLAIM,
+    DONE,
     INIT,
     NOT_ASKED,
     OWNER_THREAD,
@@ -138,6 +140,21 @@ class Learner:
         return self._head[ROUNDS]
 
     @property
+    def is_done(self) -> bool:
+        """Whether the policy has enough: every arm is settled. `ask` is then refused."""
+        return is_done(self.policy, self.state)
+
+    @property
+    def settled(self) -> dict[int, str]:
+        """The final verdict on each settled arm, such as "above"; see `Policy.verdicts`."""
+        return settled_arms(self.policy, self.state)
+
+    @property
+    def remaining(self) -> list[int]:
+        """The arms that are not settled: all of them if the policy cannot stop."""
+        return remaining_arms(self.policy, self.state, self.facts["arms"])
+
+    @property
     def _pending(self) -> bool:
         """Whether a decision is waiting for its feedback."""
         return self._head[PENDING] == 1
@@ -177,6 +194,11 @@ class Learner:
         """Raise the error of a code of the compiled step."""
         if code == NOT_ASKED:
             raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
+        if code == DONE:
+            raise RuntimeError(
+                f"{self.policy} is done: every arm is settled "
+                f"(after {count_text(self.rounds_told, 'round')})"
+            )
         if code == WRONG_THREAD:
             raise RuntimeError(
                 "a learner is not shared between threads: the thread that asks must tell, before "
@@ -255,6 +277,7 @@ class Learner:
         """Return the policy, its known quantities, and a summary of its state."""
         known = ", ".join(self._known())
         waiting = ", waiting for feedback" if self._pending else ""
+        waiting += ", done" if self.is_done else ""
         head = f"{self.policy} after {count_text(self.rounds_told, 'round')}, {known}{waiting}"
         return "\n  ".join([head, *describe_state(self)])
 
@@ -327,6 +350,7 @@ class Learner:
         # index out of range when its feedback is told.
         if saved.pending and not (saved.rounds and self._do(CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
+        check_settled(policy, self.state)
         self._check_restored()
         return self
 

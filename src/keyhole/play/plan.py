@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
+
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem, metrics_for
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
-from keyhole.metric import CLOCK, Metric
+from keyhole.metric import CLOCK, STOP_METRICS, Metric
 from keyhole.play.checkpoints import check_checkpoints
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.results.curves import Curves
@@ -156,7 +158,8 @@ class Plan:
     def measured(self) -> tuple[Metric, ...]:
         """The metrics."""
         measured = metrics_for(self.problem, details=self.details)
-        return (*measured, CLOCK) if self.workers else measured
+        stopping = STOP_METRICS if any(p.verdicts for p in self.policies.values()) else ()
+        return (*measured, *stopping, *((CLOCK,) if self.workers else ()))
 
     def make_curves(self, values: Mapping[str, FloatArray]) -> Curves:
         """Return the simulated values of each policy, by label, together with their metrics."""
@@ -174,6 +177,19 @@ class Plan:
     def rounds(self, policy: Policy) -> int:
         """Return how many rounds one replication of a policy takes, over all its runs."""
         return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
+
+    def wrong_verdicts(self, policy: Policy) -> FloatArray:
+        """Return which verdicts of a policy are wrong, 1 or 0, arm by arm; one cell if none is."""
+        if not policy.verdicts:
+            return np.zeros(1)
+        wrong = np.asarray(policy.wrong_verdicts(self.problem))
+        expected = (self.problem.fact("arms"), len(policy.verdicts))
+        if wrong.shape != expected:
+            raise ValueError(
+                f"{type(policy).__name__}.wrong_verdicts must have the shape {expected}, "
+                f"got {wrong.shape}"
+            )
+        return np.ascontiguousarray(wrong, np.float64).ravel()
 
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
         """Return the quantities that a policy knows, checked by the setting."""

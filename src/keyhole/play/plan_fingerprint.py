@@ -69,6 +69,7 @@ def _policy_parts(plan: Plan, policy: Policy) -> list[Any]:
         fingerprint_texts(policy.parameters()),
         fingerprint_texts(policy.numbers()),
         facts,
+        *([fingerprint_texts({"wrong": plan.wrong_verdicts(policy)})] if policy.verdicts else ()),
     ]
 
 

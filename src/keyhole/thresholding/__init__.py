@@ -9,7 +9,16 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 from keyhole.distributions import CustomDistribution
 from keyhole.thresholding.confidence_problem import ConfidenceSequenceProblem
 from keyhole.thresholding.learner import Learner
-from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
+from keyhole.thresholding.policies import (
+    APT,
+    LSA,
+    UCBE,
+    FamilywiseStopping,
+    KnownGaps,
+    OptKG,
+    PerArmStopping,
+    Uniform,
+)
 from keyhole.thresholding.policy_base import IndexPolicy, Policy
 from keyhole.thresholding.problem import Problem
 from keyhole.thresholding.problem_factories import PROBLEM_FACTORIES
@@ -23,10 +32,12 @@ __all__ = [
     "UCBE",
     "ConfidenceSequenceProblem",
     "CustomDistribution",
+    "FamilywiseStopping",
     "IndexPolicy",
     "KnownGaps",
     "Learner",
     "OptKG",
+    "PerArmStopping",
     "Policy",
     "Problem",
     "Uniform",

@@ -1,0 +1,70 @@
+"""E-processes for a mean reward, for kernels (compiled functions): evidence at any time.
+
+An e-process is a sequence of numbers, one after each reward, that shows how unlikely the rewards
+are if the mean lies on one side of a number, the *null*. It may be looked at after every reward:
+the chance that it ever reaches 1 / delta, if the mean does lie there, is at most delta.
+"""
+
+import math
+
+from keyhole.draws.beta_functions import beta_cdf, log_beta_weight
+from keyhole.kernels.kernel_declaration import kernel
+
+
+@kernel
+def is_mean_above(total: float, pulls: float, null: float, level: float) -> bool:
+    r"""Return whether the e-process against "mean <= null" is at least exp(level).
+
+    The e-process is the uniform mixture over the alternatives q in (null, 1),
+
+    .. math:: E_n = \frac{1}{1 - c} \int_c^1 \prod_{t=1}^{n} \Big(\frac{q}{c}\Big)^{x_t}
+       \Big(\frac{1 - q}{1 - c}\Big)^{1 - x_t} \mathrm{d}q
+       = \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f}
+
+    with c the null, s the sum of the rewards, f = n - s, and Z of the beta distribution with shapes
+    s + 1 and f + 1. It is a supermartingale for all rewards in [0, 1] whose mean, given the past,
+    is at most c: each factor is convex in the reward, hence at most its chord from x = 0 to x = 1,
+    whose mean grows with the mean of x and is 1 at c. By Ville's inequality the chance that it ever
+    reaches exp(level) is then at most exp(-level). Rewards of 0 and 1 lose nothing by the chord;
+    for others the evidence is weaker than it could be.
+
+    Most calls take a few operations: the logarithm of E is at most :math:`(s - nc)^2 / (n c (1 -
+    c))`, and the beta distribution is evaluated only if E without P(Z > c) reaches the level.
+
+    Parameters
+    ----------
+    total, pulls : float
+        The sum of the rewards and their number, at most 10**12.
+    null : float
+        In (0, 1).
+    level : float
+        Above 0.
+
+    Examples
+    --------
+    >>> is_mean_above(10.0, 10.0, 0.5, math.log(20)), is_mean_above(4.0, 4.0, 0.5, math.log(20))
+    (True, False)
+    """
+    distance = total - null * pulls
+    if distance <= 0.0 or distance * distance < level * pulls * null * (1.0 - null):
+        return False
+    a, b = total + 1.0, max(pulls - total, 0.0) + 1.0
+    most = math.log(null) - log_beta_weight(null, a, b)
+    if most < level:
+        return False
+    tail = beta_cdf(1.0 - null, b, a)
+    return tail > 0.0 and most + math.log(tail) >= level
+
+
+@kernel
+def is_mean_below(total: float, pulls: float, null: float, level: float) -> bool:
+    """Return whether the e-process against "mean >= null" is at least exp(level).
+
+    That is `is_mean_above` of one minus the rewards, against one minus the null.
+
+    Examples
+    --------
+    >>> is_mean_below(0.0, 10.0, 0.5, math.log(20)), is_mean_below(0.0, 4.0, 0.5, math.log(20))
+    (True, False)
+    """
+    return is_mean_above(pulls - total, pulls, 1.0 - null, level)

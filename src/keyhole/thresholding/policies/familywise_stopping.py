@@ -1,0 +1,57 @@
+"""Policy FamilywiseStopping: settles options so that most likely none of them is wrong.
+
+Another policy, the base, chooses which option (arm) is tried; each is settled as above or below a
+threshold, with more evidence the more arms there are.
+"""
+
+import math
+
+from keyhole.contract.stopping import Guarantee
+from keyhole.thresholding.stopping_policy import StoppingPolicy
+
+
+class FamilywiseStopping(StoppingPolicy):
+    r"""Settle each arm at level delta / K: the chance of any wrong arm is at most delta.
+
+    Keyhole's own: `PerArmStopping`, which is described in full, with 1 / delta replaced by K /
+    delta, K the number of arms (Bonferroni's correction). For means near 1/2 an arm takes about
+    ln K / (2 d^2) more pulls, d its distance from the threshold plus the tolerance.
+
+    .. math:: \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f} \ge \frac{K}{\delta},
+       \quad c = \theta - \mathrm{tolerance}, \quad Z \sim \mathrm{Beta}(s + 1, f + 1)
+
+    Parameters
+    ----------
+    base, delta, tolerance
+        As for `PerArmStopping`.
+
+    Notes
+    -----
+    **Proved:** with probability at least 1 - delta, no arm whose mean is the tolerance or more from
+    the threshold is ever settled on the wrong side, under the conditions of `PerArmStopping`.
+
+    **Where it breaks:** where `PerArmStopping` does. The number of arms is a part of the rule: arms
+    can be neither added nor retired.
+
+    References
+    ----------
+    As for `PerArmStopping`.
+
+    Examples
+    --------
+    >>> learner = FamilywiseStopping(delta=0.01).learner(arms=2, threshold=0.5)
+    >>> while not learner.is_done:
+    ...     arm = learner.ask()
+    ...     learner.tell(arm == 1)
+    >>> learner.settled, learner.rounds
+    ({0: 'below', 1: 'above'}, 20)
+    """
+
+    def level(p) -> float:
+        """Return ln(K / delta)."""
+        return math.log(p.arms / p.delta)
+
+    def guarantee(self) -> Guarantee:
+        """Return the bound on the chance of any wrong arm."""
+        text = f"chance of any arm wrong by {self.tolerance:g} or more: at most {self.delta:g}"
+        return Guarantee("any_wrong_settled", self.delta, text)
