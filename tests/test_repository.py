@@ -56,6 +56,7 @@ def told_to_users():
 def test_a_policy_says_what_it_hears_draws_and_costs(policy):
     assert list(policy.traits()) == [
         "known quantities", "feedback", "randomness", "cost per round", "pending decisions",
+        *(["verdicts"] if policy.verdicts else []),
     ]  # fmt: skip
     if policy.randomness != "none":
         kernels = [getattr(policy, name) for name in ("select", "update", *policy.helpers)]

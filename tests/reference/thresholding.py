@@ -131,3 +131,54 @@ class OptKG:
 
     def label(self, pulls, total):
         return bool(betaincc(self.a + total, self.b + pulls - total, self.threshold) >= 0.5 - 1e-9)
+
+
+class Stopping:
+    """The stopping policies, from the definition of the e-process as a mean over alternatives.
+
+    `base` is a reference policy. Each arm has a list of its rewards; the mixture over the
+    alternatives on the other side of the null is the mean over Gauss-Legendre nodes.
+    """
+
+    def __init__(self, threshold, base, arms, tolerance, needed):
+        self.base, self.needed = base, needed
+        self.verdicts, self.rewards = [None] * arms, [[] for _ in range(arms)]
+        nodes, weights = np.polynomial.legendre.leggauss(400)
+        self.weights = weights / 2
+        low, high = threshold - tolerance, threshold + tolerance
+        self.above = (low, low + (1 - low) * (nodes + 1) / 2)
+        self.below = (high, high * (nodes + 1) / 2)
+
+    def evidence(self, rewards, null, alternatives):
+        ones, zeros = sum(rewards), sum(1 - reward for reward in rewards)
+        logs = ones * np.log(alternatives / null)
+        logs += zeros * np.log((1 - alternatives) / (1 - null))
+        return float(np.sum(self.weights * np.exp(logs)))
+
+    def choose(self, pulls, totals):
+        arm = self.base.choose(pulls, totals)
+        if self.verdicts[arm] is None:
+            return arm
+        open_arms = [i for i, verdict in enumerate(self.verdicts) if verdict is None]
+        return min(open_arms, key=lambda i: pulls[i])
+
+    def learn(self, arm, reward):
+        self.rewards[arm].append(reward)
+        if self.evidence(self.rewards[arm], *self.above) >= self.needed:
+            self.verdicts[arm] = "above"
+        elif self.evidence(self.rewards[arm], *self.below) >= self.needed:
+            self.verdicts[arm] = "below"
+
+
+class PerArmStopping(Stopping):
+    """Each arm at level delta."""
+
+    def __init__(self, threshold, base, arms, delta, tolerance):
+        super().__init__(threshold, base, arms, tolerance, 1 / delta)
+
+
+class FamilywiseStopping(Stopping):
+    """Each arm at level delta / K."""
+
+    def __init__(self, threshold, base, arms, delta, tolerance):
+        super().__init__(threshold, base, arms, tolerance, arms / delta)

@@ -36,7 +36,8 @@ class AsynchronousSimulator(EngineSimulator):
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = environment_inputs(problem, horizon)
         p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
-        self.policy, self._interpreted, self._metrics = policy, plan.interpreted, plan.metrics
+        self.policy, self._interpreted = policy, plan.interpreted
+        self._stopping = plan.stop_metrics_without_stop(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         pending_mode = workers.pending_mode(policy)
         with bounds_checked(plan.checked), interpreted(plan.interpreted):

@@ -26,7 +26,6 @@ from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
-from keyhole.metric import STOP_METRICS
 from keyhole.play.plan import Plan
 from keyhole.validate import check_memory
 
@@ -44,7 +43,7 @@ class EngineSimulator:
         p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
         self.policy, self._interpreted = policy, plan.interpreted
         self.measured = e_side.metrics.size(e_sizes)
-        self._metrics = plan.metrics
+        self._stopping = plan.stop_metrics_without_stop(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_be = plan.interpret_uncompiled and not plan.checked
         # Only code that is known to compile is interpreted first: a user's kernel that does not
@@ -79,8 +78,8 @@ class EngineSimulator:
         # `out` is a slice of an array that other threads write to. The compiled loop takes arrays
         # that are contiguous, so it fills one of its own, which is copied.
         with check_memory(f"the state of {self.policy}"):
-            places = written_metrics(self._metrics, self.policy)
-            part = np.empty((out.shape[0], len(places), out.shape[2]))
+            written = [i for i in range(out.shape[1]) if i not in self._stopping]
+            part = np.empty((out.shape[0], len(written), out.shape[2]))
             memory = self.memory()
         first, last = replications.start, replications.stop
         try:
@@ -98,25 +97,11 @@ class EngineSimulator:
         if control[REFUSED_ROUND] > 0:
             where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
             raise ValueError(self.policy.refusal(where))
-        out[:, places] = part
-        if len(places) < out.shape[1]:
-            fill_stop_metrics(out, self._metrics, self.checkpoints)
+        out[:, written] = part
+        for place, values in self._stopping.items():
+            out[:, place] = values[:, None]
 
 
 def sizes_vector(compiled: CompiledClass, sizes: Mapping[str, int]) -> IntArray:
     """Return the array lengths of a compiled class, in the order of its dimensions."""
     return np.array([sizes[name] for name in compiled.dims] or [0], np.int64)
-
-
-def written_metrics(metrics: Sequence[str], policy: Policy) -> list[int]:
-    """Return the positions of the metrics that the compiled loop writes for a policy."""
-    left_out = () if policy.verdicts else tuple(metric.name for metric in STOP_METRICS)
-    return [i for i, name in enumerate(metrics) if name not in left_out]
-
-
-def fill_stop_metrics(out: FloatArray, metrics: Sequence[str], rounds: IntArray) -> None:
-    """Write the metrics of stopping for a policy that cannot stop: it settles nothing."""
-    for metric in STOP_METRICS:
-        out[:, metrics.index(metric.name)] = 0.0
-    out[:, metrics.index("rounds_used")] = rounds[:, None]
-    out[:, metrics.index("unfinished")] = 1.0

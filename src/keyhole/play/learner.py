@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
+from keyhole.contract.stopping import check_settled
 from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import (
     ASK,
     ASK_WITH_NUMBER,
     CHECK,
     CLAIM,
-    DONE,
     INIT,
     NOT_ASKED,
     OWNER_THREAD,
@@ -50,13 +49,14 @@ from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.replay_column_checks import float_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
+from keyhole.play.settled_arms import SettledArms
 from keyhole.validate import Range, check_integer, check_memory, check_seed, short_repr
 
 _ADDRESS: Final = Range(ge=0, lt=2**63)
 _UNIT: Final = Range(ge=0, le=1)
 
 
-class Learner:
+class Learner(SettledArms):
     """A policy at work, with its known quantities and its state.
 
     The same kernels run here as in `keyhole.simulate`: a learner with seed s that is told the
@@ -140,21 +140,6 @@ class Learner:
         return self._head[ROUNDS]
 
     @property
-    def is_done(self) -> bool:
-        """Whether the policy has enough: every arm is settled. `ask` is then refused."""
-        return is_done(self.policy, self.state)
-
-    @property
-    def settled(self) -> dict[int, str]:
-        """The final verdict on each settled arm, such as "above"; see `Policy.verdicts`."""
-        return settled_arms(self.policy, self.state)
-
-    @property
-    def remaining(self) -> list[int]:
-        """The arms that are not settled: all of them if the policy cannot stop."""
-        return remaining_arms(self.policy, self.state, self.facts["arms"])
-
-    @property
     def _pending(self) -> bool:
         """Whether a decision is waiting for its feedback."""
         return self._head[PENDING] == 1
@@ -192,13 +177,9 @@ class Learner:
 
     def _refuse(self, code: int) -> NoReturn:
         """Raise the error of a code of the compiled step."""
+        self._refuse_done(code)
         if code == NOT_ASKED:
             raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
-        if code == DONE:
-            raise RuntimeError(
-                f"{self.policy} is done: every arm is settled "
-                f"(after {count_text(self.rounds_told, 'round')})"
-            )
         if code == WRONG_THREAD:
             raise RuntimeError(
                 "a learner is not shared between threads: the thread that asks must tell, before "
@@ -276,8 +257,7 @@ class Learner:
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""
         known = ", ".join(self._known())
-        waiting = ", waiting for feedback" if self._pending else ""
-        waiting += ", done" if self.is_done else ""
+        waiting = ", waiting for feedback" if self._pending else ", done" * self.is_done
         head = f"{self.policy} after {count_text(self.rounds_told, 'round')}, {known}{waiting}"
         return "\n  ".join([head, *describe_state(self)])
 

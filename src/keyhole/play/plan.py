@@ -4,7 +4,7 @@ Code that executes them, on threads or on a cluster, is elsewhere.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import (
     Range,
+    check_distinct,
     check_entries,
     check_integer,
     check_line,
@@ -114,6 +115,7 @@ class Plan:
         )
         plan._check_length()
         plan._check_budgets()
+        check_distinct("the metrics", [m.name for m in plan.measured if not m.per_arm])
         for label, policy in plan.policies.items():
             if policy.setting.name != problem.setting.name:
                 raise ValueError(
@@ -190,6 +192,20 @@ class Plan:
                 f"got {wrong.shape}"
             )
         return np.ascontiguousarray(wrong, np.float64).ravel()
+
+    def stop_metrics_without_stop(
+        self, policy: Policy, checkpoints: Sequence[int]
+    ) -> dict[int, FloatArray]:
+        """Return the metrics of stopping at each checkpoint, by position, where none is settled.
+
+        There are some if a policy beside this one can stop, and this one cannot.
+        """
+        values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
+        return {
+            i: np.full(len(checkpoints), values.get(metric.name, 0.0))
+            for i, metric in enumerate(self.measured)
+            if metric in STOP_METRICS and not policy.verdicts
+        }
 
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
         """Return the quantities that a policy knows, checked by the setting."""

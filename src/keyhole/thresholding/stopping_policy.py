@@ -6,6 +6,7 @@ the threshold as soon as its rewards prove it; an arm that is settled is tried n
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -50,6 +51,7 @@ class StoppingPolicy(WrapperPolicy, Policy, abstract=True):
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("level",)
+    helper_arguments = MappingProxyType({"level": ("p",)})
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     off_policy = True
     verdicts = ("above", "below")

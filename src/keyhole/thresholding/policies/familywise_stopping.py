@@ -27,6 +27,8 @@ class FamilywiseStopping(StoppingPolicy):
 
     Notes
     -----
+    Departures from the paper: as for `PerArmStopping`.
+
     **Proved:** with probability at least 1 - delta, no arm whose mean is the tolerance or more from
     the threshold is ever settled on the wrong side, under the conditions of `PerArmStopping`.
 

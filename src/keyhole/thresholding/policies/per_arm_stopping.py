@@ -43,6 +43,8 @@ class PerArmStopping(StoppingPolicy):
 
     Notes
     -----
+    Departures from the paper: none; the rule is in no paper, its parts are.
+
     **Proved:** the chance that an arm whose mean is the tolerance or more from the threshold is
     *ever* settled on the wrong side is at most delta, by Ville's inequality: for any independent
     rewards in [0, 1] (or with that mean given the past), for every base, also one that looks at the
