@@ -45,18 +45,18 @@ from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.play.fact_descriptions import describe_facts
 from keyhole.play.lazy_compilation import find_step
+from keyhole.play.learner_progress import LearnerProgress
 from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.replay_column_checks import float_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.play.settled_arms import SettledArms
 from keyhole.validate import Range, check_integer, check_memory, check_seed, short_repr
 
 _ADDRESS: Final = Range(ge=0, lt=2**63)
 _UNIT: Final = Range(ge=0, le=1)
 
 
-class Learner(SettledArms):
+class Learner(LearnerProgress):
     """A policy at work, with its known quantities and its state.
 
     The same kernels run here as in `keyhole.simulate`: a learner with seed s that is told the
@@ -248,11 +248,6 @@ class Learner(SettledArms):
         """Return a column of rewards scaled to [0, 1]; refuse invalid ones."""
         found = float_column(name, rewards, self.scale.range(_UNIT), like)
         return self.scale.to_unit(found) if self._scaled else found
-
-    @property
-    def rounds_told(self) -> int:
-        """The number of rounds whose feedback has been told."""
-        return self.rounds - self._pending
 
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""

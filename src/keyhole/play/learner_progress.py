@@ -1,11 +1,11 @@
-"""What a learner says of stopping: whether its policy has enough, and which options are settled.
+"""The progress of a learner: rounds, settled options, and whether its policy has enough.
 
 A learner is a policy (a rule that chooses among options, the arms) at work. A policy that can stop
 settles arms one by one, and is done when none is left.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.stopping import is_done, remaining_arms, settled_arms
@@ -13,19 +13,20 @@ from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import DONE
 
 
-class SettledArms:
-    """Base class of learners with the properties about stopping; see `Policy.verdicts`."""
+class LearnerProgress:
+    """Base class of learners: its rounds, and the arms that are settled; see `Policy.verdicts`."""
 
     policy: Policy
     facts: dict[str, Any]
     state: Mapping[str, Any]
 
-    if TYPE_CHECKING:
+    rounds: Any
+    _pending: Any
 
-        @property
-        def rounds_told(self) -> int:
-            """The number of rounds whose feedback has been told."""
-            ...
+    @property
+    def rounds_told(self) -> int:
+        """The number of rounds whose feedback has been told."""
+        return int(self.rounds - self._pending)
 
     @property
     def is_done(self) -> bool:
