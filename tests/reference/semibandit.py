@@ -288,3 +288,146 @@ class ESCB(MPTS):
         self.funded = set(range(self.arms)) - set(left_alone)
         share = min(1.0, self.resource / max(1, self.arms - self.m))
         return [share if arm in self.funded else 0.0 for arm in range(self.arms)]
+
+
+class ThresholdThompson:
+    """Thompson sampling on thresholds and mean losses, with logarithms of densities."""
+
+    def __init__(self, arms, resource, delta):
+        self.arms, self.resource, self.delta = arms, resource, delta
+        self.beliefs = [Belief(resource) for _ in range(arms)]
+        self.given, self.kept = None, 0
+
+    def ask(self, rng, t):
+        if self.kept:
+            self.kept -= 1
+        else:
+            self.given, self.kept = self.draw(rng, t), t // 200
+        return self.given
+
+    def draw(self, rng, t):
+        if self.resource >= self.arms:
+            return [1.0] * self.arms
+        chosen = uniform(rng)
+        find = parts if chosen < 0.25 else rounded if chosen < 0.5 else None
+        shortest = 0.001 * min(1, self.resource) / self.arms * min(1, 1000 / t)
+        drawn, needs = [], []
+        for belief in self.beliefs:
+            number = belief.pick(uniform(rng))
+            low, high = belief.range(number)
+            share = uniform(rng)
+            if high - low < shortest:
+                share = 0
+            found = find(low, high, self.resource, self.arms) if find else []
+            found = found or [high - share * (high - low)]
+            drawn.append(number)
+            needs.append(found[int(share * len(found))])
+        values = [
+            beta(rng, 1.0 + belief.losses, 1.0 + belief.pieces[number].clears)
+            for belief, number in zip(self.beliefs, drawn, strict=True)
+        ]
+        funded = knapsack(values, needs, self.resource)
+        given = [needs[arm] if arm in funded else 0.0 for arm in range(self.arms)]
+        ends = [
+            belief.pieces[number].end for belief, number in zip(self.beliefs, drawn, strict=True)
+        ]
+        for arm in sorted(funded, key=lambda arm: (ends[arm] - needs[arm], arm)):
+            if ends[arm] - needs[arm] <= self.resource - sum(given) + ROUNDING:
+                given[arm] = ends[arm]
+        for arm in sorted(range(self.arms), key=lambda arm: (-values[arm], arm)):
+            left = self.resource - sum(given)
+            if arm not in funded and self.beliefs[arm].low + WHOLE < left and left > WHOLE:
+                given[arm] = min(left, 1.0)
+        return given
+
+    def tell(self, losses, t, rng):
+        for belief, given, loss in zip(self.beliefs, self.given, losses, strict=True):
+            if loss and given > belief.low + WHOLE:
+                self.kept = 0
+            belief.learn(given, loss)
+
+
+class Piece:
+    """A range of thresholds up to `end`, equally likely, and the rounds below it without a loss."""
+
+    def __init__(self, end, log, clears):
+        self.end, self.log, self.clears = end, log, clears
+
+
+class Belief:
+    """What is known of an arm's threshold: pieces from `low` on, with logarithms of densities."""
+
+    def __init__(self, resource):
+        self.low, self.losses, self.pieces = 0.0, 0, [Piece(1.0, 0.0, 0)]
+        if resource < 1:
+            beyond = min(0.0, math.log(resource / (1 - resource)))
+            self.pieces = [Piece(resource, 0.0, 0), Piece(1.0, beyond, 0)]
+
+    def range(self, number):
+        return self.pieces[number - 1].end if number else self.low, self.pieces[number].end
+
+    def mass(self, number):
+        low, high = self.range(number)
+        return math.exp(self.pieces[number].log) * (high - low)
+
+    def pick(self, share):
+        masses = [self.mass(number) for number in range(len(self.pieces))]
+        sums = list(itertools.accumulate(masses))
+        return next((n for n, mass in enumerate(sums) if share * sums[-1] < mass), len(sums) - 1)
+
+    def learn(self, given, loss):
+        below = given <= self.low + WHOLE
+        if loss and given > self.low:
+            above = [piece for piece in self.pieces if piece.end > given + WHOLE]
+            self.pieces = above or self.pieces[-1:]
+            self.low = min(given, 1 - WHOLE)
+            self.compare()
+        elif not below and all(abs(piece.end - given) > WHOLE for piece in self.pieces):
+            number = next(n for n, piece in enumerate(self.pieces) if piece.end > given)
+            whole = self.pieces[number]
+            self.pieces.insert(number, Piece(given, whole.log, whole.clears))
+        for number, piece in enumerate(self.pieces):
+            seen = 2 + self.losses + piece.clears
+            if loss:
+                piece.log += math.log((1 + self.losses) / seen)
+            elif below or self.range(number)[0] > given - WHOLE:
+                piece.log += math.log((1 + piece.clears) / seen)
+                piece.clears += 1
+        self.losses += loss
+        self.compare()
+        if len(self.pieces) > 16:
+            self.merge()
+
+    def compare(self):
+        first = self.pieces[0].log
+        for piece in self.pieces:
+            piece.log = min(0.0, max(math.log(1e-200), piece.log - first))
+
+    def merge(self):
+        def moved(n):
+            one, two = (high - low for low, high in (self.range(n), self.range(n + 1)))
+            step = abs(math.exp(self.pieces[n].log) - math.exp(self.pieces[n + 1].log))
+            return step * one * two / (one + two)
+
+        n = min(range(len(self.pieces) - 1), key=moved)
+        one, two = self.mass(n), self.mass(n + 1)
+        low, high = self.range(n)[0], self.range(n + 1)[1]
+        clears = self.pieces[n + (two >= one)].clears
+        self.pieces[n : n + 2] = [Piece(high, math.log((one + two) / (high - low)), clears)]
+        self.compare()
+
+
+def parts(low, high, resource, arms):
+    """Return the equal parts of the resource in a range, the largest first."""
+    shares = [resource / number for number in range(1, arms + 1)]
+    return [min(high, share) for share in shares if low + WHOLE < share <= high + WHOLE]
+
+
+def rounded(low, high, resource, arms):
+    """Return the largest number of the coarsest decimal steps (1, 1/2, 1/5, ...) in a range."""
+    for tens in range(10):
+        for step in (1, 2, 5):
+            number = math.floor((high + WHOLE) * step * 10**tens) / (step * 10**tens)
+            if number > low + WHOLE and (tens, step) <= (9, 1):
+                return [min(high, number)]
+    return []

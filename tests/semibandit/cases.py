@@ -1,7 +1,17 @@
 """Instances and helpers for the tests of the semi-bandit setting."""
 
 from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
-from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
+from keyhole.semibandit import (
+    CSBDT,
+    CSBDTUCB,
+    CSBST,
+    CTS,
+    ESCB,
+    MPTS,
+    SDCB,
+    Problem,
+    ThresholdThompson,
+)
 from tests.reference import semibandit as reference
 
 POLICIES = [
@@ -23,6 +33,7 @@ POLICIES = [
     CTS(solve_every=4),
     SDCB(),
     SDCB(solve_every=3),
+    ThresholdThompson(),
 ]
 SAME = Problem([0.9, 0.3, 0.6, 0.5, 0.75], 0.55, resource=1.7)
 OWN = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
-from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
+from keyhole.semibandit import (
+    CSBDT,
+    CSBDTUCB,
+    CSBST,
+    CTS,
+    ESCB,
+    MPTS,
+    SDCB,
+    Problem,
+    ThresholdThompson,
+)
 from tests.lengths import short_or_long
 from tests.semibandit.cases import OWN, POLICIES, losses_of, reference_of, shown, told
 
@@ -60,7 +70,7 @@ def test_the_reference_takes_the_same_decisions(policy, problem, seed):
 
 @pytest.mark.parametrize(
     "policy",
-    [CSBST(), CSBDT(), CSBDTUCB(), CTS(), SDCB(), MPTS(m=0), ESCB(m=0)],
+    [CSBST(), CSBDT(), CSBDTUCB(), CTS(), SDCB(), MPTS(m=0), ESCB(m=0), ThresholdThompson()],
     ids=lambda policy: type(policy).__name__,
 )
 @pytest.mark.parametrize(
@@ -201,6 +211,7 @@ def test_wrong_estimates_are_as_rare_as_delta_says(replications):
         (lambda: CSBDT(round_decimals=-1), r"round_decimals must lie in \[0, 9\], got -1"),
         (lambda: CSBST(random_subset=2), r"random_subset must lie in \[0, 1\], got 2"),
         (lambda: CSBDT(as_printed=2), r"as_printed must lie in \[0, 1\], got 2"),
+        (lambda: ThresholdThompson(delta=1), r"delta must lie in \(0, 1\), got 1"),
         (lambda: MPTS(m=-1), "m must be at least 0, got -1"),
         (lambda: ESCB(m=1, c=-1), "c must be at least 0, got -1"),
         (lambda: ESCB(m=4).learner(arms=3, resource=1), r"m must lie in \[0, 3\], got 4"),

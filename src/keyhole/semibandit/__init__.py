@@ -12,7 +12,16 @@ from keyhole.semibandit.common_threshold import candidate_thresholds, count_fund
 from keyhole.semibandit.joint_losses import CustomDistribution
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import Learner
-from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
+from keyhole.semibandit.policies import (
+    CSBDT,
+    CSBDTUCB,
+    CSBST,
+    CTS,
+    ESCB,
+    MPTS,
+    SDCB,
+    ThresholdThompson,
+)
 from keyhole.semibandit.policy_base import Policy
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.problem_factories import PROBLEM_FACTORIES
@@ -33,6 +42,7 @@ __all__ = [
     "Learner",
     "Policy",
     "Problem",
+    "ThresholdThompson",
     "candidate_thresholds",
     "count_funded_arms",
     "solve_knapsack",

@@ -11,5 +11,6 @@ from keyhole.semibandit.policies.cts import CTS
 from keyhole.semibandit.policies.escb import ESCB
 from keyhole.semibandit.policies.mpts import MPTS
 from keyhole.semibandit.policies.sdcb import SDCB
+from keyhole.semibandit.policies.threshold_thompson import ThresholdThompson
 
-__all__ = ["CSBDT", "CSBDTUCB", "CSBST", "CTS", "ESCB", "MPTS", "SDCB"]
+__all__ = ["CSBDT", "CSBDTUCB", "CSBST", "CTS", "ESCB", "MPTS", "SDCB", "ThresholdThompson"]

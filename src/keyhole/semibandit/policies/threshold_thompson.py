@@ -1,0 +1,255 @@
+"""Policy ThresholdThompson: divides a resource by drawing what each arm needs and would lose.
+
+An arm is a place where losses may occur, unless it gets an amount (its threshold) that is unknown.
+Both the threshold and the mean loss are drawn from what is plausible after all losses so far
+(Thompson sampling), and the arms with the largest losses get what they need.
+"""
+
+from typing import Any, Final
+
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Stream,
+    betas,
+    float_array,
+    int_array,
+    parameter,
+    uniform,
+)
+from keyhole.semibandit.knapsack import knapsack, sort_down
+from keyhole.semibandit.knapsack_search import SLACK, Scratch
+from keyhole.semibandit.policy_base import Policy
+from keyhole.semibandit.setting import ENOUGH, clip_to_budget, sum_up
+from keyhole.semibandit.threshold_posterior import (
+    ThresholdPosterior,
+    begin_posterior,
+    draw_piece,
+    learn_clear,
+    learn_loss,
+    piece_start,
+    place_in_piece,
+    probable_threshold,
+)
+
+# An allocation is kept for one round more after each 200: later there is less to learn a round.
+_ROUNDS_PER_KEPT: Final = 200
+# Pieces shorter than this, for a resource of 1 and one arm, are taken at their ends; it shrinks as
+# 1 / t from round 1,000 on. Ten times more fails where little of the resource is left over.
+_SHORT: Final = 1e-3
+_SHORT_UNTIL: Final = 1000.0
+
+
+class ThresholdThompson(Policy):
+    r"""Draw thresholds and mean losses from their joint posterior, and fund the best set that fits.
+
+    Keyhole's own. The default choice where thresholds differ: it has no phase of search, and needs
+    no lower bound of the mean losses.
+
+    With :math:`S_i` the losses of arm i, and :math:`F_i(x)` its rounds without a loss in which it
+    was given less than x, draw for each arm
+
+    .. math::
+        \tilde\theta_i \sim \text{density proportional to } B(1 + S_i, 1 + F_i(x))
+        \text{ above the largest allocation with a loss}, \quad
+        \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i(\tilde\theta_i))
+
+    and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set of arms that fits with the largest
+    :math:`\sum \tilde\mu_i`. The density is constant between allocations that were tried. What is
+    left of the resource raises funded arms to the ends of their pieces, where these can be reached,
+    the cheapest first, and then goes to other arms, the largest :math:`\tilde\mu_i` first. The
+    allocation is kept for :math:`1 + \lfloor t / 200 \rfloor` rounds, or until a loss at an amount
+    that might have been enough.
+
+    Parameters
+    ----------
+    delta : float, default 0.1
+        Posterior probability, in (0, 1), with which a reported threshold may be too low. It
+        concerns the report alone, no allocation.
+
+    Notes
+    -----
+    Departures from the paper: Verma et al. (2019) search for the thresholds first. Wang and Chen
+    (2018) know them; here they are drawn too.
+
+    Details: the prior of a mean is uniform, that of a threshold uniform on (0, 1]; of a resource
+    below 1 uniform up to Q and beyond it, with mass at most Q beyond it. Of each arm 16 pieces are
+    kept, by merging the two neighbours whose merger moves the least mass. A piece shorter than
+    :math:`0.001 \min\{1, Q\} \min\{1, 1000/t\} / K` is taken at its end. In a quarter of the draws
+    all thresholds are equal parts :math:`Q/m` instead, where there are some in their pieces, and in
+    another quarter the numbers with the fewest decimals: together, such thresholds may fill the
+    resource exactly. If there is enough for all arms, each gets 1.
+
+    Proved: nothing on its regret. With known thresholds, combinatorial Thompson sampling has a
+    regret of the order of ln T (Wang and Chen 2018); the proof does not cover drawn thresholds, nor
+    draws that are kept. Up to 16 pieces the density is the posterior, and but for rounding
+    no arm is given what is known to be too little.
+
+    Measured, over 40 runs of 5,000 to 30,000 rounds on eleven made-up problems of 4 to 50 arms:
+    regret from .01 to .31 of that of ``CSBDT(as_printed=0)``, and, where that of `CTS`, which
+    knows the thresholds, is not 0, 1.7 to 6.3 times as much; no run had over 3.7 times the mean.
+
+    It breaks where the thresholds of the best set nearly fill the resource, and are neither equal
+    nor decimals of few digits. Over 10,000 rounds the regret is linear in all runs of
+    ``Problem([.8, .6, .7, .5], [1/7, 2/7, 4/7, .55], 1)``, as that of `CSBDT`; in 8 of 100 of
+    ``Problem([.8, .6, .7, .5], [.26173, .34412, .39315, .55], 1)``, where .001 is left over, and
+    still in 2 of 100 of the same with a resource of 1.01. Once two of the three arms are funded
+    well above their thresholds, there is seldom enough left to try the third. If the threshold is
+    common to all arms, `CSBST` has less regret: 376 against 578 in 5,000 rounds of
+    ``Problem(np.random.default_rng(5).uniform(.2, .8, 40), .3, 5)``.
+
+    References
+    ----------
+    Wang and Chen (2018), "Thompson Sampling for Combinatorial Semi-Bandits", ICML; Algorithm 1. The
+    setting is that of Verma, Hanawal, Rajkumar and Sankaran (2019), "Censored Semi-Bandits: A
+    Framework for Resource Allocation with Censored Feedback", NeurIPS.
+
+    Examples
+    --------
+    >>> learner = ThresholdThompson().learner(arms=2, resource=1.0, seed=1)
+    >>> for _ in range(500):
+    ...     given = learner.ask()  # the thresholds, unknown to the policy, are 0.3 and 0.6
+    ...     learner.tell([int(given[0] < 0.3), int(given[1] < 0.6)])
+    >>> learner.recommend().round(2)  # enough for both, and together no more than there is
+    array([0.38, 0.62])
+    """
+
+    # Feedback is not imputed: `select` itself counts the rounds for which it keeps an allocation.
+    pending = ("ignore",)
+    randomness = (
+        "a uniform variate, and two and a beta variate for each arm, whenever an allocation is "
+        "drawn"
+    )
+    cost_per_round = (
+        "O(K) for up to 16 pieces of each arm; an exact knapsack whenever an allocation is drawn, "
+        "in one of 1 + t / 200 rounds and after losses that change a threshold's range"
+    )
+
+    delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance that a reported threshold is low")
+
+    class State(Scratch, ThresholdPosterior):
+        """The posterior, the present allocation, and the working memory of the knapsack."""
+
+        kept = int_array()
+        """For how many more rounds the allocation is kept."""
+        amounts = float_array("arms")
+        """The allocation."""
+        drawn = int_array("arms")
+        """The piece of which the threshold was drawn."""
+        values = float_array("arms")
+        """Drawn mean losses."""
+        funded = int_array("arms")
+        up = float_array("arms")
+        down = float_array("arms")
+        """Shapes of the mean losses' posteriors, given the thresholds."""
+
+    def init(p, s: State) -> None:
+        """Set the prior of all thresholds."""
+        for arm in range(p.arms):
+            begin_posterior(s, arm, p.resource)
+
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray) -> None:
+        """Keep the allocation, or draw another."""
+        if s.kept[0] > 0:
+            s.kept[0] -= 1
+        else:
+            s.kept[0] = t // _ROUNDS_PER_KEPT
+            draw_allocation(p, s, t, rng)
+        for arm in range(p.arms):
+            allocation[arm] = s.amounts[arm]
+
+    def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
+        """Learn what every arm showed."""
+        for arm in range(p.arms):
+            given = allocation[arm]
+            if losses[arm] > 0.0:
+                if given > s.lows[arm] + ENOUGH:
+                    s.kept[0] = 0
+                learn_loss(s, arm, given)
+            else:
+                learn_clear(s, arm, given)
+
+    def recommend(  # type: ignore[override]
+        p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
+    ) -> None:
+        """Report what is enough with probability 1 - delta, and a search of 0 rounds."""
+        for arm in range(p.arms):
+            estimates[arm] = probable_threshold(s, arm, p.delta)
+        # Nothing stays refuted: a loss in spite of an estimate raises the estimate above it.
+        searched[0] = refuted[0] = 0
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return a line for each arm, with the range of its threshold and its losses."""
+        state, estimates = learner.state, learner.recommend()
+        return [
+            f"arm {arm}: threshold above {state['lows'][arm]:.4g}, probably at most "
+            f"{estimate:.4g}; {state['losses'][arm]:g} losses, and {state['clears'][arm]:g} rounds "
+            "without at so little"
+            for arm, estimate in enumerate(estimates)
+        ]
+
+
+def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
+    """Draw thresholds and mean losses, fund the best set, and divide what is left."""
+    if p.resource >= p.arms:
+        for arm in range(p.arms):
+            s.amounts[arm] = 1.0
+        return
+    draw_thresholds(p, s, t, rng)
+    betas(rng, s.up, s.down, p.arms, s.values)
+    knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
+    for arm in range(p.arms):
+        if s.funded[arm] == 0:
+            s.amounts[arm] = 0.0
+    raise_to_ends(p, s)
+    try_the_rest(p, s)
+    clip_to_budget(s.amounts, p.arms, p.resource)
+
+
+def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
+    """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
+    short = _SHORT * min(1.0, p.resource) / p.arms * min(1.0, _SHORT_UNTIL / t)
+    # One plan for all arms: where thresholds are round numbers, only all of them together fit.
+    chosen = uniform(rng)
+    plan = 1 if chosen < 0.25 else (2 if chosen < 0.5 else 0)
+    for arm in range(p.arms):
+        piece = draw_piece(s, arm, rng)
+        low, high, share = piece_start(s, arm, piece), s.ends[arm, piece], uniform(rng)
+        if high - low < short:
+            share = 0.0
+        s.drawn[arm] = piece
+        s.amounts[arm] = place_in_piece(low, high, share, p.resource, p.arms, plan)
+        s.up[arm] = 1.0 + s.losses[arm]
+        s.down[arm] = 1.0 + s.clears[arm] + s.further[arm, piece]
+
+
+def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
+    """Raise funded arms to the ends of their pieces where the resource lasts, cheapest first."""
+    left, count = p.resource - sum_up(s.amounts, p.arms), 0
+    for arm in range(p.arms):
+        if s.funded[arm] == 1:
+            s.keys[arm] = s.amounts[arm] - s.ends[arm, s.drawn[arm]]
+            s.order[count] = arm
+            count += 1
+    sort_down(s.order, s.keys, count)
+    for k in range(count):
+        arm = s.order[k]
+        if -s.keys[arm] <= left + SLACK:
+            left += s.keys[arm]
+            s.amounts[arm] = s.ends[arm, s.drawn[arm]]
+
+
+def try_the_rest(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
+    """Give what is left to other arms, the one with the largest drawn loss first."""
+    left = p.resource - sum_up(s.amounts, p.arms)
+    while left > ENOUGH:
+        best = -1
+        for arm in range(p.arms):
+            # What is known to be too little shows nothing new.
+            useful = s.amounts[arm] == 0.0 and s.lows[arm] + ENOUGH < left
+            if useful and (best < 0 or s.values[arm] > s.values[best]):
+                best = arm
+        if best < 0:
+            return
+        s.amounts[best] = min(left, 1.0)
+        left -= s.amounts[best]

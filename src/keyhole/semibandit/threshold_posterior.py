@@ -1,0 +1,218 @@
+"""Posterior of how much of a resource each arm needs (its threshold), as a density in steps.
+
+An arm is a place where losses may occur, unless it gets its threshold. A loss shows that the
+threshold is above what was given; a round without one, that it may be at most that. Both follow
+Bayes' theorem: with S losses and F(x) rounds without, among those in which less than x was given,
+the density of the threshold at x is proportional to B(1 + S, 1 + F(x)), B the beta function.
+"""
+
+import math
+from typing import Final
+
+from keyhole.contract.state_arrays import float_array, int_array
+from keyhole.draws.streams import Stream, uniform
+from keyhole.semibandit.setting import ENOUGH
+
+PIECES: Final = 16
+"""Pieces of constant density that are kept for each arm."""
+
+# A piece that is this much less likely than the first one is never drawn; its weight stays there,
+# so that a loss that nobody expected leaves a density and not zeros.
+_LEAST: Final = 1e-200
+
+
+class ThresholdPosterior:
+    """State of each arm: pieces of constant density, and what was seen of its losses."""
+
+    pieces = int_array("arms")
+    """How many pieces there are."""
+    lows = float_array("arms")
+    """Largest allocation with a loss: the threshold is above it."""
+    ends = float_array("arms", PIECES + 1)
+    """Upper end of each piece; the last is 1."""
+    weights = float_array("arms", PIECES + 1)
+    """Density in each piece, divided by that in the first."""
+    losses = float_array("arms")
+    clears = float_array("arms")
+    """Rounds without a loss, given less than the thresholds of the first piece."""
+    further = float_array("arms", PIECES + 1)
+    """Further rounds without a loss, given less than the thresholds of each piece."""
+
+
+def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
+    """Set the prior: uniform up to the resource and beyond it, with at most as much beyond it."""
+    s.pieces[arm] = 1
+    s.ends[arm, 0] = s.weights[arm, 0] = 1.0
+    if resource < 1.0:
+        s.pieces[arm] = 2
+        s.ends[arm, 0], s.ends[arm, 1] = resource, 1.0
+        s.weights[arm, 1] = min(1.0, resource / (1.0 - resource))
+
+
+def piece_start(s: ThresholdPosterior, arm: int, piece: int) -> float:
+    """Return the lower end of a piece."""
+    return float(s.lows[arm] if piece == 0 else s.ends[arm, piece - 1])
+
+
+def piece_mass(s: ThresholdPosterior, arm: int, piece: int) -> float:
+    """Return how likely a piece is, in units of the first piece's density."""
+    return float(s.weights[arm, piece] * (s.ends[arm, piece] - piece_start(s, arm, piece)))
+
+
+def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
+    """Draw a piece."""
+    total = 0.0
+    for piece in range(s.pieces[arm]):
+        total += piece_mass(s, arm, piece)
+    left = uniform(rng) * total
+    for piece in range(s.pieces[arm]):
+        left -= piece_mass(s, arm, piece)
+        if left < 0.0:
+            return piece
+    return int(s.pieces[arm]) - 1
+
+
+def probable_threshold(s: ThresholdPosterior, arm: int, delta: float) -> float:
+    """Return the least end of a piece that the threshold exceeds with probability at most delta."""
+    total, above = 0.0, 0.0
+    for piece in range(s.pieces[arm]):
+        total += piece_mass(s, arm, piece)
+    piece = s.pieces[arm] - 1
+    while piece > 0 and above + piece_mass(s, arm, piece) <= delta * total:
+        above += piece_mass(s, arm, piece)
+        piece -= 1
+    return float(s.ends[arm, piece])
+
+
+def learn_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
+    """Learn that an arm had a loss in spite of what it was given."""
+    if given > s.lows[arm]:
+        past = 0
+        while past < s.pieces[arm] - 1 and s.ends[arm, past] <= given + ENOUGH:
+            past += 1
+        if past > 0:
+            remove_pieces(s, arm, past)
+        # An arm with a loss although it was given 1 breaks the rules: a threshold is at most 1.
+        s.lows[arm] = min(given, 1.0 - ENOUGH)
+    seen = 2.0 + s.losses[arm] + s.clears[arm]
+    for piece in range(1, s.pieces[arm]):
+        set_weight(s, arm, piece, s.weights[arm, piece] * seen / (seen + s.further[arm, piece]))
+    s.losses[arm] += 1.0
+
+
+def learn_clear(s: ThresholdPosterior, arm: int, given: float) -> None:
+    """Learn that an arm had no loss with what it was given."""
+    if given <= s.lows[arm] + ENOUGH:
+        learn_clear_below(s, arm)
+        return
+    piece = 0
+    while s.ends[arm, piece] < given - ENOUGH:
+        piece += 1
+    if s.ends[arm, piece] > given + ENOUGH:
+        split_piece(s, arm, piece, given)
+    for above in range(piece + 1, s.pieces[arm]):
+        clear = 1.0 + s.clears[arm] + s.further[arm, above]
+        set_weight(s, arm, above, s.weights[arm, above] * clear / (1.0 + s.losses[arm] + clear))
+        s.further[arm, above] += 1.0
+    if s.pieces[arm] > PIECES:
+        merge_pieces(s, arm, cheapest_merger(s, arm))
+
+
+def learn_clear_below(s: ThresholdPosterior, arm: int) -> None:
+    """Learn that an arm had no loss although it was given less than it needs."""
+    seen, clear = 2.0 + s.losses[arm] + s.clears[arm], 1.0 + s.clears[arm]
+    for piece in range(1, s.pieces[arm]):
+        more = s.further[arm, piece]
+        ratio = (clear + more) * seen / (clear * (seen + more))
+        set_weight(s, arm, piece, s.weights[arm, piece] * ratio)
+    s.clears[arm] += 1.0
+
+
+def set_weight(s: ThresholdPosterior, arm: int, piece: int, weight: float) -> None:
+    """Set the weight of a piece, within bounds: no product of any number of factors leaves them."""
+    s.weights[arm, piece] = min(1.0, max(_LEAST, weight))
+
+
+def split_piece(s: ThresholdPosterior, arm: int, piece: int, at: float) -> None:
+    """Split a piece in two, of which the first ends at `at`."""
+    for k in range(s.pieces[arm], piece, -1):
+        copy_piece(s, arm, k - 1, k)
+    s.ends[arm, piece] = at
+    s.pieces[arm] += 1
+
+
+def copy_piece(s: ThresholdPosterior, arm: int, source: int, target: int) -> None:
+    """Copy a piece."""
+    s.ends[arm, target] = s.ends[arm, source]
+    s.weights[arm, target] = s.weights[arm, source]
+    s.further[arm, target] = s.further[arm, source]
+
+
+def remove_pieces(s: ThresholdPosterior, arm: int, number: int) -> None:
+    """Remove the lowest pieces."""
+    for piece in range(number, s.pieces[arm]):
+        copy_piece(s, arm, piece, piece - number)
+    s.pieces[arm] -= number
+    refer_to_first(s, arm)
+
+
+def refer_to_first(s: ThresholdPosterior, arm: int) -> None:
+    """Make weights and counts relative to the first piece again, after it has changed."""
+    weight, further = s.weights[arm, 0], s.further[arm, 0]
+    s.clears[arm] += further
+    for piece in range(s.pieces[arm]):
+        set_weight(s, arm, piece, s.weights[arm, piece] / weight)
+        s.further[arm, piece] -= further
+
+
+def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
+    """Return the piece whose merger with the next one moves the least mass; the first of equals."""
+    best, least = 0, 2.0
+    for piece in range(s.pieces[arm] - 1):
+        first = s.ends[arm, piece] - piece_start(s, arm, piece)
+        second = s.ends[arm, piece + 1] - s.ends[arm, piece]
+        step = abs(s.weights[arm, piece] - s.weights[arm, piece + 1])
+        moved = step * first * second / (first + second)
+        if moved < least:
+            best, least = piece, moved
+    return best
+
+
+def merge_pieces(s: ThresholdPosterior, arm: int, piece: int) -> None:
+    """Merge a piece with the next one: their mass together, the counts of the likelier one."""
+    first, second = piece_mass(s, arm, piece), piece_mass(s, arm, piece + 1)
+    start, end = piece_start(s, arm, piece), s.ends[arm, piece + 1]
+    if second >= first:
+        s.further[arm, piece] = s.further[arm, piece + 1]
+    s.ends[arm, piece] = end
+    s.weights[arm, piece] = (first + second) / (end - start)
+    for k in range(piece + 2, s.pieces[arm]):
+        copy_piece(s, arm, k, k - 1)
+    s.pieces[arm] -= 1
+    if piece == 0:
+        refer_to_first(s, arm)
+
+
+def place_in_piece(
+    low: float, high: float, share: float, resource: float, arms: int, plan: int
+) -> float:
+    """Return the allocation at a share, in [0, 1), of the way down from the end of a piece.
+
+    Plan 1 prefers equal parts of the resource, plan 2 the number with the fewest decimals; any
+    other plan takes it as it is.
+    """
+    if plan == 1:
+        # Of the parts resource / m above `low` and at most `high`, each is as likely as another.
+        first = max(1, math.ceil(resource / (high + ENOUGH)))
+        last = min(arms, math.ceil(resource / (low + ENOUGH)) - 1)
+        if first <= last:
+            number = first + int(share * (last - first + 1))
+            return min(high, resource / min(number, last))
+    if plan == 2:
+        parts = 1.0
+        for k in range(28):
+            round_number = math.floor((high + ENOUGH) * parts) / parts
+            if round_number > low + ENOUGH:
+                return min(high, round_number)
+            parts *= 2.5 if k % 3 == 1 else 2.0
+    return high - share * (high - low)
