@@ -1,7 +1,7 @@
 """Problems, samplers and references for the tests of the thresholding bandit."""
 
 from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
+from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Uniform
 from tests.reference import thresholding as reference
 
 SETUP_1 = [0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8]
@@ -26,6 +26,7 @@ def reference_of(policy, problem, horizon):
         LSA: {},
         APT: {},
         OptKG: {},
+        PooledKG: {},
         Uniform: {},
         UCBE: {"means": problem.means.tolist(), "horizon": horizon},
         KnownGaps: {"means": problem.means.tolist()},

@@ -8,6 +8,7 @@ from keyhole.thresholding import (
     KnownGaps,
     OptKG,
     PerArmStopping,
+    PooledKG,
     Problem,
     Uniform,
 )
@@ -26,6 +27,7 @@ GROUPS = [
             APT(),
             UCBE(b=-1),
             OptKG(),
+            PooledKG(),
             Uniform(),
             KnownGaps(),
             PerArmStopping(),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
+from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Problem, Uniform
 from tests.lengths import short_or_long
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
@@ -31,6 +31,8 @@ POLICIES = (
     OptKG(),
     OptKG(a=0.5, b=0.5),
     OptKG(a=3, b=0.7),
+    PooledKG(),
+    PooledKG(strength=20),
     Uniform(),
     KnownGaps(),
 )

@@ -110,3 +110,12 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     if x * (a + b + 2.0) < a + 1.0:
         return weight / a * _fraction(x, a, b)
     return 1.0 - weight / b * _fraction(1.0 - x, b, a)
+
+
+@kernel
+def log_beta_cdf_left(x: float, a: float, b: float) -> float:
+    """Return the logarithm of `beta_cdf(x, a, b)`, even where that is too small for a number.
+
+    `x` must lie left of (a + 1) / (a + b + 2), about the mean; to ten digits or more.
+    """
+    return log_beta_weight(x, a, b) - math.log(a) + math.log(_fraction(x, a, b))

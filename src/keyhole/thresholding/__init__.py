@@ -17,6 +17,7 @@ from keyhole.thresholding.policies import (
     KnownGaps,
     OptKG,
     PerArmStopping,
+    PooledKG,
     Uniform,
 )
 from keyhole.thresholding.policy_base import IndexPolicy, Policy
@@ -39,6 +40,7 @@ __all__ = [
     "OptKG",
     "PerArmStopping",
     "Policy",
+    "PooledKG",
     "Problem",
     "Uniform",
 ]

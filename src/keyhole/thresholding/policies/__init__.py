@@ -9,6 +9,7 @@ from keyhole.thresholding.policies.known_gaps import KnownGaps
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policies.optkg import OptKG
 from keyhole.thresholding.policies.per_arm_stopping import PerArmStopping
+from keyhole.thresholding.policies.pooled_kg import PooledKG
 from keyhole.thresholding.policies.ucbe import UCBE
 from keyhole.thresholding.policies.uniform import Uniform
 
@@ -20,5 +21,6 @@ __all__ = [
     "KnownGaps",
     "OptKG",
     "PerArmStopping",
+    "PooledKG",
     "Uniform",
 ]

@@ -1,0 +1,201 @@
+"""Policy PooledKG: labels options by their rewards and by what all options have in common.
+
+The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
+the threshold. Where most arms are alike, the few that are not show after a few pulls (trials).
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from keyhole.draws.beta_functions import log_beta_cdf_left
+from keyhole.policy import (
+    FloatArray,
+    argmin,
+    argmin_fill,
+    argmin_keys,
+    argmin_set,
+    float_array,
+    parameter,
+)
+from keyhole.thresholding.policy_base import Policy
+
+# The prior is fitted anew whenever the number of pulls has grown by this factor.
+_GROWTH: Final = 1.25
+# Of the size of the posterior, in the score. With 1/2 or 1, two clusters of arms, and lists of
+# rewards that end, cost more wrong labels; other problems hardly differ.
+_POWER: Final = 1.5
+# The least a + b. Below it, one reward would settle an arm's label.
+_WEAKEST: Final = 0.3
+# Scores are rounded to this grid: far coarser than rounding errors, so that these break no tie.
+_GRID: Final = 2.0**-30
+
+
+class PooledKG(Policy):
+    r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
+
+    An option for many arms that are alike but for a few, with few pulls each: the prior tells an
+    unusual rate from chance. Otherwise `LSA` is the safer choice; see below where this one breaks.
+
+    With Beta(a, b) the prior, :math:`T_i` the pulls and :math:`s_i` the summed rewards of arm i,
+    the probability that its label is wrong is
+
+    .. math:: q_i = \min\{P(X_i < \theta), P(X_i \ge \theta)\}, \qquad
+        X_i \sim \mathrm{Beta}(a + s_i, \; b + T_i - s_i)
+
+    Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
+    :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. After two pulls for each arm,
+    and whenever the pulls have grown by a quarter, its moments are fitted to the rates
+    :math:`s_i / T_i` (Kleinman 1973), with :math:`w_i = T_i / (T_i + 2)`:
+
+    .. math:: m = \frac{1 + \sum w_i s_i / T_i}{2 + \sum w_i}, \qquad
+        \rho = \frac{1/12 + \sum w_i \{(s_i / T_i - m)^2 - m (1 - m) / T_i\}}
+        {1/4 + \sum w_i m (1 - m) (1 - 1 / T_i)}
+
+    and :math:`a + b = 1 / \rho - 1`, limited to `[0.3, strength]`, :math:`a = (a + b) m`.
+
+    Parameters
+    ----------
+    strength : float, default 4
+        The largest a + b, from 0.3 to 1000: the number of pulls that the other arms may count for
+        when an arm is labelled.
+
+    Notes
+    -----
+    Departures from the paper: ours, not from a paper; only the fit of the prior is. Nothing is
+    proved of it. Wrong labels measured against those of `LSA`: 0.01 times as many with one unusual
+    arm in 400 (means 0.1 and 0.6, threshold 0.3), 0.2 to 0.9 times with all arms alike, 0.6 to 1
+    times on recorded labels of crowds, 0.95 to 1.1 times with means spread evenly. It breaks where
+    the arms form two clusters, one of them close to the threshold (below): 1.3 to 2 times as many,
+    since the prior takes all arms for one crowd; and 1.6 times where rewards are lists of 20 to 40
+    that come to their ends, after which an arm's mean is exact and the prior still counts. Ties go
+    to the lowest arm; scores that agree to nine digits tie, and probabilities are compared with 1/2
+    to nine digits.
+
+    References
+    ----------
+    Kleinman (1973), "Proportions with Extraneous Variance: Single and Independent Samples", JASA
+    68, pages 46-54, for the fit by moments.
+
+    Examples
+    --------
+    One unusual arm in 200, and where it breaks:
+
+    >>> from keyhole import simulate
+    >>> from keyhole.thresholding import LSA, Problem
+    >>> def wrong_labels(problem):
+    ...     horizon, kinds = 6 * problem.arms, [PooledKG(), LSA()]
+    ...     curves = simulate(problem, kinds, horizon=horizon, replications=20)
+    ...     return [float(curves.mean(kind, "aggregate_regret")[-1]) for kind in kinds]
+    >>> pooled, lsa = wrong_labels(Problem([0.1] * 199 + [0.6], 0.3))
+    >>> pooled < 0.2 * lsa
+    True
+    >>> pooled, lsa = wrong_labels(Problem([0.05] * 40 + [0.55] * 10, 0.5))
+    >>> pooled > lsa
+    True
+    """
+
+    pending = ("impute", "ignore")
+    off_policy = True
+    cost_per_round = (
+        "an incomplete beta function, and O(log K) for the arg-max; K of them whenever the pulls "
+        "have grown by a quarter"
+    )
+
+    strength: float = parameter(
+        default=4.0, ge=0.3, le=1000, doc="how many pulls the prior may count for"
+    )
+
+    class State:
+        """Pulls and summed rewards of each arm, the prior, and the scores."""
+
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        above = float_array("arms")
+        """Probability that the mean is at least the threshold."""
+        prior = float_array(2)
+        """a and b."""
+        count = float_array()
+        """The number of pulls of all arms."""
+        next_fit = float_array()
+        """The number of pulls at which the prior is fitted again."""
+        index = argmin_keys("arms")
+        """Minus the score of each arm."""
+
+    def init(p, s: State) -> None:
+        """Set the uniform prior."""
+        s.prior[:] = 1.0
+        s.next_fit[0] = 2.0 * p.arms
+        argmin_fill(s.index, p.arms, 0.0)
+        for arm in range(p.arms):
+            write_score(p, s, arm)
+
+    def select(p, s: State) -> int:
+        """Return the arm with the largest score."""
+        return argmin(s.index, p.arms)
+
+    def update(p, s: State, arm: int, reward: float) -> None:
+        """Update the arm's score; if the prior is due, fit it and update all scores."""
+        s.pulls[arm] += 1.0
+        s.totals[arm] += reward
+        # Counted from the pulls, not the round: feedback that arrives late must not delay the fit.
+        s.count[0] += 1.0
+        if s.count[0] < s.next_fit[0]:
+            write_score(p, s, arm)
+            return
+        s.next_fit[0] = max(_GROWTH * s.count[0], s.count[0] + 1.0)
+        fit_prior(p, s)
+        for other in range(p.arms):
+            write_score(p, s, other)
+
+    def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
+        """Label 1 the arms that are more likely above than below."""
+        for arm in range(p.arms):
+            labels[arm] = s.above[arm] >= 0.5 - _GRID
+
+
+def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
+    """Write the probability that an arm is above the threshold, and minus its score."""
+    a = s.prior[0] + s.totals[arm]
+    b = s.prior[1] + (s.pulls[arm] - s.totals[arm])
+    # The tail on the side of the threshold that is away from the mean: its logarithm is exact
+    # however small it is.
+    if p.threshold * (a + b + 2.0) < a + 1.0:
+        log_tail = log_beta_cdf_left(p.threshold, a, b)
+        tail = math.exp(log_tail)
+        s.above[arm] = 1.0 - tail
+    else:
+        log_tail = log_beta_cdf_left(1.0 - p.threshold, b, a)
+        tail = math.exp(log_tail)
+        s.above[arm] = tail
+    log_wrong = log_tail if tail <= 0.5 else math.log(1.0 - tail)
+    score = log_wrong - _POWER * math.log(a + b)
+    # Negated, since the tree of keys finds the smallest.
+    argmin_set(s.index, p.arms, arm, -float(np.rint(score / _GRID)))
+
+
+def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
+    """Fit the moments of the prior to the rates of the arms that were pulled."""
+    weights, rates = 2.0, 1.0
+    for arm in range(p.arms):
+        pulls = s.pulls[arm]
+        if pulls > 0.0:
+            weight = pulls / (pulls + 2.0)
+            weights += weight
+            rates += weight * s.totals[arm] / pulls
+    mean = rates / weights
+    # The mean of (rate - mean)^2 is m (1 - m) (1 / n + rho (1 - 1 / n)) after n pulls; rho of the
+    # uniform distribution is 1 / 3, which the two constants are weighed in with.
+    extra, between = 1.0 / 12.0, 1.0 / 4.0
+    for arm in range(p.arms):
+        pulls = s.pulls[arm]
+        if pulls > 0.0:
+            weight = pulls / (pulls + 2.0)
+            deviation = s.totals[arm] / pulls - mean
+            extra += weight * (deviation * deviation - mean * (1.0 - mean) / pulls)
+            between += weight * mean * (1.0 - mean) * (1.0 - 1.0 / pulls)
+    rho = min(max(extra / between, 1.0 / (p.strength + 1.0)), 1.0 / (_WEAKEST + 1.0))
+    size = 1.0 / rho - 1.0
+    s.prior[0] = size * mean
+    s.prior[1] = size * (1.0 - mean)
