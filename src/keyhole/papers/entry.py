@@ -179,6 +179,8 @@ class Entry(BaseModel):
         for i, figure in enumerate(self.parameter_figures):
             shown = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
             check_names(f"parameter_figures[{i}]", shown, list(shown.x), self.problems, plans_of)
+            for plan in (plan for key in shown.x for plan in plans_of(key).values()):
+                figure.check_bound(plan)
         for i, published in enumerate(self.published):
             for problem, means in published.values.items():
                 one = published.model_copy(update={"values": {problem: means}})

@@ -88,7 +88,7 @@ def plot_curves(
     axes.dataLim.update_from_data_x(rounds, ignore=False)  # includes rounds without a point
     axes.set_ylabel(shown.axis)
     axes.set_xlabel("round")
-    _set_scales(axes, x, shown.scale)
+    set_scales(axes, x, shown.scale)
     finish_axes(axes, drawn)
     if shown.least is not None:
         axes.dataLim.y0 = max(axes.dataLim.y0, shown.least)  # margins are a share of its range
@@ -111,7 +111,8 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
     return sorted({*range(number % step, len(drawable), step), *np.flatnonzero(alone).tolist()})
 
 
-def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
+def set_scales(axes: Axes, x: Scale, y: Scale) -> None:
+    """Set the scales of both axes, whose numbers are written in full."""
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.set_xscale(x)
     axes.set_yscale(y)

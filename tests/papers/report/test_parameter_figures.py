@@ -9,7 +9,10 @@ from keyhole.papers.report.comparison_figures import (
     ratios,
 )
 from keyhole.papers.report.parameter_figures import ParameterFigure
+from keyhole.results.estimate import mean_estimate
 from keyhole.results.plot import matplotlib_styles, plot_curves
+from keyhole.threshold.bounds import adversarial_lower_bound
+from tests.papers.conftest import entry_of
 from tests.papers.made_up import result, results
 
 METRIC = "aggregate_regret"
@@ -53,6 +56,46 @@ def test_a_parameter_figure_has_a_line_for_each_policy_with_its_own_style(curves
     bars = axes.collections[0].get_segments()
     reach = points["us"][0][1].reach
     assert bars[0][:, 1] == pytest.approx([1.0 - reach, 1.0 + reach])
+
+
+def test_a_parameter_figure_has_logarithmic_axes_where_there_are_logarithms(curves):
+    declared = ParameterFigure(title="O", x_label="x", x={"a": 1.0, "b": 2.0}, y_scale="log")
+    points = declared.estimates(curves, METRIC)
+    assert declared.mean_scale(points) == "log"
+    with_zero = {"them": [(1.0, mean_estimate(np.zeros(2)))]}
+    assert declared.mean_scale(points | with_zero) == "linear"
+    figure = draw_parameter_figure(points, ["us"], x_label="x", name="y", scales=("linear", "log"))
+    assert (figure.axes[0].get_xscale(), figure.axes[0].get_yscale()) == ("linear", "log")
+    with pytest.raises(ValueError, match="x must be above 0 on a logarithmic axis, got 0"):
+        ParameterFigure(title="O", x_label="x", x={"a": 0.0, "b": 2.0}, x_scale="log")
+
+
+def test_a_parameter_figure_shows_a_bound_where_its_means_are(curves):
+    entry = entry_of("abernethy2016-theorem3")
+    declared = entry.parameter_figures[0]
+    plans = {key: entry.spec(key, "quick").plan for key in declared.x}
+    values = declared.bound_values(plans)
+    expected = [adversarial_lower_bound(plans[f"levels-{m}"].problem, 40_000) for m in (2, 5, 10)]
+    assert values == list(zip([2.0, 5.0, 10.0], expected, strict=True))
+    points = ParameterFigure(title="O", x_label="x", x={"a": 1.0, "b": 2.0}).estimates(
+        curves, METRIC
+    )
+    figure = draw_parameter_figure(
+        points, ["us"], x_label="x", name="y", bound=("theorem", [(1.0, 8.0), (2.0, 9.0)])
+    )
+    assert figure.axes[0].lines[-1].get_xydata().tolist() == [[1.0, 8.0], [2.0, 9.0]]
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
+        "theorem",
+        "us",
+    ]
+
+
+def test_a_bound_of_another_setting_is_refused(tiny):
+    declared = ParameterFigure(
+        title="O", x_label="x", x={"easy": 1.0, "hard": 2.0}, bound="threshold.theorem_3"
+    )
+    with pytest.raises(ValueError, match="must be one of the setting 'thresholding'"):
+        declared.check_bound(tiny.spec("easy", "quick").plan)
 
 
 def test_ratios_are_those_of_the_means_where_there_are_any():

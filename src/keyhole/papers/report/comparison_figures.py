@@ -12,23 +12,31 @@ from matplotlib.figure import Figure
 from keyhole.pages.figure_files import blank_figure
 from keyhole.papers.claims import ratio_of
 from keyhole.results.curves import Curves
+from keyhole.results.drawn_curves import Scale
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import finish_axes, matplotlib_styles
+from keyhole.results.plot import finish_axes, matplotlib_styles, set_scales
 
 _MARKS_A_CURVE: Final = 10
+_BOUND_STYLE: Final[dict[str, Any]] = {
+    "color": "black", "linewidth": 1.0, "linestyle": (0, (6, 3)), "marker": "_",
+}  # fmt: skip
 _FAR: Final = 4.0  # times the height of the axes; drawn, such a bound would flatten all curves
 
 Points = Mapping[str, Sequence[tuple[float, Estimate]]]
 """By policy: x, and the estimate there."""
 
+Bound = tuple[str, Sequence[tuple[float, float]]]
+"""The name of a bound; and x, and its value there."""
+
 
 def draw_parameter_figure(
-    points: Points, labels: Sequence[str], *, x_label: str, name: str
-) -> Figure:
+    points: Points, labels: Sequence[str], *, x_label: str, name: str,
+    scales: tuple[Scale, Scale] = ("linear", "linear"), bound: Bound | None = None,
+) -> Figure:  # fmt: skip
     """Return the figure of a mean against a number that differs between problems.
 
     `labels` are all policies of the entry, so that each has the same style in every figure. The
-    bars are 95 % intervals.
+    bars are 95 % intervals; a bound is a thin dashed line.
     """
     figure = blank_figure()
     axes = figure.subplots()
@@ -48,6 +56,11 @@ def draw_parameter_figure(
             xs, means, yerr=np.transpose(bars), capsize=3, elinewidth=1.0, **style
         )
         drawn[label] = curve, line[-1][1].value
+    if bound is not None:
+        title, line_of_bound = bound
+        (drawn_bound,) = axes.plot(*zip(*line_of_bound, strict=True), **_BOUND_STYLE)
+        drawn[title] = drawn_bound, line_of_bound[-1][1]
+    set_scales(axes, *scales)
     axes.set_xlabel(x_label, parse_math=False)
     axes.set_ylabel(name)
     finish_axes(axes, drawn)
@@ -114,7 +127,7 @@ def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name:
         text = f"{name}: {values[-1]:,.4g}, above the figure"
         axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", **style)
         return
-    axes.plot(rounds, values, color="black", linewidth=1.0, linestyle=(0, (6, 3)), marker="_")
+    axes.plot(rounds, values, **_BOUND_STYLE)
     start = (rounds[0], values[0])
     axes.annotate(name, start, xytext=(2, 3), textcoords="offset points", **style)
     axes.set_ylim(top=max(top, 1.08 * max(values)))

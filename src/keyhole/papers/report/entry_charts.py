@@ -10,7 +10,7 @@ from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.papers.claims import BOUNDS, Bounded, Claim
 from keyhole.papers.claims.cells import Cell
-from keyhole.papers.report.comparison_figures import Points, is_far_above, ratios
+from keyhole.papers.report.comparison_figures import Bound, Points, is_far_above, ratios
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.report_part import ReportPart
 from keyhole.results.curve_chart import curve_chart
@@ -62,11 +62,15 @@ def parameter_chart(part: ReportPart, declared: ParameterFigure, stem: str) -> L
     first = next(iter(points.values()))
     ends = ", ".join(f"{label} {line[-1][1].plus_minus()}" for label, line in points.items())
     best = sorted(points, key=lambda label: points[label][-1][1].value)
+    bounds = []
+    if (bound := parameter_bound(part, declared)) is not None:
+        xs, values = map(list, zip(*bound[1], strict=True))
+        bounds = [Curve(label=bound[0], x=xs, y=values, note="bound")]
     return LineChart(
         id=f"chart-{stem}",
-        x=Axis(title=declared.x_label),
-        y=Axis(title=known.title),
-        curves=[_curve(label, line) for label, line in points.items()],
+        x=Axis(title=declared.x_label, scale=declared.x_scale),
+        y=Axis(title=known.title, scale=declared.mean_scale(points)),
+        curves=[_curve(label, line) for label, line in points.items()] + bounds,
         alt=f"{known.title} against {declared.x_label}; at {first[-1][0]:g}: {ends}.",
         caption=interval_caption(part.replications),
         title=declared.title,
@@ -78,6 +82,14 @@ def parameter_chart(part: ReportPart, declared: ParameterFigure, stem: str) -> L
 def parameter_points(part: ReportPart, declared: ParameterFigure) -> Points:
     """Return the points of a figure against a number that differs between problems."""
     return declared.estimates(part.curves, declared.metric or part.common_metric())
+
+
+def parameter_bound(part: ReportPart, declared: ParameterFigure) -> Bound | None:
+    """Return the bound of such a figure, if it names one."""
+    if declared.bound is None:
+        return None
+    plans = {key: part.entry.spec(key, part.scale).plan for key in declared.x}
+    return declared.bound, declared.bound_values(plans)
 
 
 def ratio_chart(part: ReportPart, problem: str, metric: str, to: str) -> LineChart:

@@ -11,6 +11,7 @@ from keyhole.papers.report.comparison_figures import draw_bound, draw_parameter_
 from keyhole.papers.report.entry_charts import (
     bounds_of,
     interval_caption,
+    parameter_bound,
     parameter_points,
     ratio_caption,
 )
@@ -57,7 +58,14 @@ def _write_parameter_figure(part: ReportPart, declared: ParameterFigure, path: P
     known = next(iter(part.curves.values())).metric(metric)
     labels = [policy["label"] for policy in part.entry.policies]
     points = parameter_points(part, declared)
-    figure = draw_parameter_figure(points, labels, x_label=declared.x_label, name=known.title)
+    figure = draw_parameter_figure(
+        points,
+        labels,
+        x_label=declared.x_label,
+        name=known.title,
+        scales=(declared.x_scale, declared.mean_scale(points)),
+        bound=parameter_bound(part, declared),
+    )
     note = interval_caption(part.replications)
     figure_files.write_figure(figure, path, title=declared.title, caption=note)
 
