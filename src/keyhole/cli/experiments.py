@@ -14,6 +14,7 @@ from keyhole.experiment.best_policies import explain_best, summarize_sweep
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
 from keyhole.experiment.small_multiples import format_point_title
+from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
@@ -35,6 +36,8 @@ def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
         _print_points(summaries)
     else:
         _print_means(result.curves)
+        for line in stopping_lines(result.curves, find_guarantees(result)):
+            typer.echo(line)
     print_step("drawing the report")
     typer.echo(f"report: {write_run_report(result, summaries=summaries)}")
 

@@ -16,6 +16,7 @@ from keyhole.contract.text_formatting import capitalize, join_words
 from keyhole.experiment.best_policies import summarize_run
 from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
 from keyhole.experiment.run_folder import RunFolder, open_run
+from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
@@ -213,6 +214,9 @@ def _run_page(run: RunFolder, title: str) -> Page:
         for i, (metric, name) in enumerate(zip(metrics, names, strict=True))
         for content in ["chart and tables" if i else "tables"]
     ]  # fmt: skip
+    if guarantees := find_guarantees(run):
+        table = stopping_table(run.curves, guarantees)
+        sections.insert(0, Section("stopping", "Stopping: rounds used and errors", [table]))
     return Page(
         title=title,
         answer=[

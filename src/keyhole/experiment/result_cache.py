@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from keyhole.clusters import Cluster
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.replication_block_files import (
@@ -132,8 +134,15 @@ class ResultCache:
         values = merge_blocks(read_blocks(self.folder, key, job), spec.replications)
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
-        columns = [shared.metrics.index(name) for name in plan.metrics]
-        return values[rows][:, columns]
+        # A policy that cannot stop was simulated without the metrics of those that can.
+        filled = plan.stop_metrics_without_stop(shared.policies[_LABEL], plan.checkpoints)
+        found = np.empty((len(rows), len(plan.metrics), spec.replications))
+        for i, name in enumerate(plan.metrics):
+            if i in filled:
+                found[:, i] = filled[i][:, None]
+            else:
+                found[:, i] = values[rows, shared.metrics.index(name)]
+        return found
 
 
 class _TotalProgress:

@@ -1,0 +1,75 @@
+"""Tables and sentences on policies of a run that stop: rounds used, and errors against guarantees.
+
+A policy (a rule that chooses among options, the arms) that can stop settles each arm, and is done
+when none is left; its guarantee bounds how many arms it settles wrongly.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from keyhole.contract.stopping import Guarantee
+from keyhole.experiment.run_folder import RunFolder
+from keyhole.experiment.spec import Spec
+from keyhole.pages.table import Table
+from keyhole.results.curves import Curves
+
+_SHARES: Final = {"median": 0.5, "90 %": 0.9, "most": 1.0}
+
+
+def find_guarantees(run: RunFolder) -> dict[str, Guarantee]:
+    """Return the guarantees of the policies of a run that can stop, by label.
+
+    A policy of a user's file is left out where the file is not at hand.
+    """
+    try:
+        policies = Spec.from_table(run.spec, folder=run.folder).plan.policies
+    except (ValueError, TypeError, OSError):
+        return {}
+    return {label: one.guarantee() for label, one in policies.items() if one.verdicts}
+
+
+def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table:
+    """Return the table of rounds used and errors at the last checkpoint."""
+    head = ["policy", "rounds used", *_SHARES, "runs not done", "error", "guarantee"]
+    rows = []
+    for label, guarantee in guarantees.items():
+        unfinished, quantiles = _unfinished(curves, label), _quantiles(curves, label)
+        rows.append(
+            [
+                label,
+                curves.estimates(label, "rounds_used")[-1].plus_minus(),
+                *(f"{value:,.0f}" for value in quantiles.values()),
+                f"{unfinished:,} of {curves.replications:,}",
+                curves.estimates(label, guarantee.metric)[-1].plus_minus(),
+                guarantee.text,
+            ]
+        )
+    rounds = curves.checkpoints[-1]
+    note = f"Rounds until every arm was settled, at most {rounds:,}; the error that is guaranteed."
+    return Table(note, head, rows)
+
+
+def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[str]:
+    """Return the same as lines of text for a terminal."""
+    lines = []
+    for label, guarantee in guarantees.items():
+        used = curves.estimates(label, "rounds_used")[-1].plus_minus()
+        listed = ", ".join(f"{name} {n:,.0f}" for name, n in _quantiles(curves, label).items())
+        error = curves.estimates(label, guarantee.metric)[-1].plus_minus()
+        left = f"{_unfinished(curves, label):,} of {curves.replications:,} runs not done"
+        lines += [
+            f"{label} used {used} rounds ({listed}), {left}",
+            f"  {guarantee.text}; found {error}",
+        ]
+    return lines
+
+
+def _quantiles(curves: Curves, label: str) -> dict[str, float]:
+    used = curves.values(label, "rounds_used")[-1]
+    return {name: float(np.quantile(used, share)) for name, share in _SHARES.items()}
+
+
+def _unfinished(curves: Curves, label: str) -> int:
+    return int(curves.values(label, "unfinished")[-1].sum())
