@@ -157,7 +157,7 @@ def test_an_allocation_is_kept_but_for_a_loss_that_shows_something_new():
         ([0.8, 0.6, 0.7, 0.5, 0.3], [0.25, 0.35, 0.4, 0.6, 0.15], 1.0),
     ],
 )
-def test_equal_and_round_thresholds_that_fill_the_resource_are_found(
+def test_equal_and_round_thresholds_that_fill_the_resource_are_nearly_always_found(
     means, thresholds, resource, replications
 ):
     problem = Problem(means, thresholds, resource)
@@ -167,10 +167,23 @@ def test_equal_and_round_thresholds_that_fill_the_resource_are_found(
         checkpoints=[2000, 4000], seed=7,
     )  # fmt: skip
     middle, end = curves.values("it", "regret")
-    late = end - middle
-    # An allocation that leaves one of the arms out for good would lose .3 to .5 a round.
-    assert late.mean() + 5 * late.std(ddof=1) / math.sqrt(replications) < 0.05 * 2000
-    assert np.all(curves.values("it", "too_low")[-1] == 0)
+    # An allocation that leaves out one of the arms for good would lose .3 to .5 a round. Of the
+    # third problem 1 run in 400 does; the bound is 5 standard errors above.
+    lost = np.mean(end - middle > 0.05 * 2000)
+    assert lost <= 1 / 400 + 5 * math.sqrt(1 / 400 / replications)
+    assert np.median(end - middle) < 10
+
+
+@pytest.mark.compiled
+def test_reports_are_too_low_as_rarely_as_delta_says_if_the_prior_is_right():
+    rng, delta, low = np.random.default_rng(4), 0.1, []
+    for seed in range(300):
+        problem = Problem(rng.uniform(0, 1, 3), rng.uniform(0.001, 1, 3), resource=1.2)
+        policy = ThresholdThompson(delta=delta)
+        curves = simulate(problem, {"it": policy}, horizon=100, replications=1, seed=seed)
+        low.append(curves.mean("it", "too_low")[-1] / 3)
+    # Arms of one problem are not independent: the standard error is that of the problems' shares.
+    assert 0 < np.mean(low) <= delta + 5 * np.std(low, ddof=1) / math.sqrt(len(low))
 
 
 @pytest.mark.compiled
