@@ -161,6 +161,33 @@ def reproduce(
     )
 
 
+@app.command(name="bench")
+def bench_(
+    setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
+    problems: Annotated[
+        list[str] | None,
+        typer.Option("--problems", help="A pattern of names, tuning or judging; repeatable."),
+    ] = None,
+    policies: Annotated[
+        list[str] | None,
+        typer.Option("--policies", help="A name, or your FILE.py:CLASS; repeatable."),
+    ] = None,
+    add: Annotated[
+        list[Path] | None,
+        typer.Option("--add", help="A results file to show beside; repeatable."),
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Compare policies on a fixed list of problems."""
+    if out is None:
+        raise ValueError("--out must be given: a folder for the results")
+    from keyhole.cli.bench import run_bench
+
+    run_bench(setting, scale, out, problems, policies, add, threads)
+
+
 @app.command(name="compile")
 def compile_(
     what: Annotated[

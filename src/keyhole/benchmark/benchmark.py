@@ -1,0 +1,208 @@
+"""`bench`: simulate every policy of some settings on every problem of the benchmark."""
+
+import json
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from time import process_time
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.benchmark.problem_list import (
+    Game,
+    check_policy_names,
+    make_games,
+    select_problems,
+)
+from keyhole.benchmark.results_file import (
+    FORMAT,
+    VERSION,
+    BenchmarkFile,
+    ProblemRecord,
+    ResultRecord,
+    add_results,
+    read_results,
+    write_results,
+)
+from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.experiment.result_cache import ResultCache
+from keyhole.files import folder_lock, has_content, write_atomically
+from keyhole.play.progress import print_step, progress_report
+from keyhole.play.speed import measure_seconds_per_round
+from keyhole.results.estimate import compare, mean_estimate
+from keyhole.validate import check_choice
+
+RESULTS_FILE: Final = "benchmark.json"
+_BLOCKS: Final = "simulations"
+_TIMES: Final = "nanoseconds.json"
+_QUANTILE: Final = 0.9
+_DIGITS: Final = 6  # in the results file
+
+
+def bench(
+    settings: str | Iterable[str] | None = None,
+    *,
+    scale: str = "quick",
+    out: str | Path,
+    problems: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    add: Sequence[str | Path] = (),
+    threads: int | None = None,
+    progress: bool = False,
+) -> BenchmarkFile:
+    """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
+
+    A second call resumes an interrupted one; simulations are kept in the folder, so that one that
+    only adds policies or problems simulates no other again.
+
+    Parameters
+    ----------
+    settings : str or iterable of str, optional
+        By default all of Keyhole's own.
+    scale : {"quick", "paper"}, default "quick"
+        20 replications of a tenth of the rounds, or 200 of all.
+    out : str or Path
+        The folder; created if needed.
+    problems : sequence of str, optional
+        Patterns of names, such as ``told-*``, or a part, "tuning" or "judging"; by default all.
+    policies : sequence of str, optional
+        Names, or your own as ``file.py:Class``; by default all of the settings.
+    add : sequence of str or Path, optional
+        Results files of others, which are shown beside.
+    threads : int, optional
+        At most 1,024; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress on standard error.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or the folder holds something else.
+    """
+    wanted = _check_settings(settings)
+    check_choice("scale", scale, SCALES)
+    check_policy_names(wanted, policies)
+    listed = select_problems(wanted, problems)
+    others = [read_results(path) for path in add]
+    folder = Path(out)
+    if has_content(folder) and not (folder / _BLOCKS).is_dir():
+        raise ValueError(f"{folder} holds something other than a benchmark")
+    games = list(make_games(listed, policies, SCALES[scale]))
+    if not games:
+        raise ValueError("none of the policies can play any of the problems")
+    (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
+    with folder_lock(folder):
+        specs = [game.spec for game in games]
+        cache = ResultCache(folder / _BLOCKS, specs)
+        with progress_report(progress) as report:
+            cache.fill(specs, None, threads, report)
+        times = _Times(folder / _TIMES, SCALES[scale])
+        if progress:
+            print_step("measuring the time of a round")
+        content = BenchmarkFile(
+            format=FORMAT,
+            version=VERSION,
+            keyhole=version("keyhole"),
+            scale=scale,
+            problems=[_problem_record(game, cache, times) for game in games],
+        )
+        times.write()
+        content = add_results(content, others)
+        write_results(folder / RESULTS_FILE, content)
+    return content
+
+
+def _check_settings(settings: str | Iterable[str] | None) -> list[str]:
+    given = [settings] if isinstance(settings, str) else settings or SITUATIONS
+    return list(dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in given))
+
+
+class _Times:
+    """The nanoseconds that a round of a policy takes, which are kept in a file."""
+
+    def __init__(self, path: Path, scale: Scale) -> None:
+        self._path, self._scale = path, scale
+        try:
+            self._known: dict[str, float] = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            self._known = {}
+
+    def nanoseconds(self, game: Game, label: str) -> float:
+        """Return the processor time of a round on one thread, with that of the environment."""
+        entry = next(e for e in game.spec.policy if e["label"] == label)
+        key = f"{game.problem.digest} {json.dumps(entry, sort_keys=True)}"
+        if key not in self._known:
+            seconds = measure_seconds_per_round(
+                game.spec.plan,
+                label,
+                self._scale.timed_seconds,
+                replications=self._scale.replications,
+                clock=process_time,
+            )
+            self._known[key] = round(seconds * 1e9, 1)
+        return self._known[key]
+
+    def write(self) -> None:
+        """Write the file."""
+        write_atomically(self._path, json.dumps(self._known, indent=1).encode())
+
+
+def _problem_record(game: Game, cache: ResultCache, times: _Times) -> ProblemRecord:
+    problem, spec = game.problem, game.spec
+    # The first metric of every setting is its regret; the last row is the horizon.
+    regrets = {label: values[-1, 0] for label, values in cache.values(spec).items()}
+    ranked = [one.label for one in game.entrants if not one.is_yardstick]
+    return ProblemRecord(
+        setting=problem.setting,
+        name=problem.name,
+        part=problem.part,
+        situation=problem.situation,
+        title=problem.title,
+        digest=problem.digest,
+        horizon=spec.horizon,
+        replications=spec.replications,
+        seed=SEED,
+        wrong_choice=_shorten(game.loss),
+        results=[
+            _result_record(
+                game, one.label, one.is_yardstick, regrets, ranked,
+                times.nanoseconds(game, one.label),
+            )
+            for one in game.entrants
+        ],
+    )  # fmt: skip
+
+
+def _result_record(
+    game: Game,
+    label: str,
+    yardstick: bool,
+    regrets: dict[str, FloatArray],
+    ranked: Sequence[str],
+    nanoseconds: float,
+) -> ResultRecord:
+    values = regrets[label]
+    mean = mean_estimate(values)
+    entry: dict[str, Any] = next(e for e in game.spec.policy if e["label"] == label)
+    return ResultRecord(
+        policy=label,
+        entry={name: value for name, value in entry.items() if name != "label"},
+        yardstick=yardstick,
+        mean=_shorten(mean.value),
+        std_error=_shorten(mean.error),
+        quantile_90=_shorten(float(np.quantile(values, _QUANTILE, method="higher"))),
+        worst=_shorten(float(values.max())),
+        linear=int((values > LINEAR_SHARE * game.loss).sum()),
+        nanoseconds=nanoseconds,
+        better=[
+            other
+            for other in ranked
+            if other != label and compare(values, regrets[other]).low > 0.0
+        ],
+    )
+
+
+def _shorten(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,97 @@
+"""A problem of the benchmark: what is simulated, for how long, and what policies are told of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from keyhole.contract.problem import Problem
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.play.plan_fingerprint import json_digest
+
+Part = Literal["tuning", "judging"]
+PARTS: Final = ("tuning", "judging")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkProblem:
+    """A problem of the benchmark.
+
+    Attributes
+    ----------
+    name : str
+        Letters, digits and hyphens, unique in its setting.
+    situation : str
+        To which situation of the guide it belongs: see `SITUATIONS` of `keyhole.benchmark.rules`.
+    title : str
+        The problem in a few words.
+    problem : dict
+        The table ``[problem]`` of a spec, without its setting.
+    horizon : int
+        Rounds, fixed before any policy was run on it.
+    told : dict
+        What policies may be told, rightly or wrongly: values of parameters that have no default.
+    setting, part : str
+        Where the problem belongs.
+    """
+
+    name: str
+    situation: str
+    title: str
+    problem: Mapping[str, Any]
+    horizon: int
+    told: Mapping[str, Any] = field(default_factory=dict)
+    setting: str = ""
+    part: Part = "tuning"
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that decides what a simulation gives."""
+        told, table = dict(self.told), dict(self.problem)
+        return json_digest([self.setting, table, self.horizon, told])[:16]
+
+
+def wrong_choice_loss(problem: Problem) -> float:
+    """Return what a wrong choice loses: in a round, or in thresholding at the end.
+
+    It is the mean gap of the arms that are not best; of `threshold`, its mean over the levels; of
+    `resource`, each arm is run at its best limit. In `semibandit` it is the mean loss of an arm
+    that the best allocation funds, and in `thresholding` half of the labels.
+    """
+    return _LOSSES[problem.setting.name](problem)
+
+
+def _mean_positive(gaps: FloatArray) -> float:
+    above = gaps[gaps > 0.0]
+    return float(above.mean()) if len(above) else 0.0
+
+
+def _loss_of_arms(problem: Any) -> float:
+    return _mean_positive(problem.gaps)
+
+
+def _loss_by_level(problem: Any) -> float:
+    return float(np.mean([_mean_positive(level) for level in problem.gaps.T]))
+
+
+def _loss_of_pairs(problem: Any) -> float:
+    return _mean_positive(problem.gaps.min(axis=1))
+
+
+def _loss_of_funded_arm(problem: Any) -> float:
+    return float(problem.mean_losses[problem.optimal].mean())
+
+
+def _half_of_the_labels(problem: Any) -> float:
+    return float(problem.arms / 2)
+
+
+_LOSSES: Final[dict[str, Callable[[Any], float]]] = {
+    "stochastic": _loss_of_arms,
+    "delayed": _loss_of_arms,
+    "threshold": _loss_by_level,
+    "resource": _loss_of_pairs,
+    "semibandit": _loss_of_funded_arm,
+    "thresholding": _half_of_the_labels,
+}

@@ -1,0 +1,167 @@
+"""The fixed list of problems, and the policies that play each of them."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+from keyhole.benchmark.problem import PARTS, BenchmarkProblem, wrong_choice_loss
+from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
+from keyhole.experiment import Spec, setting_registry
+from keyhole.experiment.spec_factories import find_policy_class, make_policy, make_problem
+from keyhole.play.plan import Plan
+from keyhole.validate import check_choice
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A policy of the benchmark: its label, and its entry in a spec without what it is told."""
+
+    label: str
+    entry: Mapping[str, Any]
+
+    @property
+    def is_yardstick(self) -> bool:
+        """Whether it knows what is unknown in practice."""
+        return self.entry["name"] in YARDSTICKS
+
+
+@cache
+def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
+    """Return the problems of a setting, those for tuning first."""
+    found: list[BenchmarkProblem] = []
+    for part in PARTS:
+        module = f"{__package__}.problems.{part}_{setting}"
+        if find_spec(module) is not None:
+            listed = cast(Sequence[BenchmarkProblem], import_module(module).PROBLEMS)
+            found += [replace(one, setting=setting, part=part) for one in listed]
+    return tuple(found)
+
+
+def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[BenchmarkProblem]:
+    """Return the problems of some settings whose names or parts match a pattern; all for none.
+
+    Patterns are as in a shell: ``told-*``, ``judging``.
+    """
+    listed = [problem for setting in settings for problem in all_problems(setting)]
+    if not patterns:
+        return listed
+    for pattern in patterns:
+        if not any(_matches(problem, pattern) for problem in listed):
+            check_choice("problems", pattern, [*PARTS, *(problem.name for problem in listed)])
+    return [p for p in listed if any(_matches(p, pattern) for pattern in patterns)]
+
+
+def _matches(problem: BenchmarkProblem, pattern: str) -> bool:
+    return fnmatchcase(problem.name, pattern) or problem.part == pattern
+
+
+def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
+    """Return the policies of a setting by name, or users' as ``file.py:Class``; all for none."""
+    own = [name for name in names if ":" in name]
+    wanted = [name for name in names if ":" not in name]
+    found = [
+        Entrant(_label(name, parameters), {"name": name, **parameters})
+        for name in setting_registry.find_setting(setting).policies
+        for parameters in VARIANTS.get(setting, {}).get(name, [{}])
+        if not names or name in wanted
+    ]
+    for name in own:
+        if find_policy_class(name, setting, Path()).setting.name == setting:
+            found.append(Entrant(name.rpartition(":")[2], {"name": name}))
+    return found
+
+
+def check_policy_names(settings: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse names that are not policies of the settings, and files without the class named."""
+    listed = list(settings)
+    known = [n for s in listed for n in setting_registry.find_setting(s).policies]
+    for name in names:
+        if ":" not in name:
+            check_choice("policies", name, known)
+        elif (its := find_policy_class(name, listed[0], Path()).setting.name) not in listed:
+            raise ValueError(
+                f"policies: {name!r} must be of {' or '.join(listed)}, got one of {its}"
+            )
+
+
+def _label(name: str, parameters: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    return f"{name}({text})" if text else name
+
+
+@dataclass(frozen=True)
+class Game:
+    """A problem with the policies that can play it, at a scale."""
+
+    problem: BenchmarkProblem
+    spec: Spec
+    entrants: tuple[Entrant, ...]
+    loss: float
+    """What a wrong choice loses in all rounds."""
+
+
+def make_games(
+    problems: Iterable[BenchmarkProblem], names: Sequence[str], scale: Scale
+) -> Iterator[Game]:
+    """Yield each problem with the policies that can play it; leave out problems with none."""
+    for problem in problems:
+        table = {"setting": problem.setting, **problem.problem}
+        made = make_problem(table, Path())
+        horizon = scale.horizon(problem.horizon)
+        entrants, entries = [], []
+        for entrant in select_entrants(problem.setting, names):
+            entry = _told_entry(entrant, problem)
+            if entry is not None and _can_play(entry, made, horizon):
+                entrants.append(entrant)
+                entries.append({"label": entrant.label, **entry})
+        if not entries:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a policy warns of is what is measured
+            spec = Spec.from_table(
+                {
+                    "name": f"{problem.setting}/{problem.name}",
+                    "seed": SEED,
+                    "replications": scale.replications,
+                    "horizon": horizon,
+                    "problem": table,
+                    "policy": entries,
+                },
+                folder=Path(),
+            )
+        rounds = 1 if made.setting.budgeted else horizon
+        yield Game(problem, spec, tuple(entrants), wrong_choice_loss(made) * rounds)
+
+
+def _told_entry(entrant: Entrant, problem: BenchmarkProblem) -> dict[str, Any] | None:
+    """Return the entry with what the policy is told; None if the problem is not made for it."""
+    policy = find_policy_class(entrant.entry["name"], problem.setting, Path())
+    entry = dict(entrant.entry)
+    order = problem.problem.get("order", "iid")
+    if ORDERS.get(entry["name"], order) != order:
+        return None
+    for item in fields(cast(Any, policy)):
+        needed = item.default is MISSING and item.default_factory is MISSING
+        if needed and item.name not in entry:
+            if item.name not in problem.told:
+                return None
+            entry[item.name] = problem.told[item.name]
+    return entry
+
+
+def _can_play(entry: Mapping[str, Any], problem: Any, horizon: int) -> bool:
+    """Return whether a policy can play a problem: it may need other feedback, for instance."""
+    policy = make_policy(entry, problem.setting.name, Path())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            Plan.make(problem, [policy], horizon=horizon, checkpoints=None, seed=SEED)
+        except ValueError:
+            return False
+    return True

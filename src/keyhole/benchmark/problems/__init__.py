@@ -1,0 +1,1 @@
+"""The problems of each setting, for tuning and for judging."""

@@ -1,0 +1,118 @@
+"""The page of the benchmark: the best policy of each situation, profiles, and all tables."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from keyhole.benchmark.results_file import BenchmarkFile
+from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
+from keyhole.benchmark.summary import SituationSummary, summarize
+from keyhole.benchmark.tables import format_ratio, format_share, problem_table, situation_table
+from keyhole.contract.text_formatting import count_text
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
+from keyhole.pages.table import Table
+
+PAGE: Final = "report.html"
+_MOST_NAMED: Final = 4
+_LARGEST_DRAWN: Final = 100.0  # ratios beyond are at the border
+
+_HOW_TO_READ: Final = (
+    "A ratio is the mean regret of a policy over that of the best one on the same problem: over "
+    "several problems their geometric mean, and the largest. The worst run is compared with the "
+    "same mean. Policies share a rank where no paired 95 % interval separates them; first on "
+    "counts the problems on which none is clearly better. A run is linear if it loses more than "
+    f"{LINEAR_SHARE:g} of a wrong choice in every round. To both regrets of a ratio "
+    f"{FLOOR_SHARE:g} of a wrong choice a round is added, so that none is 0. Yardsticks know what "
+    "is unknown in practice. ns: nanoseconds a round on one thread, with the simulated problem."
+)
+
+
+def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
+    """Write ``report.html`` with the results of the benchmark; return the file."""
+    return write_page(Path(folder) / PAGE, _page(content))
+
+
+def _page(content: BenchmarkFile) -> Page:
+    summaries = summarize(content)
+    ranked = [summary for summary in summaries if summary.ranked]
+    return Page(
+        title="Which policy, in which situation?",
+        answer=[
+            Answer(
+                f"{count_text(len(content.problems), 'problem')}, "
+                f"{count_text(len(summaries), 'situation')}: the best policy of each.",
+                f"{content.scale.capitalize()} scale; Keyhole {content.keyhole}.",
+            )
+        ],
+        figures=[_best_table(ranked)],
+        sections=[
+            Section("reading", "How to read the tables", [Text(_HOW_TO_READ)]),
+            *(_setting_section(content, name, summaries) for name in content.settings),
+        ],
+    )
+
+
+def _best_table(summaries: Sequence[SituationSummary]) -> Table:
+    rows = [
+        [
+            f"{one.setting}: {one.title}",
+            one.part,
+            one.best.policy,
+            format_ratio(one.best.largest_ratio),
+            format_share(one.best.linear_share),
+            _runner_up(one),
+        ]
+        for one in summaries
+    ]
+    head = ["situation", "problems for", "best", "largest ratio", "linear runs", "next"]
+    return Table("The policy with the smallest ratio.", head, rows)
+
+
+def _runner_up(summary: SituationSummary) -> str:
+    if len(summary.ranked) == 1:
+        return ""
+    second = summary.ranked[1]
+    return f"{second.policy} ({format_ratio(second.ratio / summary.best.ratio)} times)"
+
+
+def _setting_section(
+    content: BenchmarkFile, setting: str, summaries: Sequence[SituationSummary]
+) -> Section:
+    own = [summary for summary in summaries if summary.setting == setting]
+    blocks: list[PageBlock] = []
+    charts = [_profile(summary) for summary in own if len(summary.problems) > 1]
+    if charts:
+        caption = (
+            "Share of the problems on which the mean regret of a policy is at most so many times "
+            "that of the best: higher and further left is better."
+        )
+        blocks.append(ChartGrid(charts, caption))
+    blocks += [situation_table(summary) for summary in own]
+    details = Section(
+        f"problems-{setting}",
+        "All problems",
+        [problem_table(problem) for problem in content.of_setting(setting)],
+    )
+    return Section(f"setting-{setting}", setting, blocks, [details])
+
+
+def _profile(summary: SituationSummary) -> LineChart:
+    """Return the performance profile of a situation (Dolan and More, 2002)."""
+    count = len(summary.problems)
+    curves = []
+    for one in summary.ranked:
+        ratios = sorted(min(ratio, _LARGEST_DRAWN) for ratio in one.ratios)
+        x = [1.0, *ratios, _LARGEST_DRAWN]
+        y = [sum(r <= place for r in ratios) / count for place in x]
+        curves.append(Curve(label=one.policy, x=x, y=y, steps=True))
+    best = [one.policy for one in summary.ranked[:_MOST_NAMED]]
+    return LineChart(
+        id=f"profile-{summary.setting}-{summary.situation}-{summary.part}".replace(" ", "-"),
+        x=Axis(title="times the best mean", scale="log", low=1.0, high=_LARGEST_DRAWN),
+        y=Axis(title="share of problems", low=0.0, high=1.02),
+        curves=curves,
+        named=best,
+        title=f"{summary.title} ({summary.part})",
+        alt=f"Shares of the {count} problems by ratio; the table has the ratios.",
+    )

@@ -1,0 +1,142 @@
+"""Summaries of the benchmark: the policies of a situation over all of its problems."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyhole.benchmark.problem import PARTS, Part
+from keyhole.benchmark.results_file import BenchmarkFile, ProblemRecord, ResultRecord
+from keyhole.benchmark.rules import FLOOR_SHARE, SITUATIONS
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A policy over the problems of a situation that it can play."""
+
+    policy: str
+    is_yardstick: bool
+    ratios: tuple[float, ...]
+    """Mean regret over that of the best, problem by problem."""
+    worst_ratios: tuple[float, ...]
+    """The worst run over the mean of the best."""
+    ranks: tuple[int, ...]
+    linear: int
+    runs: int
+    nanoseconds: float
+    """The mean over the problems."""
+
+    @property
+    def ratio(self) -> float:
+        """The geometric mean of the ratios."""
+        return float(np.exp(np.mean(np.log(self.ratios))))
+
+    @property
+    def largest_ratio(self) -> float:
+        """The ratio on the problem where it is largest."""
+        return max(self.ratios)
+
+    @property
+    def worst_run(self) -> float:
+        """The largest regret of any run, over the mean of the best on that problem."""
+        return max(self.worst_ratios)
+
+    @property
+    def rank(self) -> float:
+        """The mean rank; policies that no interval separates share the best rank."""
+        return float(np.mean(self.ranks))
+
+    @property
+    def firsts(self) -> int:
+        """On how many problems no policy is clearly better."""
+        return sum(rank == 1 for rank in self.ranks)
+
+    @property
+    def linear_share(self) -> float:
+        """The share of linear runs."""
+        return self.linear / self.runs
+
+
+@dataclass(frozen=True)
+class SituationSummary:
+    """The standings of a situation in one part, those that play all of its problems first."""
+
+    setting: str
+    situation: str
+    part: Part
+    problems: tuple[ProblemRecord, ...]
+    standings: tuple[Standing, ...]
+
+    @property
+    def title(self) -> str:
+        """What the guide calls the situation."""
+        return SITUATIONS[self.setting][self.situation]
+
+    @property
+    def ranked(self) -> list[Standing]:
+        """The standings of the policies that play all problems and are no yardsticks."""
+        return [one for one in self.standings if self.is_ranked(one)]
+
+    def is_ranked(self, one: Standing) -> bool:
+        """Return whether a policy plays all problems and is no yardstick."""
+        return not one.is_yardstick and len(one.ratios) == len(self.problems)
+
+    @property
+    def best(self) -> Standing:
+        """The policy with the smallest ratio: the one that the guide recommends."""
+        return self.ranked[0]
+
+
+def summarize(content: BenchmarkFile) -> list[SituationSummary]:
+    """Return the summaries of all situations that have problems, part by part."""
+    found = []
+    for setting in content.settings:
+        for part in PARTS:
+            for situation in SITUATIONS[setting]:
+                problems = [
+                    problem
+                    for problem in content.of_setting(setting)
+                    if (problem.situation, problem.part) == (situation, part)
+                ]
+                if problems:
+                    found.append(_summarize_situation(setting, situation, part, problems))
+    return found
+
+
+def best_mean(problem: ProblemRecord) -> float:
+    """Return the smallest mean among policies that are no yardsticks; of all if there is none."""
+    means = [one.mean for one in problem.results if not one.yardstick]
+    return min(means or [one.mean for one in problem.results])
+
+
+def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
+    """Return a regret over the smallest mean, to both of which a small one is added."""
+    floor = FLOOR_SHARE * problem.wrong_choice
+    return (regret + floor) / (best_mean(problem) + floor)
+
+
+def _summarize_situation(
+    setting: str, situation: str, part: Part, problems: Sequence[ProblemRecord]
+) -> SituationSummary:
+    by_policy: dict[str, list[tuple[ProblemRecord, ResultRecord]]] = {}
+    for problem in problems:
+        for one in problem.results:
+            by_policy.setdefault(one.policy, []).append((problem, one))
+    standings = [_standing(policy, played) for policy, played in by_policy.items()]
+    summary = SituationSummary(setting, situation, part, tuple(problems), ())
+    order = sorted(standings, key=lambda one: (not summary.is_ranked(one), one.ratio))
+    return SituationSummary(setting, situation, part, tuple(problems), tuple(order))
+
+
+def _standing(policy: str, played: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
+    return Standing(
+        policy=policy,
+        is_yardstick=played[0][1].yardstick,
+        ratios=tuple(ratio_to_best(problem, one.mean) for problem, one in played),
+        worst_ratios=tuple(ratio_to_best(problem, one.worst) for problem, one in played),
+        ranks=tuple(1 + len(one.better) for _, one in played),
+        linear=sum(one.linear for _, one in played),
+        runs=sum(problem.replications for problem, _ in played),
+        nanoseconds=math.fsum(one.nanoseconds for _, one in played) / len(played),
+    )

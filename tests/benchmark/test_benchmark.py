@@ -1,0 +1,118 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.benchmark import RESULTS_FILE, bench, read_results
+from keyhole.benchmark.rules import SCALES, SEED
+from keyhole.results.estimate import compare
+from keyhole.thresholding import LSA, Problem, Uniform
+
+pytestmark = pytest.mark.interpreted
+
+MINE = f"{Path(__file__).parent / 'toy_policy.py'}:Told"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("bench")
+
+
+def played(folder, **words):
+    chosen = {"problems": ["tao-1"], "policies": ["LSA", "Uniform", "UCBE"], "threads": 1}
+    return bench("thresholding", out=folder, **chosen | words)
+
+
+def test_the_numbers_are_those_of_a_simulation(folder):
+    (problem,) = played(folder).problems
+    scale = SCALES["quick"]
+    curves = simulate(
+        Problem([0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8], threshold=0.5),
+        {"LSA": LSA(), "Uniform": Uniform()},
+        horizon=1000,
+        replications=scale.replications,
+        seed=SEED,
+        threads=1,
+    )
+    assert (problem.horizon, problem.replications, problem.wrong_choice) == (1000, 20, 5.0)
+    found = {one.policy: one for one in problem.results}
+    values = {label: curves.values(label, "aggregate_regret")[-1] for label in curves.labels}
+    for label, wrong in values.items():
+        one = found[label]
+        assert one.mean == pytest.approx(wrong.mean(), rel=1e-5)
+        assert one.std_error == pytest.approx(wrong.std(ddof=1) / 20**0.5, rel=1e-5)
+        assert (one.worst, one.quantile_90) == (wrong.max(), np.sort(wrong)[18])
+        assert one.linear == (wrong > 2.5).sum()
+        assert one.nanoseconds > 0
+    clear = compare(values["Uniform"], values["LSA"]).low > 0
+    assert found["Uniform"].better == (["LSA"] if clear else [])
+
+
+def test_a_yardstick_is_not_ranked(folder):
+    found = {one.policy: one for one in played(folder).problems[0].results}
+    assert found["UCBE"].yardstick
+    assert all("UCBE" not in one.better for one in found.values())
+
+
+def test_the_file_is_what_the_call_returns(folder):
+    content = played(folder)
+    assert read_results(folder / RESULTS_FILE) == content
+
+
+def test_a_second_call_simulates_only_what_is_missing(folder, monkeypatch):
+    content = played(folder)
+    jobs = []
+    monkeypatch.setattr(
+        "keyhole.experiment.result_cache.run_locally",
+        lambda job, *_: jobs.append(job.replications - sum(map(len, job.remaining))),
+    )
+    assert played(folder) == content
+    assert jobs == [20, 20, 20]  # all of them are there
+
+
+def test_a_users_policy_is_told_what_it_needs(tmp_path):
+    content = bench(
+        "delayed", problems=["short", "named-mpox"], policies=[MINE], out=tmp_path, threads=1
+    )
+    (short, named) = content.problems
+    assert [one.policy for one in short.results] == ["Told"]
+    assert short.results[0].entry == {"name": MINE, "expected_delay": 50}
+    assert named.results[0].entry["expected_delay"] == 12.1
+    # It always pulls the best arm.
+    assert (short.results[0].mean, short.results[0].worst) == (0.0, 0.0)
+
+
+def test_a_tenth_of_the_rounds_is_no_fewer_than_a_thousand():
+    quick = SCALES["quick"]
+    assert [quick.horizon(rounds) for rounds in (324, 2000, 100_000)] == [324, 1000, 10_000]
+    assert SCALES["paper"].horizon(324) == 324
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"settings": "delay"}, "setting must be one of"),
+        ({"scale": "full"}, "scale must be one of quick, paper; got 'full'"),
+        ({"problems": ["tao-9"]}, "problems must be one of tuning, judging, tao-1"),
+        ({"policies": ["LSAA"]}, "policies must be one of APT"),
+        ({"policies": [MINE]}, "must be of thresholding, got one of delayed"),
+        ({"policies": ["none.py:Mine"]}, "there is no file 'none.py'"),
+        ({"problems": ["alike"], "policies": ["UCBE"], "add": ["none.json"]}, "none.json"),
+    ],
+)
+def test_bad_arguments_are_refused(tmp_path, words, message):
+    with pytest.raises((ValueError, OSError), match=message):
+        bench(**{"settings": "thresholding", "out": tmp_path / "new"} | words)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_policy_that_can_play_nothing_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="none of the policies can play any of the problems"):
+        bench("delayed", problems=["sure"], policies=["DelayedUCB1"], out=tmp_path)
+
+
+def test_a_folder_with_something_else_is_refused(tmp_path):
+    (tmp_path / "mine").write_text("text")
+    with pytest.raises(ValueError, match="holds something other than a benchmark"):
+        bench("thresholding", out=tmp_path)

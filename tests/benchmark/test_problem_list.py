@@ -1,0 +1,55 @@
+import pytest
+
+from keyhole.benchmark.problem_list import all_problems, make_games, select_entrants
+from keyhole.benchmark.rules import SCALES, SITUATIONS
+from keyhole.experiment.setting_registry import BUILT_IN
+
+
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_every_problem_can_be_played_and_its_name_is_unique(setting):
+    problems = all_problems(setting)
+    assert len({problem.name for problem in problems}) == len(problems)
+    assert len({problem.digest for problem in problems}) == len(problems)
+    assert {problem.situation for problem in problems} <= SITUATIONS[setting].keys()
+    games = list(make_games(problems, [], SCALES["quick"]))
+    assert len(games) == len(problems)
+    assert all(game.loss > 0 for game in games)
+
+
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_every_situation_has_a_problem_for_tuning(setting):
+    found = {problem.situation for problem in all_problems(setting) if problem.part == "tuning"}
+    assert found == SITUATIONS[setting].keys()
+
+
+def test_what_a_wrong_choice_loses_is_computed_by_hand():
+    wanted = {
+        "stochastic": ("ten-arms", 0.1 * 20_000),
+        "delayed": ("fifty-arms", 0.1 * 100_000),
+        "semibandit": ("thirds", 0.6 * 5000),
+        "thresholding": ("tao-1", 5),
+        # Gaps by level: .15, .25; .15, .25; .1, .2; .35, .25; .4, .35.
+        "threshold": ("crossing", (0.2 + 0.2 + 0.15 + 0.3 + 0.375) / 5 * 10_000),
+    }
+    for setting, (name, loss) in wanted.items():
+        problem = [one for one in all_problems(setting) if one.name == name]
+        (game,) = make_games(problem, [], SCALES["paper"])
+        assert game.loss == pytest.approx(loss), setting
+
+
+def test_a_policy_that_is_made_for_one_sequence_plays_no_other():
+    games = make_games(all_problems("threshold"), ["KMUCB", "OPTIM"], SCALES["quick"])
+    assert {game.problem.name: [e.label for e in game.entrants] for game in games} == {
+        "cyclic": ["KMUCB"],
+        "falling": ["OPTIM"],
+    }
+
+
+def test_a_policy_that_hears_names_plays_no_sums():
+    games = make_games(all_problems("delayed"), ["QPMD"], SCALES["quick"])
+    assert {game.problem.situation for game in games} == {"named"}
+
+
+def test_variants_have_labels_of_their_own():
+    labels = [one.label for one in select_entrants("resource", ["RCUCB", "StoOO", "FixedLimit"])]
+    assert labels == ["RCUCB", "RCUCB(alpha=0.1)", "FixedLimit(base=KLUCB)"]

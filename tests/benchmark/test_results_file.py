@@ -1,0 +1,146 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from keyhole.benchmark.report import write_benchmark_page
+from keyhole.benchmark.results_file import (
+    BenchmarkFile,
+    ProblemRecord,
+    ResultRecord,
+    add_results,
+    read_results,
+    schema,
+    write_results,
+)
+from keyhole.benchmark.summary import summarize
+from keyhole.benchmark.tables import problem_table, situation_table
+from tests.html import parse
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "benchmark.schema.json"
+
+
+def result(policy, mean, *, better=(), error=1.0, yardstick=False, **changes):
+    given = {
+        "policy": policy, "entry": {"name": policy}, "yardstick": yardstick, "mean": mean,
+        "std_error": error, "quantile_90": 2 * mean, "worst": 3 * mean, "linear": 0,
+        "nanoseconds": 50.0, "better": list(better),
+    }  # fmt: skip
+    return ResultRecord(**given | changes)
+
+
+def problem(name, results, **changes):
+    given = {
+        "setting": "delayed", "name": name, "part": "tuning", "situation": "sums",
+        "title": "two arms", "digest": name, "horizon": 1000, "replications": 100, "seed": 29,
+        "wrong_choice": 300.0, "results": results,
+    }  # fmt: skip
+    return ProblemRecord(**given | changes)
+
+
+def content(*problems, scale="quick"):
+    return BenchmarkFile(
+        format="keyhole-benchmark", version=1, keyhole="0", scale=scale, problems=list(problems)
+    )
+
+
+FOUND = content(
+    problem(
+        "one",
+        [
+            result("A", 10.0, linear=5),
+            result("B", 20.0, better=["A"]),
+            result("C", 40.0, better=["A", "B"]),
+            result("Oracle", 1.0, yardstick=True),
+        ],
+    ),
+    problem("two", [result("A", 40.0, better=["B"]), result("B", 10.0)]),
+)
+
+
+def test_a_file_that_is_written_is_read_again(tmp_path):
+    write_results(tmp_path / "x.json", FOUND)
+    assert read_results(tmp_path / "x.json") == FOUND
+    assert json.loads((tmp_path / "x.json").read_text()) == FOUND.model_dump(mode="json")
+
+
+def test_the_schema_in_the_documentation_is_that_of_the_models(tmp_path):
+    assert SCHEMA.read_text() == schema(), (
+        "python -c \"from keyhole.benchmark.results_file import schema; print(schema(), end='')\""
+    )
+    write_results(tmp_path / "x.json", FOUND)
+    jsonschema.validate(json.loads((tmp_path / "x.json").read_text()), json.loads(schema()))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "x.json: "),
+        ("[]", "it is no results file of the benchmark"),
+        ('{"format": "keyhole-benchmark", "version": 9}', "a newer version of Keyhole wrote it"),
+        ('{"format": "keyhole-benchmark", "version": 1}', "keyhole"),
+    ],
+)
+def test_a_damaged_file_is_refused(tmp_path, text, message):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_results(tmp_path / "x.json")
+
+
+def test_a_situation_is_summed_up_over_its_problems():
+    (summary,) = summarize(FOUND)
+    assert [one.policy for one in summary.standings] == ["B", "A", "Oracle", "C"]
+    assert [one.policy for one in summary.ranked] == ["B", "A"]  # C plays one of two
+    a, b = (next(x for x in summary.ranked if x.policy == name) for name in "AB")
+    # A ten-thousandth of 300 is added to both means.
+    assert a.ratios == pytest.approx((1, 40.03 / 10.03))
+    assert a.ratio == pytest.approx((40.03 / 10.03) ** 0.5)
+    assert b.ratio == pytest.approx((20.03 / 10.03) ** 0.5)
+    assert b.worst_run == pytest.approx(60.03 / 10.03)
+    assert (a.ranks, b.ranks, a.firsts, b.rank) == ((1, 2), (2, 1), 1, 1.5)
+    assert a.linear_share == 5 / 200
+
+
+def test_tables_say_who_plays_and_who_is_a_yardstick():
+    (summary,) = summarize(FOUND)
+    rows = {row[0]: row for row in situation_table(summary).rows}
+    assert list(rows) == ["B", "A", "Oracle (yardstick) (plays 1 of 2)", "C (plays 1 of 2)"]
+    assert rows["A"][4:7] == ["1.5", "1 of 2", "2.5 %"]
+    shown = {row[0]: row for row in problem_table(FOUND.problems[0]).rows}
+    assert list(shown) == ["Oracle (yardstick)", "A", "B", "C"]
+    assert shown["C"][2:4] == ["80", "120"]
+    assert [shown[name][6] for name in shown] == ["", "1", "2", "3"]
+
+
+def test_results_of_others_are_compared_unpaired():
+    others = content(problem("one", [result("D", 15.0), result("A", 99.0)]), problem("else", []))
+    first, second = add_results(FOUND, [others]).problems
+    found = {one.policy: one for one in first.results}
+    assert found["A"].mean == 10.0  # the file's own
+    assert found["D"].better == ["A"]  # 10 and 15, both ± 1
+    assert found["B"].better == ["A", "D"]
+    assert second == FOUND.problems[1]
+
+
+def test_two_means_that_are_close_share_a_rank():
+    others = content(problem("one", [result("D", 12.0)]))
+    found = {one.policy: one for one in add_results(FOUND, [others]).problems[0].results}
+    assert found["D"].better == []  # 12 is above 10 by 1.4 standard errors
+
+
+def test_results_of_another_problem_or_scale_are_refused():
+    with pytest.raises(ValueError, match="delayed/one is another problem there"):
+        add_results(FOUND, [content(problem("one", [], digest="x"))])
+    with pytest.raises(ValueError, match="must be of one scale, 'quick', got 'paper'"):
+        add_results(FOUND, [content(scale="paper")])
+
+
+def test_the_page_names_the_best_of_each_situation(tmp_path):
+    text = write_benchmark_page(tmp_path, FOUND).read_text()
+    page = parse(text)
+    (best, *tables) = page.all("table")
+    assert "delayed: Only sums arrive" in best.words()
+    assert "B" in [cell.words() for cell in best.all("td")]
+    assert len(tables) == 3  # the situation, and two problems
+    assert "profile-delayed-sums-tuning" in text

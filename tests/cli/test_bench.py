@@ -1,0 +1,40 @@
+from keyhole.benchmark import read_results
+
+ONE = ("bench", "thresholding", "--problems", "tao-1", "--policies", "LSA", "--threads", 1)
+
+
+def test_bench_prints_a_table_and_writes_file_and_page(keyhole, tmp_path):
+    code, out, _ = keyhole(*ONE, "--policies", "UCBE", "--out", tmp_path)
+    assert code == 0
+    head, columns, first, second, _, results, report = out.splitlines()
+    assert head == "thresholding: Arms differ: 1 problem for tuning"
+    assert columns.split()[:2] == ["policy", "ratio"]
+    assert first.split()[:2] == ["LSA", "1.00"]
+    assert second.startswith("UCBE (yardstick)")
+    assert results == f"results: {tmp_path / 'benchmark.json'}"
+    assert report == f"report: {tmp_path / 'report.html'}"
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_bench_shows_the_results_of_others(keyhole, tmp_path):
+    assert keyhole(*ONE, "--out", tmp_path / "one")[0] == 0
+    theirs = tmp_path / "one" / "benchmark.json"
+    theirs.write_text(theirs.read_text().replace('"policy": "LSA"', '"policy": "Theirs"'))
+    code, out, _ = keyhole(*ONE, "--add", theirs, "--out", tmp_path / "two")
+    assert code == 0
+    assert "\nTheirs " in out
+    (problem,) = read_results(tmp_path / "two" / "benchmark.json").problems
+    assert [one.policy for one in problem.results] == ["LSA", "Theirs"]
+
+
+def test_bad_input_is_one_line(keyhole, tmp_path):
+    for words, message in [
+        (("bench",), "--out must be given: a folder for the results"),
+        (("bench", "delay", "--out", tmp_path), "setting must be one of"),
+        (("bench", "--scale", "all", "--out", tmp_path), "scale must be one of quick, paper"),
+        (("bench", "--add", "none.json", "--out", tmp_path), "none.json"),
+    ]:
+        code, out, err = keyhole(*words)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert len(err.splitlines()) == 1
