@@ -46,7 +46,7 @@ class FamilywiseStopping(StoppingPolicy):
     ...     arm = learner.ask()
     ...     learner.tell(arm == 1)
     >>> learner.settled, learner.rounds
-    ({0: 'below', 1: 'above'}, 20)
+    ({0: 'below', 1: 'above'}, 18)
     """
 
     def level(p) -> float:

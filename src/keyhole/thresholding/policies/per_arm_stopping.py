@@ -63,10 +63,9 @@ class PerArmStopping(StoppingPolicy):
 
     References
     ----------
-    Ville (1939) for the inequality; Robbins (1970), "Statistical methods related to the law of the
-    iterated logarithm", Annals of Mathematical Statistics 41, for mixtures; Waudby-Smith and Ramdas
-    (2024), "Estimating means of bounded random variables by betting", JRSS B 86, for rewards in
-    [0, 1].
+    Ville (1939) for the inequality; Robbins (1970), Annals of Mathematical Statistics 41, pages
+    1397-1409, for mixtures; Waudby-Smith and Ramdas (2024), "Estimating means of bounded random
+    variables by betting", JRSS B 86, for rewards in [0, 1].
 
     Examples
     --------

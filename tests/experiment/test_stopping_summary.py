@@ -1,0 +1,66 @@
+"""What a run shows of policies that stop: the terminal, and the report."""
+
+import pytest
+
+from keyhole.experiment import Spec, run
+from keyhole.experiment.report import write_report
+from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines, stopping_table
+
+pytestmark = pytest.mark.interpreted
+
+SPEC = """
+name = "enough"
+replications = 6
+horizon = 400
+checkpoints = [10, 400]
+[problem]
+setting = "thresholding"
+means = [0.1, 0.9]
+threshold = 0.5
+[[policy]]
+name = "LSA"
+[[policy]]
+name = "FamilywiseStopping"
+label = "all"
+base = {name = "APT", epsilon = 0.1}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("enough") / "run"
+    run(Spec.from_text(SPEC), path)
+    return path
+
+
+def test_a_run_shows_rounds_used_and_errors_against_the_guarantee(folder):
+    from keyhole.experiment.run_folder import open_run
+
+    found = open_run(folder)
+    curves, guarantees = found.curves, find_guarantees(found)
+    assert list(guarantees) == ["all"]
+    used = curves.values("all", "rounds_used")[-1]
+    lines = stopping_lines(curves, guarantees)
+    assert f"most {used.max():,.0f}), 0 of 6 runs not done" in lines[0]
+    assert "chance of any arm wrong by 0.05 or more: at most 0.05; found 0.0" in lines[1]
+    (row,) = stopping_table(curves, guarantees).rows
+    assert row[0] == "all"
+    assert row[4] == f"{used.max():,.0f}"
+    # The policy that cannot stop is in the same run, with all of its rounds.
+    assert curves.values(curves.labels[0], "rounds_used").tolist() == [[10] * 6, [400] * 6]
+
+
+def test_the_report_has_a_section_of_it(folder):
+    text = write_report(folder).read_text()
+    assert "Stopping: rounds used and errors" in text
+    assert "chance of any arm wrong by 0.05 or more: at most 0.05" in text
+
+
+def test_a_policy_whose_file_is_gone_is_left_out(folder):
+    from dataclasses import replace
+
+    from keyhole.experiment.run_folder import open_run
+
+    found = open_run(folder)
+    spec = found.spec | {"policy": [{"name": "gone.py:Policy"}]}
+    assert find_guarantees(replace(found, spec=spec)) == {}
