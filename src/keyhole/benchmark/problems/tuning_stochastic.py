@@ -7,7 +7,8 @@ import numpy as np
 from keyhole.benchmark.problem import BenchmarkProblem
 
 
-def _spread(low: float, high: float, arms: int) -> list[float]:
+def spread(low: float, high: float, arms: int) -> list[float]:
+    """Return evenly spaced means."""
     return [round(m, 4) for m in np.linspace(low, high, arms)]
 
 
@@ -51,28 +52,28 @@ PROBLEMS: Final = (
         name="fifty-arms",
         situation="many arms",
         title="50 arms, evenly between .1 and .5",
-        problem={"means": _spread(0.1, 0.5, 50)},
+        problem={"means": spread(0.1, 0.5, 50)},
         horizon=10_000,
     ),
     BenchmarkProblem(
         name="short",
         situation="many arms",
         title="100 arms, 1,000 rounds",
-        problem={"means": _spread(0.05, 0.95, 100)},
+        problem={"means": spread(0.05, 0.95, 100)},
         horizon=1000,
     ),
     BenchmarkProblem(
         name="beta-rewards",
         situation="rewards in [0, 1]",
         title="eight arms with beta rewards (concentration 4)",
-        problem={"means": _spread(0.3, 0.7, 8), "distribution": "beta", "concentration": 4},
+        problem={"means": spread(0.3, 0.7, 8), "distribution": "beta", "concentration": 4},
         horizon=20_000,
     ),
     BenchmarkProblem(
         name="narrow",
         situation="rewards in [0, 1]",
         title="five arms with narrow rewards (concentration 100)",
-        problem={"means": _spread(0.45, 0.55, 5), "distribution": "beta", "concentration": 100},
+        problem={"means": spread(0.45, 0.55, 5), "distribution": "beta", "concentration": 100},
         horizon=20_000,
     ),
 )

@@ -7,7 +7,8 @@ import numpy as np
 from keyhole.benchmark.problem import BenchmarkProblem
 
 
-def _spread(low: float, high: float, arms: int) -> list[float]:
+def spread(low: float, high: float, arms: int) -> list[float]:
+    """Return evenly spaced means."""
     return [round(m, 4) for m in np.linspace(low, high, arms)]
 
 
@@ -26,14 +27,14 @@ PROBLEMS: Final = (
         name="fifty-uniform",
         situation="arms differ",
         title="50 arms evenly between .02 and .98",
-        problem={"means": _spread(0.02, 0.98, 50), "threshold": 0.4},
+        problem={"means": spread(0.02, 0.98, 50), "threshold": 0.4},
         horizon=1500,
     ),
     BenchmarkProblem(
         name="threshold-.01",
         situation="arms differ",
         title="30 arms of up to .03, a threshold of .01",
-        problem={"means": _spread(0.001, 0.03, 30), "threshold": 0.01},
+        problem={"means": spread(0.001, 0.03, 30), "threshold": 0.01},
         horizon=10_000,
     ),
     BenchmarkProblem(
@@ -41,7 +42,7 @@ PROBLEMS: Final = (
         situation="arms differ",
         title="20 arms with beta rewards (concentration 4)",
         problem={
-            "means": _spread(0.3, 0.7, 20),
+            "means": spread(0.3, 0.7, 20),
             "threshold": 0.52,
             "distribution": "beta",
             "concentration": 4,
