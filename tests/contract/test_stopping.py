@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+import keyhole
 from keyhole import simulate
 from keyhole.contract.stopping import Guarantee, is_done, remaining_arms, settled_arms
 from keyhole.policy import float_array, int_array
+from keyhole.testing import check_policy
 from keyhole.thresholding import LSA, PerArmStopping, Policy, Problem
 
 pytestmark = pytest.mark.interpreted
@@ -49,6 +51,11 @@ def test_a_policy_of_ones_own_stops():
     assert np.array_equal(curves.values(Hasty(), "wrong_settled"), errors / 2)
     assert 0 < curves.mean(Hasty(), "any_wrong_settled")[-1] < 1
     assert Hasty.traits()["verdicts"] == "good, bad"
+
+
+def test_it_keeps_the_contract_to_its_end():
+    with keyhole.interpreted():
+        check_policy(Hasty(), PROBLEM, horizon=30)
 
 
 def test_the_state_of_a_learner_is_read():

@@ -12,6 +12,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem, metrics_for
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.metric import STOP_METRICS
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
 from keyhole.play.plan import Plan
@@ -82,13 +83,15 @@ class CheckContext:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of what `simulate_metrics` returns."""
-        return tuple(metric.name for metric in metrics_for(self.problem, details=True))
+        stopping = STOP_METRICS if self.policy.verdicts else ()
+        measured = (*metrics_for(self.problem, details=True), *stopping)
+        return tuple(metric.name for metric in measured)
 
     def play_rounds(
         self, learner: Learner, environment: InteractiveEnvironment
     ) -> Iterator[tuple[Any, ...]]:
-        """Play to the horizon, yielding the decision of each round."""
-        while learner.rounds < self.horizon:
+        """Play to the horizon, or until the policy is done, yielding each decision."""
+        while learner.rounds < self.horizon and not learner.is_done:
             environment.play_round(learner)
             yield decision_of(learner)
 

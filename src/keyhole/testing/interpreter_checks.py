@@ -39,6 +39,8 @@ def _compare_learners(subject: CheckContext) -> None:
             pairs.append((subject.learner(), subject.environment()))
     # Both in step: the first difference is the cause, and later ones follow from it.
     for t in range(1, subject.horizon + 1):
+        if pairs[0][0].is_done:
+            break
         for learner, environment in pairs:
             environment.play_round(learner)
             environment.score(learner._recommend())

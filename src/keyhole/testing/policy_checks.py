@@ -138,7 +138,7 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     # Both with a decision pending and between rounds: a file holds more in the former case.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     again = []
-    for t in range(subject.horizon):
+    for t in range(len(straight)):
         environment.ask(learner)
         if t in after_ask:
             learner = _saved_and_loaded(learner)
@@ -167,7 +167,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
         learner, environment = subject.learner(), subject.environment()
         moments = set(draw.choice(subject.horizon, 2).tolist())
         again = []
-        for t in range(subject.horizon):
+        for t in range(len(straight)):
             environment.ask(learner)
             if t in moments:
                 with bounds_checked():
