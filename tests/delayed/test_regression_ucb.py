@@ -73,6 +73,50 @@ def test_what_is_due_and_what_has_arrived_are_the_pulls():
             assert learner.state["due"].sum() < 5.0 + 1e-9
 
 
+@pytest.mark.parametrize(("delay", "told"), [(Geometric(12.0), 12.0), (Constant(60), 12.0)])
+def test_the_steps_of_its_bound_hold(delay, told):
+    """Check the steps of docs/regression_ucb_bound.md, with delays as told and with others."""
+    means, draw = np.array([0.2, 0.6]), make_sampler(Problem([0.2, 0.6], delay), 7, 0)
+    learner, pending = RegressionUCB(told).learner(arms=2, feedback="anonymous"), []
+    pulls, earned, before = np.zeros(2, int), 0.0, 0.0
+    batches, errors, runs, last = np.zeros(2), np.full(2, 0.5) - means, np.zeros(2), -1
+    for t in range(8000):
+        state = {name: value.copy() for name, value in learner.state.items()}
+        if state["left"][0] == 0:
+            first, earned, total = t, 0.0, 0.0
+        arm = learner.ask()
+        reward, late = draw(arm, pulls[arm])
+        pulls[arm] += 1
+        earned += reward
+        pending.append((t + late, reward))
+        arrived = sum(value for due, value in pending if due == t)
+        pending = [(due, value) for due, value in pending if due > t]
+        learner.tell(arrived)
+        total += arrived
+        if learner.state["left"][0] > 0:
+            continue
+        rounds, x, due = t + 1 - first, learner.state["expected"], learner.state["due"]
+        known, limited = state["information"], (state["weighted"] / state["information"]).clip(0, 1)
+        assert due.sum() <= told * (1 + 1e-9)
+        assert x.sum() <= rounds * (1 + 1e-9)
+        martingale = earned - rounds * means[arm]
+        after = sum(value for _, value in pending) - means @ due
+        assert total - x @ means == pytest.approx(martingale + before - after)
+        others = x[::-1] ** 2 / known[::-1]
+        cross = x[::-1] * (means - limited)[::-1]
+        weights = x / (rounds + others)
+        errors += weights * (martingale + before - after + cross)
+        before = after
+        batches[arm] += 1
+        runs[arm] += arm != last
+        last = arm
+        known = learner.state["information"]
+        assert np.allclose(learner.state["weighted"] - known * means, errors)
+        assert (known >= pulls / 7.4).all()
+        assert (known >= pulls - 5.2 * told * batches).all()
+    assert runs.min() > 1  # both arms were left and taken up again
+
+
 def test_it_learns_where_the_expected_delay_is_overstated_tenfold():
     problem = Problem([0.4, 0.7], Uniform(0, 40))
     curves = simulate(problem, {"it": RegressionUCB(200.0)}, horizon=5000, replications=8)

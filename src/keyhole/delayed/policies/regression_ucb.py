@@ -50,10 +50,20 @@ class RegressionUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: ours, not from a paper. Only the sums are used; with named feedback,
-    names are ignored. Ties go to the lowest arm. Each arm has a regression of its own, in which the
-    others' share is what their estimates say, so that a batch costs O(K); between batches nothing
-    is computed but the sum.
+    Departures from the paper: Keyhole's own, not from a paper. Only the sums are used; with named
+    feedback, names are ignored. Ties go to the lowest arm. Each arm has a regression of its own, in
+    which the others' share is what their estimates say, so that a batch costs O(K); between batches
+    nothing is computed but the sum. An arm that is pulled to the end has O(ln T) batches.
+
+    Nothing is proved of it; with wider bounds its regret is logarithmic for geometric delays with
+    the mean that it is told, and for any delays with a known bound: see "A bound for RegressionUCB"
+    in the documentation. Measured ("Delayed feedback" there): its regret was a fifth to a thirtieth
+    of that of `ODAAFB` where both were told rightly, and 15 to 20 times as large where it was told
+    ten times the delay. It breaks where it is told too little: told 50 on ``Problem([.4, .7],
+    Uniform(0, 1000))``, 37 of 200 runs are worse than a random choice after 60,000 rounds; told 20
+    on ``Problem([.3, .6], Constant(2000))``, all are. It breaks where the best arm alone is late:
+    ``Problem.replay([[1] * 4 + [0] * 6, [1] * 6 + [0] * 4], [[0] * 10, [1500] * 10])``, told 750
+    or 1,500. If in doubt, overstate the delay, but not by much.
 
     References
     ----------
@@ -66,7 +76,7 @@ class RegressionUCB(Policy):
     >>> from keyhole.delayed import ODAAFB, Problem, Uniform
     >>> problem = Problem(means=[0.3, 0.6], delay=Uniform(0, 100))
     >>> policies = [RegressionUCB(expected_delay=50), ODAAFB(expected_delay=50, bound=100)]
-    >>> curves = simulate(problem, policies, horizon=20_000, replications=10)
+    >>> curves = simulate(problem, policies, horizon=10_000, replications=2)
     >>> regret = [curves.mean(policy, "regret")[-1] for policy in policies]
     >>> bool(regret[0] < 0.5 * regret[1])
     True
