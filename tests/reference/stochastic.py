@@ -148,6 +148,32 @@ class OptimisticThompson(ThompsonSampling):
         return values.index(max(values))
 
 
+class TopTwoThompson(ThompsonSampling):
+    """Russo 2020, with the challenger of least transportation cost (Jourdan et al. 2022)."""
+
+    def __init__(self, *size, share, **more):
+        super().__init__(*size, **more)
+        self.share = share
+
+    def choose(self, t):
+        leader = super().choose(t)
+        if self.uniform() < self.share or self.arms == 1:
+            return leader
+        others = [arm for arm in range(self.arms) if arm != leader]
+        return min(others, key=lambda arm: self.cost(self.rewards[leader], self.rewards[arm]))
+
+    def cost(self, best, other):
+        if not other:
+            return -math.inf
+        penalty = math.log(len(other))
+        if not best or sum(best) / len(best) <= sum(other) / len(other):
+            return penalty
+        pooled = math.log1p(-sum(best + other) / len(best + other))
+        return penalty + sum(
+            len(seen) * divergence(sum(seen) / len(seen), pooled) for seen in (best, other)
+        )
+
+
 class Uniform(Bandit):
     """The arms in turn."""
 

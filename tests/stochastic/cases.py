@@ -11,6 +11,7 @@ from keyhole.stochastic import (
     ImprovedUCB,
     OptimisticThompson,
     ThompsonSampling,
+    TopTwoThompson,
     Uniform,
 )
 from tests.reference import stochastic as reference
@@ -27,6 +28,8 @@ POLICIES = [
     ThompsonSampling(a=0.5, b=2.0),
     OptimisticThompson(),
     OptimisticThompson(a=0.5, b=2.0),
+    TopTwoThompson(),
+    TopTwoThompson(a=0.5, b=2.0, share=0.25),
     ImprovedUCB(),
     Uniform(),
 ]
@@ -57,7 +60,7 @@ def fractional(means, seed, replication):
 def reference_of(policy, arms, horizon, seed):
     """Return the reference implementation of a policy; it draws from the policy's stream."""
     more = {}
-    if isinstance(policy, (ThompsonSampling, OptimisticThompson)):
+    if isinstance(policy, (ThompsonSampling, OptimisticThompson, TopTwoThompson)):
         rng = stream(seed, 0, POLICY)
         more = {"beta": lambda a, b: beta(rng, a, b), "uniform": lambda: uniform(rng)}
     make = getattr(reference, type(policy).__name__)

@@ -6,6 +6,7 @@ from keyhole.stochastic import (
     OptimisticThompson,
     Problem,
     ThompsonSampling,
+    TopTwoThompson,
     Uniform,
 )
 from tests.conformance import INTERPRETED, ContractGroup
@@ -40,6 +41,7 @@ GROUPS = [
             KLUCB(c=3.0),
             ThompsonSampling(a=0.5, b=2.0),
             OptimisticThompson(a=0.5, b=2.0),
+            TopTwoThompson(a=0.5, b=2.0, share=0.25),
         ],
     ),
     ContractGroup(beta, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),

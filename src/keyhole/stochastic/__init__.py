@@ -17,6 +17,7 @@ from keyhole.stochastic.policies import (
     ImprovedUCB,
     OptimisticThompson,
     ThompsonSampling,
+    TopTwoThompson,
     Uniform,
 )
 from keyhole.stochastic.policy_base import IndexPolicy, Policy
@@ -41,6 +42,7 @@ __all__ = [
     "Policy",
     "Problem",
     "ThompsonSampling",
+    "TopTwoThompson",
     "UCBPolicy",
     "Uniform",
 ]

@@ -11,6 +11,7 @@ from keyhole.stochastic.policies.klucb import KLUCB
 from keyhole.stochastic.policies.moss import MOSS
 from keyhole.stochastic.policies.optimistic_thompson import OptimisticThompson
 from keyhole.stochastic.policies.thompson_sampling import ThompsonSampling
+from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson
 from keyhole.stochastic.policies.ucb1 import UCB1
 from keyhole.stochastic.policies.uniform import Uniform
 
@@ -23,5 +24,6 @@ __all__ = [
     "ImprovedUCB",
     "OptimisticThompson",
     "ThompsonSampling",
+    "TopTwoThompson",
     "Uniform",
 ]
