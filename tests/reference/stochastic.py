@@ -5,6 +5,8 @@ Nothing here comes from `keyhole`. A policy keeps the list of rewards of each ar
 
 import math
 
+import numpy as np
+
 
 def play(policy, reward, rounds):
     """Return the arms pulled; `reward(arm, n)` is the n-th of an arm."""
@@ -172,6 +174,66 @@ class TopTwoThompson(ThompsonSampling):
         return penalty + sum(
             len(seen) * divergence(sum(seen) / len(seen), pooled) for seen in (best, other)
         )
+
+
+class BestArmStopping(Bandit):
+    """Give up an arm when the e-process "some other is no better than it" reaches (K - 1)/delta.
+
+    The e-process is by its definition: the likelihood, averaged over all pairs of means, divided by
+    its maximum over the pairs of the null. `base` is a reference policy.
+    """
+
+    def __init__(self, *size, base, delta):
+        super().__init__(*size)
+        self.base, self.needed = base, (self.arms - 1) / delta
+        self.verdicts = [None] * self.arms
+
+    def open_arms(self):
+        return [arm for arm, verdict in enumerate(self.verdicts) if verdict is None]
+
+    def choose(self, t):
+        arm = self.base.choose(t)
+        if self.verdicts[arm] is None:
+            return arm
+        return min(self.open_arms(), key=lambda i: len(self.rewards[i]))
+
+    def learn(self, arm, reward):
+        super().learn(arm, reward)
+        self.base.learn(arm, reward)
+        for other in range(self.arms):
+            for high, low in ((arm, other), (other, arm)):
+                may_fall = other != arm and self.verdicts[low] is None
+                if may_fall and len(self.open_arms()) > 1 and self.evidence(high, low):
+                    self.verdicts[low] = "not best"
+        if len(self.open_arms()) == 1:
+            self.verdicts[self.open_arms()[0]] = "best"
+
+    def evidence(self, high, low):
+        both = [self.rewards[high], self.rewards[low]]
+        if not all(both) or self.mean(high) <= self.mean(low):
+            return False
+        mixture = sum(math.log(averaged_likelihood(rewards)) for rewards in both)
+        mean = sum(map(sum, both)) / sum(map(len, both))
+        # With the means in the order that the null denies, its maximum has both means equal.
+        null = sum(log_likelihood(rewards, mean) for rewards in both)
+        return mixture - null >= math.log(self.needed)
+
+
+def log_likelihood(rewards, mean):
+    """Return sum x ln mean + (1 - x) ln(1 - mean), where 0 ln 0 is 0."""
+    ones, zeros = sum(rewards), sum(1 - x for x in rewards)
+    return (ones and ones * math.log(mean)) + (zeros and zeros * math.log(1 - mean))
+
+
+NODES = np.polynomial.legendre.leggauss(100)  # exact for up to 199 rewards of 0 and 1
+
+
+def averaged_likelihood(rewards):
+    """Return the likelihood, averaged over all means by Gauss and Legendre's rule."""
+    x, weights = NODES
+    ones, zeros = sum(rewards), sum(1 - x for x in rewards)
+    means = (x + 1) / 2
+    return float(np.sum(weights / 2 * means**ones * (1 - means) ** zeros))
 
 
 class Uniform(Bandit):

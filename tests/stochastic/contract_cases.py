@@ -2,6 +2,8 @@
 
 from keyhole.stochastic import (
     KLUCB,
+    UCB1,
+    BestArmStopping,
     ImprovedUCB,
     OptimisticThompson,
     Problem,
@@ -32,7 +34,7 @@ def replay(policy):
 GROUPS = [
     ContractGroup(
         bernoulli,
-        POLICIES,
+        [*POLICIES, BestArmStopping(), BestArmStopping(base=UCB1(), delta=0.5)],
         horizon=60,
         seed=2,
         compiled=[ThompsonSampling()],

@@ -5,6 +5,7 @@ best ever more often.
 """
 
 from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
+from keyhole.stochastic.policies.best_arm_stopping import BestArmStopping
 from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB
 from keyhole.stochastic.policies.improved_ucb import ImprovedUCB
 from keyhole.stochastic.policies.klucb import KLUCB
@@ -20,6 +21,7 @@ __all__ = [
     "MOSS",
     "UCB1",
     "BernsteinUCB",
+    "BestArmStopping",
     "HoeffdingUCB",
     "ImprovedUCB",
     "OptimisticThompson",

@@ -38,16 +38,17 @@ class TopTwoThompson(BetaPosteriorPolicy):
         The prior: as if an arm had been pulled a + b times and a of the rewards were 1; from
         10**-3 to 10**6.
     share : float, default 1/2
-        The share of rounds in which the leader is pulled; in (0, 1). With 1/2 the number of pulls
-        is at most about twice the least possible.
+        The share of rounds in which the leader is pulled; in (0, 1).
 
     Notes
     -----
-    Departures from the paper: the first draws posterior samples until another arm wins, which may
-    take very long; the challenger is that of the second paper, which proves an asymptotically optimal
-    number of pulls (for the best `share`) with a known family of rewards such as Bernoulli's and
-    with leaders as here. With other rewards in [0, 1] nothing is proved of the number. Ties go to
-    the lowest arm.
+    Departures from the paper: the challenger. Russo draws from the posterior until another arm
+    wins, which may take very long; the arm of least transportation cost, with a penalty for many
+    pulls, is a challenger of Jourdan et al. Ties go to the lowest arm.
+
+    Proved: top-two rules of this kind have an asymptotically optimal number of pulls for the best
+    `share`, and with 1/2 at most twice as many (both papers); not for each pair of leader and
+    challenger, and not where rewards strictly between 0 and 1 are turned into coins, as here.
 
     References
     ----------
@@ -65,6 +66,7 @@ class TopTwoThompson(BetaPosteriorPolicy):
     2
     """
 
+    pending = ("ignore", "impute")
     randomness = (
         "a beta variate for each arm and a uniform one in every round, and another uniform one for "
         "a reward strictly between 0 and 1"
