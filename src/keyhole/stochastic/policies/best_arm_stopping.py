@@ -83,7 +83,7 @@ class BestArmStopping(WrapperPolicy, Policy):
     only if this happens for one of the K - 1 others. If it is not given up, it is the last one.
 
     **Measured:** the number of pulls (see the page of this setting). Errors are rarer than delta:
-    in 10,000 runs of two arms with nearly equal means, at most 1 % for delta = .05.
+    MEASURED
 
     **Where it breaks:** it promises no number of pulls. With two best arms, such as
     ``Problem([0.5, 0.5])``, it stops with a chance of at most 2 delta, and else never. A base that
