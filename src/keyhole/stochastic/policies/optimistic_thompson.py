@@ -58,6 +58,8 @@ class OptimisticThompson(BetaPosteriorPolicy):
     1
     """
 
+    pending = ("ignore", "impute")
+
     def select(p, s: BetaPosteriorPolicy.State, rng: Stream) -> int:
         """Return the arm with the largest of draw and posterior mean."""
         draw_means(p, s, rng)
