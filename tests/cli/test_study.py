@@ -414,3 +414,34 @@ def test_an_export_that_is_none_is_one_line(keyhole, path, tmp_path):
         ),
     ):
         refused(*keyhole("study", "restore", path, words), said)
+
+
+STOPS = """
+setting = "thresholding"
+name = "labels"
+arms = ["cat", "owl"]
+policy = { name = "PerArmStopping", base = { name = "APT" } }
+[facts]
+threshold = 0.5
+"""
+
+
+def test_a_command_says_that_a_study_is_done(tmp_path, done, keyhole):
+    storage, spec = tmp_path / "labels.db", tmp_path / "labels.toml"
+    spec.write_text(STOPS)
+    done("create", storage, spec)
+    assert "settled: 0 of 2 arms (" in done("show", storage, "labels")
+    with Study.open(storage, "labels") as study:
+        while not study.is_done:
+            decision = study.ask()
+            study.tell(decision.id, decision.arm == "cat")
+        asked = len(study.log()) // 2
+    code, out, err = keyhole("study", "ask", storage, "labels")
+    assert (code, out, err.count("\n")) == (4, "", 1)
+    assert err.endswith(f"is done: every arm is settled (after {asked} decisions)\n")
+    shown = done("show", storage, "labels")
+    assert "settled: 2 of 2 arms; done (" in shown
+    assert "at most 0.05" in shown
+    content = json.loads(done("show", storage, "labels", "--json"))
+    assert content["settled"] == {"cat": "above", "owl": "below"}
+    assert content["is_done"] is True

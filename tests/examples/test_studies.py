@@ -19,6 +19,12 @@ def test_five_people_label(capsys):
     assert "250 labels by 5 people, 108 pictures" in text
 
 
+def test_labelling_ends_when_it_is_enough(capsys):
+    text = play("enough", 150, capsys)
+    assert "150 labels, 1 a picture; a fixed number: 289 a picture" in text
+    assert "of 108 pictures" in text
+
+
 def test_conversions_arrive_late(capsys):
     text = play("conversions", 8, capsys)
     assert "best so far: offer" in text

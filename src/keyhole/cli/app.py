@@ -1,9 +1,9 @@
 """The commands of the command line, their output and exit codes.
 
 Exit codes: 0 done; 1 a claim does not hold, or a study is damaged; 2 bad input; 3 try again later
-(a study waits for feedback, its database failed, a cluster does not answer); 130 interrupted; 141
-the reader of the output has ended. Codes 2 and 3 come with one line on standard error. Results go
-to standard output, progress to standard error.
+(a study waits for feedback, its database failed, a cluster does not answer); 4 a study is done, and
+has no further decision; 130 interrupted; 141 the reader of the output has ended. Codes 2 to 4 come
+with one line on standard error. Results go to standard output, progress to standard error.
 """
 
 import os
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CLAIM_FAILED: Final = 1
 BAD_INPUT: Final = 2
 TRY_LATER: Final = 3
+DONE: Final = 4
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141  # as of a command that the signal SIGPIPE ends
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
@@ -304,13 +305,19 @@ def _code() -> int | None:
         code = _refused(str(error) or "there is not enough memory")
     # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
-        code = _refused(str(error), TRY_LATER if getattr(error, "later", False) else BAD_INPUT)
+        code = _refused(str(error), _code_of(error))
     except Exception as error:
         # Typer's usage errors have no public base class, but all of them have this method.
         if not hasattr(error, "format_message"):
             raise
         code = _refused(_usage_message(error))
     return code
+
+
+def _code_of(error: Exception) -> int:
+    if getattr(error, "done", False):
+        return DONE
+    return TRY_LATER if getattr(error, "later", False) else BAD_INPUT
 
 
 def _usage_message(error: Any) -> str:

@@ -170,6 +170,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     often as you like. Of a study with more than 50,000 events means are left out.
     """
     from keyhole.study.arm_means import mean_lines, means_as_json
+    from keyhole.study.study_progress import progress_text
     from keyhole.study.study_summary import MOST_EVENTS
 
     with _open(storage, name, own) as study:
@@ -182,6 +183,8 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
             "policy": repr(policy),
             "arms": study.arms,
             "recommended": found,
+            "settled": study.settled,
+            "is_done": study.is_done,
             "means": None if means is None else means_as_json(means),
             "pending": [decision.as_json() for decision in pending],
         }
@@ -194,6 +197,8 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     )
     if found is not None:
         typer.echo(f"recommended: {format_recommendation(found)}")
+    if policy.verdicts:
+        typer.echo(progress_text(policy, content["settled"], len(content["arms"])))
     for line in mean_lines(means or {}):
         typer.echo(line)
     for decision in pending:

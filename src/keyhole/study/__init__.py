@@ -4,7 +4,12 @@ A program *asks* a study for a decision, acts on it, and *tells* it later what c
 feedback); many decisions may wait for theirs.
 """
 
-from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
+from keyhole.study.decision import (
+    ConflictError,
+    Decision,
+    PendingDecisionError,
+    StudyDoneError,
+)
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
 from keyhole.study.policy_errors import LearningError
 from keyhole.study.setting_code_errors import SettingCodeError
@@ -23,6 +28,7 @@ __all__ = [
     "StoreError",
     "Study",
     "StudyCheck",
+    "StudyDoneError",
     "backup",
     "check_database",
     "list_studies",

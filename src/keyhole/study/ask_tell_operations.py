@@ -13,7 +13,12 @@ from typing import Any
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
 from keyhole.play.reserved_study_words import check_words
-from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
+from keyhole.study.decision import (
+    ConflictError,
+    Decision,
+    PendingDecisionError,
+    StudyDoneError,
+)
 from keyhole.study.decision_ids import is_id, new_id
 from keyhole.study.events import (
     ARM_ADDED,
@@ -31,6 +36,7 @@ from keyhole.study.row_codec import drop_signs_of_zeros
 from keyhole.study.setting_code_errors import convert_vocabulary_errors
 from keyhole.study.state import State
 from keyhole.study.storage import Row
+from keyhole.study.study_progress import has_enough, has_settled_arms
 from keyhole.study.timeout_rule import NO_REWARD
 from keyhole.study.writer import Transaction
 from keyhole.validate import short_repr, suggestion
@@ -48,6 +54,9 @@ def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) ->
     ):
         return _find_handed_out(transaction, row.decision, key, context)
     _expire_overdue(transaction)
+    if has_enough(state):
+        text = f"{state.definition.policy} is done: every arm is settled"
+        raise StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
     if again := _find_to_ask_again(state, context):
         transaction.write(ASKED_AGAIN, again, b"", key)
         return make_decision(state, again, state.pending[again])
@@ -106,10 +115,18 @@ def _expire_overdue(transaction: Transaction) -> None:
 
 
 def _find_to_ask_again(state: State, context: Mapping[str, Any]) -> str | None:
-    """Return a decision that is to be handed out again in this context, if there is one."""
+    """Return a decision that is to be handed out again in this context, if there is one.
+
+    One about arms that have been settled meanwhile is not: nobody needs its feedback.
+    """
     seen = state.decisions.context.pack(dict(context))
     return next(
-        (id for id in state.to_ask_again if state.decisions.context_of(state.pending[id]) == seen),
+        (
+            id
+            for id in state.to_ask_again
+            if state.decisions.context_of(state.pending[id]) == seen
+            and not has_settled_arms(state, id)
+        ),
         None,
     )
 

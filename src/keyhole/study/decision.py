@@ -17,6 +17,13 @@ class PendingDecisionError(RuntimeError):
     """Whether the same may be tried later on."""
 
 
+class StudyDoneError(RuntimeError):
+    """The policy has enough: every arm is settled, and nothing is left to decide."""
+
+    done = True
+    """Whether the work is done: commands exit with a code of their own."""
+
+
 @dataclass(frozen=True)
 class Decision:
     """A decision to act on, and the id with which to tell its feedback.

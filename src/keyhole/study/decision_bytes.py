@@ -77,8 +77,14 @@ class DecisionBytes:
         """Return whether all arms of a decision are in use."""
         if not self._arms.has_retired_arms:
             return True
-        numbers = (_NUMBER.unpack_from(row, self._decision + place)[0] for place in self._places)
-        return all(self._arms.is_live(number) for number in numbers)
+        return all(self._arms.is_live(number) for number in self._numbers(row))
+
+    def positions(self, row: bytes) -> list[int]:
+        """Return the positions of the arms of a decision; -1 for retired ones."""
+        return [int(self._arms.positions[number]) for number in self._numbers(row)]
+
+    def _numbers(self, row: bytes) -> list[int]:
+        return [_NUMBER.unpack_from(row, self._decision + place)[0] for place in self._places]
 
     def with_positions(self, row: bytes) -> bytes | None:
         """Return a row with positions for arm numbers; None if an arm is retired."""

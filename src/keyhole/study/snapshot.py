@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from keyhole.contract.policy import Policy
+from keyhole.contract.stopping import check_settled
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition
 from keyhole.study.policy_state import PolicyState
@@ -79,6 +80,7 @@ def _resume(
     state.arms.restore(fields["arms"], fields["live"])
     state.policy_state = PolicyState(state.definition, state.definition.facts | fields["facts"])
     state.policy_state.restore(policy_state)
+    check_settled(state.definition.policy, state.policy_state.state)
     width = state.decisions.bytes
     cut = [rows[at : at + width] for at in range(0, len(rows), width)]
     for row in cut:

@@ -130,7 +130,7 @@ class State:
     def decide(self, context: Values, now: float) -> bytes:
         """Let the policy decide; return the body of the event to write."""
         self.is_dirty = True
-        self._catch_up()
+        self.catch_up()
         self._end_round()
         seen = self.decisions.context.pack(context)
         anew = self._must_reimpute or self._always_reimputes
@@ -160,7 +160,7 @@ class State:
         except Exception as error:
             raise LearningError(self.definition.policy, self.seq, error) from error
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Let the policy learn the batch of feedback."""
         self._update_arms()
         if self._batch:
@@ -176,7 +176,7 @@ class State:
         elif (placed := self.decisions.with_positions(row)) is not None:
             self._batch.add(placed + feedback[: self.feedback.bytes], event)
             if len(self._batch) == AT_ONCE:
-                self._catch_up()
+                self.catch_up()
         # The copy still holds imputed feedback of this decision: make it again.
         self._must_reimpute = True
 
@@ -217,7 +217,7 @@ class State:
         """Repeat a decision for its effect on the policy's state."""
         if self.definition.pending != "impute":
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
-        self._catch_up()
+        self.catch_up()
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
 
     def apply(self, event: Row) -> None:
@@ -316,7 +316,7 @@ class State:
     def _prepare_arms_change(self) -> None:
         """Learn the batch while the policy still has the arms that it is about."""
         if self._batch:
-            self._catch_up()
+            self.catch_up()
         if self._policy_arms is None:
             self._policy_arms = self.arms.live
         self.checker.forget()
@@ -353,7 +353,7 @@ class State:
 
     def arrays_to_save(self) -> bytes:
         """Return the policy's state as bytes."""
-        self._catch_up()
+        self.catch_up()
         return self.policy_state.arrays_to_save()
 
     def round_as_json(self) -> Any:
@@ -371,7 +371,7 @@ class State:
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, by names."""
-        self._catch_up()
+        self.catch_up()
         return self.vocabulary.format_report(self.policy_state.recommend(), self.arms.live.tolist())
 
 

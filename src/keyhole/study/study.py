@@ -23,6 +23,7 @@ from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
+from keyhole.study.study_progress import StudyProgress
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
 from keyhole.validate import check_distinct, check_entries, check_line, check_short_line
@@ -39,7 +40,7 @@ OnTimeout = Literal["forget", "ask_again", "no_reward"]
 Durability = Literal["power_loss", "process_crash"]
 
 
-class Study:
+class Study(StudyProgress):
     """A policy at work on a log of events in a database, with any number of pending decisions.
 
     `ask` hands out decisions, and `tell` takes their feedback in any order, from any thread or
@@ -216,6 +217,9 @@ class Study:
 
     def ask(self, *, key: str | None = None, **context: Any) -> Decision:
         """Return a decision, once it is durable.
+
+        If the policy has enough, this raises a `StudyDoneError`: see `is_done`. A key that was used
+        still gets its decision.
 
         Parameters
         ----------
