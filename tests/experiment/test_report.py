@@ -10,7 +10,13 @@ from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.best_policies import summarize_run
 from keyhole.experiment.plots import caption, draw_curves_figure
-from keyhole.experiment.report import metric_figure, spec_section, values_table, write_report
+from keyhole.experiment.report import (
+    metric_figure,
+    spec_section,
+    tail_tables,
+    values_table,
+    write_report,
+)
 from keyhole.pages.figure_files import figure_bytes
 from keyhole.pages.templating import keep_intervals_together
 from tests.html import check_page
@@ -226,3 +232,13 @@ def test_equal_policies_share_the_best_mean():
     values = {label: np.array([[[mean, mean + 1]]]) for label, mean in means.items()}
     curves = Curves([5], [Metric("loss")], values)
     assert summarize_run(curves).startswith("A and B share the lowest loss after 5 rounds: 1.")
+
+
+def test_a_table_has_the_bad_runs_except_of_shares_and_of_one_run():
+    metrics = [Metric("regret"), Metric("any", drawn="share")]
+    runs = np.arange(20.0)
+    curves = Curves([10], metrics, {"A": np.stack([runs, runs % 2])[None]})
+    (table,) = tail_tables(curves, "regret")
+    assert table.rows == [["A", "18", "19"]]
+    assert tail_tables(curves, "any") == []
+    assert tail_tables(Curves([10], ["regret"], {"A": np.ones((1, 1, 1))}), "regret") == []

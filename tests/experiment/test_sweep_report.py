@@ -340,7 +340,7 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     (by_place,) = page.beside
     assert "against problem.means" in by_place.caption
     metric, varied, key = page.sections
-    some, table = metric.blocks
+    some, table, _ = metric.blocks
     assert some.caption.endswith("2 of 100 panels, evenly spread over all.")
     assert len(table.rows) == 100
     assert table.rows[99][0] == "means 100"
@@ -356,9 +356,9 @@ def test_a_table_ends_somewhere_and_says_so(tmp_path):
     summaries = made_up({"seed": list(range(201))}, checkpoints=(100,))
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
     metric, _ = sweep_page(found, summaries, "").sections
-    table = metric.blocks[-1]
-    assert len(table.rows) == 200
-    assert "the first 200 of 201 points, curves.parquet has all" in table.caption
+    for table, file in zip(metric.blocks[-2:], ("curves", "values"), strict=True):
+        assert len(table.rows) == 200
+        assert f"the first 200 of 201 points, {file}.parquet has all" in table.caption
 
 
 def test_the_summary_names_the_best_policy_and_where_intervals_overlap():
@@ -469,3 +469,11 @@ def test_what_is_short_is_its_own_name():
         "details": ["True", "False"],
         "problem.distribution": ["bernoulli", "distribution 2"],
     }
+
+
+def test_a_metric_of_a_sweep_has_a_table_of_bad_runs_unless_it_is_a_share(page):
+    path, run = page
+    text, curves = path.read_text(), run.points[0].curves
+    assert "mean number of wrong labels: 90 % quantile and worst run" in text
+    assert "chance of any wrong label: 90 %" not in text
+    assert str(curves.tail(curves.labels[0], "aggregate_regret")) in text

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from keyhole import Curves, Metric
+from keyhole.results.estimate import Tail
 
 
 @pytest.fixture
@@ -109,3 +110,13 @@ def test_settings_are_imported_on_first_use():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "LSA(alpha=1.35)\n"
+
+
+def test_bad_runs_are_those_of_the_worse_end():
+    runs = np.random.default_rng(1).permutation(20.0 + np.arange(20))
+    values = {"A": np.stack([np.zeros((2, 20)), np.stack([runs, runs])])}
+    curves = Curves([5, 10], [Metric("cost"), Metric("gain", better="higher")], values)
+    # The last checkpoint counts; of 20 runs two are beyond the quantile or on it.
+    assert curves.tail("A", "cost") == Tail(38.0, 39.0)
+    assert curves.tail("A", "gain") == Tail(21.0, 20.0)
+    assert str(Tail(1234.5, 0.00123456)) == "1,234, 0.001235"

@@ -77,6 +77,15 @@ def _logarithm(number: Estimate, arms: int) -> str:
     return f"ln {found} [{least}, {most}]"
 
 
+def tail_tables(curves: Curves, metric: str) -> list[Table]:
+    """Return the table of the bad runs at the last checkpoint; none of a share, or of one run."""
+    if curves.replications == 1 or curves.metric(metric).drawn == "share":
+        return []
+    rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]
+    title = f"{curves.metric(metric).title}: bad runs, round {curves.checkpoints[-1]:,}."
+    return [Table(title, ["policy", "90 % quantile", "worst run"], rows)]
+
+
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
     """Return the table of paired differences to the first policy at the last checkpoint."""
     first, *others = curves.labels
@@ -122,7 +131,11 @@ def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
     """Return the tables of one metric: means by round, and paired differences at the end."""
     divisor = arms_divisor(run.curves, metric, _axes(run).get("y"))
-    return [values_table(run.curves, metric, divisor), *paired_tables(run.curves, metric)]
+    return [
+        values_table(run.curves, metric, divisor),
+        *tail_tables(run.curves, metric),
+        *paired_tables(run.curves, metric),
+    ]
 
 
 def _run_title(run: RunFolder) -> str:

@@ -150,6 +150,8 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
             )
         )  # fmt: skip
     blocks.append(_table(summaries, metric))
+    if summaries.metrics[metric].drawn != "share":  # of which the worst run says nothing
+        blocks.append(_tail_table(summaries, metric))
     return Section(file, capitalize(metric_title), blocks)
 
 
@@ -191,8 +193,23 @@ def _table(summaries: Summaries, metric: str) -> Table:
         cells = ["" if mean is None else mean.plus_minus() for mean in found]
         rows.append([*point.names.values(), *cells])
     note = f"{cell_note(summaries.metrics[metric])}, at the last checkpoint"
-    if len(summaries.points) > _MOST_ROWS:
-        note += (
-            f"; the first {_MOST_ROWS} of {len(summaries.points):,} points, curves.parquet has all"
-        )
+    note += _count_rows_left_out(summaries, "curves.parquet")
     return Table(f"{note}.", [*summaries.sweep, *summaries.labels], rows)
+
+
+def _tail_table(summaries: Summaries, metric: str) -> Table:
+    """Return the table of the bad runs at each point."""
+    rows = []
+    for point in summaries.points[:_MOST_ROWS]:
+        found = [point.tails.get(label, {}).get(metric) for label in summaries.labels]
+        rows.append([*point.names.values(), *("" if one is None else str(one) for one in found)])
+    note = f"{summaries.metrics[metric].title}: 90 % quantile and worst run, at the last checkpoint"
+    note += _count_rows_left_out(summaries, "values.parquet")
+    return Table(f"{note}.", [*summaries.sweep, *summaries.labels], rows)
+
+
+def _count_rows_left_out(summaries: Summaries, file: str) -> str:
+    """Return how many points a table shows, and the file that has all of them."""
+    if len(summaries.points) <= _MOST_ROWS:
+        return ""
+    return f"; the first {_MOST_ROWS} of {len(summaries.points):,} points, {file} has all"

@@ -14,7 +14,7 @@ from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.sweep_points import value_to_toml
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate
+from keyhole.results.estimate import Estimate, Tail
 from keyhole.results.plot import MOST_STYLES
 
 MOST_PANELS: Final = 24
@@ -34,6 +34,8 @@ class Summary:
     known: Mapping[str, Metric]
     found: Mapping[str, Mapping[str, Sequence[Estimate]]]
     """The estimates at each checkpoint, by policy and metric."""
+    tails: Mapping[str, Mapping[str, Tail]]
+    """The bad runs at the last checkpoint, by policy and metric."""
     digests: Mapping[str, bytes]
     """The digest of each policy's values at all checkpoints."""
 
@@ -246,6 +248,7 @@ def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summar
             label: {name: curves.estimates(label, name) for name in metrics}
             for label in curves.labels
         },
+        {label: {name: curves.tail(label, name) for name in metrics} for label in curves.labels},
         digests,
     )
 

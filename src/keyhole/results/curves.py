@@ -18,9 +18,11 @@ from keyhole.metric import Metric
 from keyhole.results.estimate import (
     Estimate,
     PairedDifference,
+    Tail,
     compare,
     mean_estimate,
     share_estimate,
+    tail_of_runs,
 )
 from keyhole.validate import check_choice
 
@@ -164,6 +166,11 @@ class Curves:
         """
         estimate = share_estimate if self.metric(metric).drawn == "share" else mean_estimate
         return [estimate(row) for row in self.values(policy, metric)]
+
+    def tail(self, policy: str | Policy, metric: str) -> Tail:
+        """Return the 90 % quantile and the worst run of a metric at the last checkpoint."""
+        lower = self.metric(metric).better == "lower"
+        return tail_of_runs(self.values(policy, metric)[-1], lower_is_better=lower)
 
     def paired(self, a: str, b: str, *, metric: str, round: int) -> PairedDifference:
         """Return the paired difference, a minus b, of two policies at a checkpoint.

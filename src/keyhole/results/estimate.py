@@ -12,6 +12,8 @@ from keyhole.contract.state_arrays import FloatArray
 
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
+_QUANTILE: Final = 0.9
+_FOUR_DIGITS: Final = 1000
 _LEAST_P: Final = 1e-300
 _PAIRED: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
 _DIGITS: Final = 6
@@ -144,6 +146,43 @@ class PairedDifference:
             return f"{format_estimate(self.difference)} in every run"
         one, low, high = (format_estimate(x, reach) for x in (self.difference, self.low, self.high))
         return f"{one} [{low}, {high}], {format_p_value(self.p_value)}"
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The bad runs among replications: the value that a tenth of them reach or pass, the worst."""
+
+    quantile: float
+    worst: float
+
+    def __str__(self) -> str:
+        """Return both, with four digits."""
+        return ", ".join(self.cells())
+
+    def cells(self) -> list[str]:
+        """Return both as texts, for a table."""
+        return [_four_digits(self.quantile), _four_digits(self.worst)]
+
+
+def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
+    """Return the 90 % quantile and the worst of some replications.
+
+    Examples
+    --------
+    >>> print(tail_of_runs(np.arange(100.0), lower_is_better=True))
+    90, 99
+    >>> print(tail_of_runs(np.arange(100.0), lower_is_better=False))
+    9, 0
+    """
+    # A value of a run, not one between two: of counts, say, readers look for the run itself.
+    ordered = np.sort(values if lower_is_better else -values)
+    sign = 1.0 if lower_is_better else -1.0
+    rank = min(len(ordered) - 1, math.floor(_QUANTILE * len(ordered)))
+    return Tail(sign * float(ordered[rank]), sign * float(ordered[-1]))
+
+
+def _four_digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= _FOUR_DIGITS else f"{value + 0.0:.4g}"
 
 
 def t_half_width(replications: int) -> float:
