@@ -47,6 +47,8 @@ class ThompsonSampling(BetaPosteriorPolicy):
     1
     """
 
+    pending = ("ignore", "impute")
+
     def select(p, s: BetaPosteriorPolicy.State, rng: Stream) -> int:
         """Return the arm with the largest draw."""
         draw_means(p, s, rng)
