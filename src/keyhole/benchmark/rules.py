@@ -73,6 +73,14 @@ YARDSTICKS: Final = frozenset({"CTS", "SDCB", "MPTS", "ESCB", "UCBE", "KnownGaps
 VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
     "stochastic": {
         "BernsteinUCB": [{"variance": 0.25}],
+        # These look for the best arm, and do not mind what that costs.
+        "BestArmStopping": [],
+        "TopTwoThompson": [],
+    },
+    "thresholding": {
+        # These stop by themselves: what counts is how many labels they need.
+        "FamilywiseStopping": [],
+        "PerArmStopping": [],
     },
     "delayed": {
         "QPMD": [{}, {"base": "ThompsonSampling"}, {"base": "KLUCB"}],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from keyhole.cli import study, study_check, tune
+from keyhole.cli import bench, study, study_check, tune
 from keyhole.cli.terminal_output import one_line_text, print_heading, print_paragraph
 from keyhole.clusters.cluster_address import check_address
 from keyhole.validate import short_repr
@@ -40,6 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+app.command(name="bench")(bench.run_bench)
 study.app.command()(study_check.check)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
@@ -160,33 +161,6 @@ def reproduce(
             out=out, paper=paper, scale=scale, threads=threads, progress=True, on=on
         )
     )
-
-
-@app.command(name="bench")
-def bench_(
-    setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
-    scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
-    problems: Annotated[
-        list[str] | None,
-        typer.Option("--problems", help="A pattern of names, tuning or judging; repeatable."),
-    ] = None,
-    policies: Annotated[
-        list[str] | None,
-        typer.Option("--policies", help="A name, or your FILE.py:CLASS; repeatable."),
-    ] = None,
-    add: Annotated[
-        list[Path] | None,
-        typer.Option("--add", help="A results file to show beside; repeatable."),
-    ] = None,
-    threads: Threads = None,
-) -> None:
-    """Compare policies on a fixed list of problems."""
-    if out is None:
-        raise ValueError("--out must be given: a folder for the results")
-    from keyhole.cli.bench import run_bench
-
-    run_bench(setting, scale, out, problems, policies, add, threads)
 
 
 @app.command(name="compile")

@@ -1,28 +1,43 @@
 """`bench`: run the benchmark, and print who is best in which situation."""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from keyhole.benchmark import RESULTS_FILE, bench
-from keyhole.benchmark.report import write_benchmark_page
-from keyhole.benchmark.summary import summarize
-from keyhole.benchmark.tables import situation_table
 from keyhole.cli.terminal_output import print_heading
-from keyhole.pages.notebook import text_table
-from keyhole.play.progress import print_step
 
 
 def run_bench(
-    setting: str | None,
-    scale: str,
-    out: Path,
-    problems: list[str] | None,
-    policies: list[str] | None,
-    add: list[Path] | None,
-    threads: int | None,
+    setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
+    problems: Annotated[
+        list[str] | None,
+        typer.Option("--problems", help="A pattern of names, tuning or judging; repeatable."),
+    ] = None,
+    policies: Annotated[
+        list[str] | None,
+        typer.Option("--policies", help="A name, or your FILE.py:CLASS; repeatable."),
+    ] = None,
+    add: Annotated[
+        list[Path] | None,
+        typer.Option("--add", help="A results file to show beside; repeatable."),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
+    ] = None,
 ) -> None:
-    """Run the benchmark; print a table for each situation, and the paths of file and page."""
+    """Compare policies on a fixed list of problems."""
+    if out is None:
+        raise ValueError("--out must be given: a folder for the results")
+    from keyhole.benchmark import RESULTS_FILE, bench
+    from keyhole.benchmark.report import write_benchmark_page
+    from keyhole.benchmark.summary import summarize
+    from keyhole.benchmark.tables import situation_table
+    from keyhole.pages.notebook import text_table
+    from keyhole.play.progress import print_step
+
     content = bench(
         setting,
         scale=scale,

@@ -1,0 +1,34 @@
+import pytest
+
+from keyhole.benchmark import read_results
+from keyhole.benchmark.problem_list import all_problems
+from keyhole.benchmark.rules import SCALES, SEED
+from keyhole.benchmark.summary import summarize
+from tools import write_guide
+
+
+@pytest.fixture(scope="module")
+def content():
+    return read_results(write_guide.RESULTS)
+
+
+def test_the_guide_is_what_the_results_say():
+    assert write_guide.GUIDE.read_text() == write_guide.guide(), "python tools/write_guide.py"
+
+
+def test_the_results_are_of_the_problems_of_the_list_in_full(content):
+    assert content.scale == "paper"
+    for setting in content.settings:
+        found = [(one.name, one.digest, one.horizon) for one in content.of_setting(setting)]
+        listed = all_problems(setting)
+        assert found == [(one.name, one.digest, one.horizon) for one in listed], setting
+    replications = SCALES["paper"].replications
+    assert all((p.replications, p.seed) == (replications, SEED) for p in content.problems)
+
+
+def test_the_guide_recommends_the_policy_with_the_smallest_ratio(content):
+    text = write_guide.GUIDE.read_text()
+    for one in summarize(content):
+        if one.part == "judging":
+            best = min(one.ranked, key=lambda each: each.ratio)
+            assert f"| {one.title} ({len(one.problems)} problems) | `{best.policy}` |" in text

@@ -1,0 +1,111 @@
+"""Write docs/which_policy.md from docs/benchmark.json, the results of `keyhole bench` in full.
+
+`make lists` runs it. What it recommends is the policy with the smallest ratio on the problems for
+judging: by hand nothing is added that could differ from the table.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "docs" / "benchmark.json"
+GUIDE = ROOT / "docs" / "which_policy.md"
+MOST_NAMED = 3
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+INTRO = """\
+# Which policy?
+
+For each situation of a [setting](index.md#which-setting), the policy that did best in
+[the benchmark](benchmark.md): 200 replications of each of {problems} problems for judging, which no
+new policy had been run on before it was fixed. `python tools/write_guide.py` writes this page from
+the results file, [benchmark.json](benchmark.json), which also has the problems for tuning.
+
+There are no contextual policies here (which read features of a visitor or an item): use Vowpal
+Wabbit, MABWiser, contextualbandits or River. Nor are there policies for means that drift.
+
+- **Next**: how much larger the mean regret of the next best is, a geometric mean over the problems.
+- **Worst run**: the largest regret of any run, over the smallest mean on the same problem.
+- **Linear runs**: those that lose more than half of a wrong choice in every round.
+- **Behind on**: problems on which another policy is clearly better, with the ratio of the means.
+"""
+
+
+def guide() -> str:
+    """Return the text of the page."""
+    from keyhole.benchmark import read_results
+    from keyhole.benchmark.summary import summarize
+
+    content = read_results(RESULTS)
+    judged = [one for one in summarize(content) if one.part == "judging"]
+    parts = [INTRO.format(problems=sum(len(one.problems) for one in judged))]
+    for setting in content.settings:
+        own = [one for one in judged if one.setting == setting]
+        parts.append(f"## [{setting.capitalize()}]({setting}.md)\n\n{table(own)}\n")
+    return "\n".join(parts)
+
+
+def table(summaries) -> str:
+    """Return the table of a setting: a row for each situation."""
+    lines = [
+        "| situation | policy | next | worst run | linear runs | behind on |",
+        "|---|---|---|---|---|---|",
+        *(row(one) for one in summaries),
+    ]
+    return "\n".join(lines)
+
+
+def row(summary) -> str:
+    """Return the row of a situation."""
+    from keyhole.benchmark.tables import format_ratio
+
+    best, *others = summary.ranked
+    after = (
+        f"`{others[0].policy}` {TIMES} {format_ratio(others[0].ratio / best.ratio)}"
+        if others
+        else ""
+    )
+    cells = [
+        f"{summary.title} ({len(summary.problems)} problems)",
+        f"`{best.policy}`",
+        after,
+        f"{TIMES} {format_ratio(best.worst_run)}",
+        linear_runs(summary, best),
+        behind(summary, best),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def linear_runs(summary, best) -> str:
+    """Return the share of linear runs, and the policy that has the fewest if it is another."""
+    from keyhole.benchmark.tables import format_share
+
+    fewest = min(summary.ranked, key=lambda one: one.linear)
+    own = format_share(best.linear_share)
+    if fewest.linear == best.linear:
+        return own
+    return f"{own} (`{fewest.policy}` {format_share(fewest.linear_share)})"
+
+
+def behind(summary, best) -> str:
+    """Return the problems on which another policy is clearly better, the worst first."""
+    from keyhole.benchmark.tables import format_ratio
+
+    found = [
+        (ratio, problem.name)
+        for problem, ratio, rank in zip(summary.problems, best.ratios, best.ranks, strict=True)
+        if rank > 1
+    ]
+    named = [f"{name} {TIMES} {format_ratio(ratio)}" for ratio, name in sorted(found, reverse=True)]
+    more = len(named) - MOST_NAMED
+    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def main() -> None:
+    """Write the page."""
+    sys.path.insert(0, str(ROOT / "src"))
+    GUIDE.write_text(guide())
+
+
+if __name__ == "__main__":
+    main()
