@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from keyhole.cli import bench, study, study_check, tune
+from keyhole.cli import bench, exit_codes, study, study_check, tune
 from keyhole.cli.terminal_output import one_line_text, print_heading, print_paragraph
 from keyhole.clusters.cluster_address import check_address
 from keyhole.validate import short_repr
@@ -24,12 +24,6 @@ from keyhole.validate import short_repr
 if TYPE_CHECKING:
     from keyhole.papers import BatchReproduction, Reproduction
 
-CLAIM_FAILED: Final = 1
-BAD_INPUT: Final = 2
-TRY_LATER: Final = 3
-DONE: Final = 4
-INTERRUPTED: Final = 130
-BROKEN_PIPE: Final = 141  # as of a command that the signal SIGPIPE ends
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 app = typer.Typer(
@@ -237,7 +231,7 @@ def _conclude(result: "Reproduction") -> None:
     """Print the verdicts, and end with 1 if a claim does not hold."""
     _print_verdicts(result)
     failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
-    raise typer.Exit(CLAIM_FAILED if failed else 0)
+    raise typer.Exit(exit_codes.CLAIM_FAILED if failed else 0)
 
 
 def _conclude_all(result: "BatchReproduction") -> None:
@@ -248,7 +242,7 @@ def _conclude_all(result: "BatchReproduction") -> None:
     typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims in all")
     typer.echo(f"index: {result.index}")
     failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
-    raise typer.Exit(CLAIM_FAILED if failed else 0)
+    raise typer.Exit(exit_codes.CLAIM_FAILED if failed else 0)
 
 
 def main() -> None:
@@ -256,7 +250,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warned(message)
         code = _code()
-    if code == INTERRUPTED:  # Typer may also return it by itself
+    if code == exit_codes.INTERRUPTED:  # Typer may also return it by itself
         print("keyhole: interrupted; the same command resumes from here", file=sys.stderr)  # noqa: T201
     sys.exit(code or 0)
 
@@ -268,7 +262,7 @@ def _code() -> int | None:
         # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
+        code = exit_codes.INTERRUPTED
     except BrokenPipeError:
         code = _discard_output()
     except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
@@ -279,19 +273,13 @@ def _code() -> int | None:
         code = _refused(str(error) or "there is not enough memory")
     # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
-        code = _refused(str(error), _code_of(error))
+        code = _refused(str(error), exit_codes.exit_code_of(error))
     except Exception as error:
         # Typer's usage errors have no public base class, but all of them have this method.
         if not hasattr(error, "format_message"):
             raise
         code = _refused(_usage_message(error))
     return code
-
-
-def _code_of(error: Exception) -> int:
-    if getattr(error, "done", False):
-        return DONE
-    return TRY_LATER if getattr(error, "later", False) else BAD_INPUT
 
 
 def _usage_message(error: Any) -> str:
@@ -316,10 +304,10 @@ def _discard_output() -> int:
     """Discard all further output, whose reader has ended, as after ``| head``."""
     # Python flushes the buffer when the process ends, which would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return BROKEN_PIPE
+    return exit_codes.BROKEN_PIPE
 
 
-def _refused(message: str, code: int = BAD_INPUT) -> int:
+def _refused(message: str, code: int = exit_codes.BAD_INPUT) -> int:
     with suppress(OSError):  # standard error may be closed
         print(f"keyhole: {one_line_text(message)}", file=sys.stderr)  # noqa: T201
     return code
