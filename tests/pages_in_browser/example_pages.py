@@ -9,6 +9,8 @@ import pytest
 
 import keyhole.papers.batch_reproduction
 from keyhole import interpreted
+from keyhole.benchmark import bench
+from keyhole.benchmark.report import write_benchmark_page
 from keyhole.experiment import Spec, run
 from keyhole.experiment.report import write_report
 from keyhole.papers import FILES, Entry, demo, reproduce_all
@@ -77,6 +79,18 @@ def make_index(folder):
         return reproduce_all(out=folder, threads=1).index
 
 
+def make_benchmark(folder):
+    with interpreted():
+        content = bench(
+            "thresholding",
+            problems=["tao-1", "fifty-uniform", "fifteen"],
+            policies=["LSA", "Uniform", "UCBE"],
+            out=folder,
+            threads=1,
+        )
+    return write_benchmark_page(folder, content)
+
+
 @contextmanager
 def few_replications(scale, replications):
     load = Entry.load
@@ -99,6 +113,7 @@ MAKERS = {
     "tune": make_tune,
     "demo": make_demo,
     "index": make_index,
+    "benchmark": make_benchmark,
 }
 OF_INDEX = {"entry": ENTRY, "entry of problems": ENTRY_OF_PROBLEMS}
 KINDS = (*MAKERS, *OF_INDEX)

@@ -1,22 +1,28 @@
 """The page of the benchmark: the best policy of each situation, profiles, and all tables."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from keyhole.benchmark.problem import PARTS
 from keyhole.benchmark.results_file import BenchmarkFile
 from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
 from keyhole.benchmark.summary import SituationSummary, summarize
-from keyhole.benchmark.tables import format_ratio, format_share, problem_table, situation_table
+from keyhole.benchmark.tables import format_ratio, problem_table, situation_table
 from keyhole.contract.text_formatting import count_text
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
-from keyhole.pages.table import Table
+from keyhole.pages.tile_table import Tile, TileTable
 
 PAGE: Final = "report.html"
 _MOST_NAMED: Final = 4
 _LARGEST_DRAWN: Final = 100.0  # ratios beyond are at the border
 
+_PROFILE: Final = (
+    "Share of the problems on which the mean regret of a policy is at most so many times that of "
+    "the best: higher and further left is better."
+)
 _HOW_TO_READ: Final = (
     "A ratio is the mean regret of a policy over that of the best one on the same problem: over "
     "several problems their geometric mean, and the largest. The worst run is compared with the "
@@ -45,7 +51,8 @@ def _page(content: BenchmarkFile) -> Page:
                 f"{content.scale.capitalize()} scale; Keyhole {content.keyhole}.",
             )
         ],
-        figures=[_best_table(ranked)],
+        figures=[_best_tiles(ranked)],
+        beside=_first_profile(ranked),
         sections=[
             Section("reading", "How to read the tables", [Text(_HOW_TO_READ)]),
             *(_setting_section(content, name, summaries) for name in content.settings),
@@ -53,27 +60,32 @@ def _page(content: BenchmarkFile) -> Page:
     )
 
 
-def _best_table(summaries: Sequence[SituationSummary]) -> Table:
-    rows = [
-        [
-            f"{one.setting}: {one.title}",
-            one.part,
-            one.best.policy,
-            format_ratio(one.best.largest_ratio),
-            format_share(one.best.linear_share),
-            _runner_up(one),
-        ]
+def _best_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
+    """Return the tiles with the best policy of each situation, by part."""
+    rows = {(one.setting, one.situation): f"{one.setting}: {one.situation}" for one in summaries}
+    cells: dict[tuple[str, str], Tile] = {
+        (rows[one.setting, one.situation], one.part): Tile(
+            text=one.best.policy, label=one.best.policy, note=_describe_runner_up(one)
+        )
         for one in summaries
-    ]
-    head = ["situation", "problems for", "best", "largest ratio", "linear runs", "next"]
-    return Table("The policy with the smallest ratio.", head, rows)
+    }
+    parts = [part for part in PARTS if any(one.part == part for one in summaries)]
+    caption = "The policy with the smallest ratio, on the problems for tuning and for judging."
+    return TileTable(rows=list(rows.values()), columns=parts, cells=cells, caption=caption)
 
 
-def _runner_up(summary: SituationSummary) -> str:
+def _describe_runner_up(summary: SituationSummary) -> str:
     if len(summary.ranked) == 1:
         return ""
     second = summary.ranked[1]
-    return f"{second.policy} ({format_ratio(second.ratio / summary.best.ratio)} times)"
+    return f"next {second.policy}, {format_ratio(second.ratio / summary.best.ratio)} times"
+
+
+def _first_profile(summaries: Sequence[SituationSummary]) -> list[PageBlock]:
+    """Return the profile of the first situation with several problems, judged if any is."""
+    several = [one for one in summaries if len(one.problems) > 1]
+    several.sort(key=lambda one: one.part != "judging")
+    return [replace(_profile(one), id="profile-first", caption=_PROFILE) for one in several[:1]]
 
 
 def _setting_section(
@@ -83,11 +95,7 @@ def _setting_section(
     blocks: list[PageBlock] = []
     charts = [_profile(summary) for summary in own if len(summary.problems) > 1]
     if charts:
-        caption = (
-            "Share of the problems on which the mean regret of a policy is at most so many times "
-            "that of the best: higher and further left is better."
-        )
-        blocks.append(ChartGrid(charts, caption))
+        blocks.append(ChartGrid(charts, _PROFILE))
     blocks += [situation_table(summary) for summary in own]
     details = Section(
         f"problems-{setting}",

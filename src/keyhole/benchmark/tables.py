@@ -8,6 +8,8 @@ from keyhole.pages.table import Table
 from keyhole.results.estimate import Estimate
 
 _PLAIN_BELOW: Final = 100
+_WHOLE_FROM: Final = 10
+_MOST_OF_SOME: Final = 99  # per cent: 100 is all of them
 
 HEAD: Final = (
     "policy", "ratio", "largest ratio", "worst run", "rank", "first on", "linear runs", "ns",
@@ -81,7 +83,10 @@ def format_share(share: float) -> str:
 
     Examples
     --------
-    >>> [format_share(share) for share in (0, 0.001, 0.5, 1)]
-    ['0', '0.1 %', '50 %', '100 %']
+    >>> [format_share(share) for share in (0, 0.001, 0.5, 0.999, 1)]
+    ['0', '0.1 %', '50 %', '99 %', '100 %']
     """
-    return "0" if share == 0 else f"{100 * share:.2g} %" if share < 1 else "100 %"
+    percent = 100 * share
+    if percent < _WHOLE_FROM:
+        return f"{percent:.2g} %" if share else "0"
+    return f"{percent if share == 1 else min(percent, _MOST_OF_SOME):.0f} %"
