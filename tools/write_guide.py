@@ -28,6 +28,7 @@ Wabbit, MABWiser, contextualbandits or River. Nor are there policies for means t
 - **Worst run**: the largest regret of any run, over the smallest mean on the same problem.
 - **Linear runs**: those that lose more than half of a wrong choice in every round.
 - **Behind on**: problems on which another policy is clearly better, with the ratio of the means.
+  It is in the thousands where the other happened to begin with the best choice and never left it.
 """
 
 
@@ -59,7 +60,8 @@ def row(summary) -> str:
     """Return the row of a situation."""
     from keyhole.benchmark.tables import format_ratio
 
-    best, *others = summary.ranked
+    best = summary.best
+    others = [one for one in summary.ranked if one != best and one.ratio >= best.ratio]
     after = (
         f"`{others[0].policy}` {TIMES} {format_ratio(others[0].ratio / best.ratio)}"
         if others

@@ -26,9 +26,11 @@ def test_the_results_are_of_the_problems_of_the_list_in_full(content):
     assert all((p.replications, p.seed) == (replications, SEED) for p in content.problems)
 
 
-def test_the_guide_recommends_the_policy_with_the_smallest_ratio(content):
+def test_the_guide_recommends_the_smallest_ratio_without_many_linear_runs(content):
     text = write_guide.GUIDE.read_text()
     for one in summarize(content):
         if one.part == "judging":
-            best = min(one.ranked, key=lambda each: each.ratio)
+            least = min(each.linear_share for each in one.ranked)
+            safe = [each for each in one.ranked if each.linear_share <= least + 0.05]
+            best = min(safe, key=lambda each: each.ratio)
             assert f"| {one.title} ({len(one.problems)} problems) | `{best.policy}` |" in text

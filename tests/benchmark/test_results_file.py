@@ -102,6 +102,14 @@ def test_a_situation_is_summed_up_over_its_problems():
     assert a.linear_share == 5 / 200
 
 
+def test_a_policy_with_more_linear_runs_is_not_the_best():
+    lucky = [result("Lucky", 0.0), result("Safe", 10.0)]
+    stuck = [result("Lucky", 290.0, linear=100), result("Safe", 20.0)]
+    (summary,) = summarize(content(problem("one", lucky), problem("two", stuck)))
+    assert [one.policy for one in summary.ranked] == ["Lucky", "Safe"]
+    assert summary.best.policy == "Safe"
+
+
 def test_tables_say_who_plays_and_who_is_a_yardstick():
     (summary,) = summarize(FOUND)
     rows = {row[0]: row for row in situation_table(summary).rows}

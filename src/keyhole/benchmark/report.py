@@ -70,14 +70,17 @@ def _best_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
         for one in summaries
     }
     parts = [part for part in PARTS if any(one.part == part for one in summaries)]
-    caption = "The policy with the smallest ratio, on the problems for tuning and for judging."
+    caption = (
+        "The policy with the smallest ratio among those with few linear runs, on the problems for "
+        "tuning and for judging."
+    )
     return TileTable(rows=list(rows.values()), columns=parts, cells=cells, caption=caption)
 
 
 def _describe_runner_up(summary: SituationSummary) -> str:
-    if len(summary.ranked) == 1:
+    if len(summary.eligible) == 1:
         return ""
-    second = summary.ranked[1]
+    second = summary.eligible[1]
     return f"next {second.policy}, {format_ratio(second.ratio / summary.best.ratio)} times"
 
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 SEED: Final = 29
 LINEAR_SHARE: Final = 0.5
 """A run is linear if it loses more than this share of a wrong choice in every round."""
+MORE_LINEAR: Final = 0.05
+"""A policy whose share of linear runs is larger than the smallest one by more is not the best."""
 FLOOR_SHARE: Final = 1e-4
 """Added to both means of a ratio: this share of a wrong choice in every round."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.benchmark.problem import PARTS, Part
 from keyhole.benchmark.results_file import BenchmarkFile, ProblemRecord, ResultRecord
-from keyhole.benchmark.rules import FLOOR_SHARE, SITUATIONS
+from keyhole.benchmark.rules import FLOOR_SHARE, MORE_LINEAR, SITUATIONS
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,14 @@ class SituationSummary:
 
     @property
     def best(self) -> Standing:
-        """The policy with the smallest ratio: the one that the guide recommends."""
-        return self.ranked[0]
+        """The policy that the guide recommends: the first of `eligible`."""
+        return self.eligible[0]
+
+    @property
+    def eligible(self) -> list[Standing]:
+        """The ranked policies, the smallest ratio first, without those with more linear runs."""
+        most = min(one.linear_share for one in self.ranked) + MORE_LINEAR
+        return [one for one in self.ranked if one.linear_share <= most]
 
 
 def summarize(content: BenchmarkFile) -> list[SituationSummary]:
