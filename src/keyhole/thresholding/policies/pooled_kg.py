@@ -67,11 +67,12 @@ class PooledKG(Policy):
     proved of it. Wrong labels measured against those of `LSA`: 0.01 times as many with one unusual
     arm in 400 (means 0.1 and 0.6, threshold 0.3), 0.2 to 0.9 times with all arms alike, 0.6 to 1
     times on recorded labels of crowds, 0.95 to 1.1 times with means spread evenly. It breaks where
-    the arms form two clusters, one of them close to the threshold (below): 1.3 to 2 times as many,
-    since the prior takes all arms for one crowd; and 1.6 times where rewards are lists of 20 to 40
-    that come to their ends, after which an arm's mean is exact and the prior still counts. Ties go
-    to the lowest arm; scores that agree to nine digits tie, and probabilities are compared with 1/2
-    to nine digits.
+    the arms form two clusters of different sizes (below): 1.2 to 2 times as many, since the prior
+    takes all arms for one crowd and the small cluster for chance. Where rewards are lists of 20 to
+    40 that come to their ends, after which an arm's mean is exact and the prior still counts, it is
+    0.3 to 2.6 times as many: the most where few means reach the threshold (means of Beta(1, 4),
+    threshold 0.3). Ties go to the lowest arm; scores that agree to nine digits tie, and
+    probabilities are compared with 1/2 to nine digits.
 
     References
     ----------
