@@ -22,8 +22,8 @@ Readers with any colour vision can distinguish them.
 # the same colour if the setting has at most seven; of those with up to fourteen, at most two have.
 # A test says so when a new policy breaks this. The order of the colours gives `Uniform`, to which
 # others are compared, the black.
-_START: Final = 4
-_MULTIPLIER: Final = 2_310_699_137
+_START: Final = 36_290
+_MULTIPLIER: Final = 797_037_838
 _MASK: Final = 0xFFFFFFFF  # 32 bits
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")

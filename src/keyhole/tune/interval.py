@@ -1,4 +1,4 @@
-"""The mean and the 95 % interval of the values that data leave plausible for a number."""
+"""An estimate, such as of the cost of a command, with its 95 % interval."""
 
 import math
 from dataclasses import dataclass

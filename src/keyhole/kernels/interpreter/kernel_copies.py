@@ -1,4 +1,4 @@
-"""Copies of kernels (functions else compiled) that Python itself can run, with the same results."""
+"""Copies of kernels (otherwise compiled functions) that Python runs, with the same results."""
 
 from __future__ import annotations
 

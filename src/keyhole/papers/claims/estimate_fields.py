@@ -1,4 +1,7 @@
-"""Fields of a claim (a paper's statement) about an estimate, and which each quantity allows."""
+"""The fields that a claim (a paper's statement) about an estimate may have.
+
+Which of them are allowed depends on what is estimated: a mean, a ratio, a share of runs.
+"""
 
 from collections.abc import Sequence
 from typing import Final, Literal, Self, get_args

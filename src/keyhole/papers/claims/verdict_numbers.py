@@ -1,4 +1,7 @@
-"""Numbers in a verdict on a claim (a paper's statement): estimate, interval, limit."""
+"""The numbers of a verdict on a claim (a paper's statement), for reports and files.
+
+They are the estimate, its interval, and the limit that the claim sets to it.
+"""
 
 import math
 from collections.abc import Sequence

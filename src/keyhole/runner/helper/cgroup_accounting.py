@@ -1,7 +1,8 @@
-"""Control group (cgroup v2) of a helper and its runs: its CPU accounting is exact.
+"""Exact CPU time of runs, from a control group (cgroup v2) that holds them and their helper.
 
-The helper joins it once, and its runs inherit it: moving each run into a group of its own takes the
-kernel 2 to 14 ms (docs/decisions/013). The CPU time of the helper itself is subtracted.
+The helper, the process that starts the runs, joins it once, and its runs inherit it: moving each
+run into a group of its own takes the kernel 2 to 14 ms (docs/decisions/013). The CPU time of the
+helper itself is subtracted.
 """
 
 import os

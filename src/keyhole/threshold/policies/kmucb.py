@@ -2,7 +2,7 @@
 
 Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
 reach it. Until the best arm for a bar is clear, all arms are tried equally often; from then on that
-arm is pulled. Every bar must come once in each cycle of rounds.
+arm is pulled. It plays only problems whose bars come in turn, each once in a cycle.
 """
 
 import math
