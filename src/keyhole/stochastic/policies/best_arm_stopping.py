@@ -12,39 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.stopping import Guarantee, settled_arms
-from keyhole.policy import (
-    FloatArray,
-    IntArray,
-    Kernel,
-    Stream,
-    WrapperPolicy,
-    argmin,
-    argmin_fill,
-    argmin_keys,
-    argmin_set,
-    float_array,
-    int_array,
-    parameter,
+from keyhole.contract.stopping_wrapper import (
+    SAME_MEAN,
+    Evidence,
+    StoppingWrapper,
+    count_pull,
+    settle,
 )
+from keyhole.policy import IntArray, Kernel, Stream, argmin, argmin_fill, int_array, parameter
 from keyhole.stochastic.pair_evidence import is_mean_higher
 from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# Arms whose means differ by at most this count as equal, as in the bounds of this setting.
-_SAME = 1e-12
 
-
-class _Evidence(Protocol):
-    settled: IntArray
-    stopped: IntArray
+class _State(Evidence, Protocol):
     left: IntArray
-    evidence_pulls: FloatArray
-    evidence_totals: FloatArray
-    open_pulls: FloatArray
 
 
-class BestArmStopping(WrapperPolicy, Policy):
+class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     r"""Give up arms that are proved not to be the best; the last one left is the best.
 
     Keyhole's own. For tests with a fixed confidence and no fixed number of pulls: which page is the
@@ -110,40 +96,24 @@ class BestArmStopping(WrapperPolicy, Policy):
     """
 
     verdicts = ("best", "not best")
-    pending = ("impute", "ignore")
-    off_policy = True
     cost_per_round = "one step of the base, O(K), and some logarithms near a verdict"
 
     base: Policy = parameter(default=TopTwoThompson(), doc="who decides which arm is tried")
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="the error that the guarantee allows")
 
-    class State:
-        """The verdicts, the number of arms left, and the rewards on which they rest."""
+    class State(StoppingWrapper.State):
+        """The verdicts, the rewards on which they rest, and how many arms are left."""
 
-        settled = int_array("arms")
-        stopped = int_array()
         left = int_array()
-        evidence_pulls = float_array("arms")
-        evidence_totals = float_array("arms")
-        open_pulls = argmin_keys("arms")
-        """The pulls of each open arm; infinite once it is settled."""
 
-    def init(p, s: _Evidence, rng: Stream, base_init: Kernel) -> None:
+    def init(p, s: _State, rng: Stream, base_init: Kernel) -> None:  # type: ignore[override]
         """Leave all arms open, and prepare the base."""
         s.left[0] = p.arms
         argmin_fill(s.open_pulls, p.arms, 0.0)
         base_init(p, s, 0, rng)
 
-    def select(p, s: _Evidence, t: int, rng: Stream, base_select: Kernel) -> int:
-        """Ask the base; in place of a settled arm take the open one with the fewest pulls."""
-        arm = int(base_select(p, s, t, rng))
-        # An arm that does not exist is the base's refusal, which the guard reports.
-        if 0 <= arm < p.arms and s.settled[arm] != 0 and s.left[0] > 0:
-            return argmin(s.open_pulls, p.arms)
-        return arm
-
     def update(
-        p, s: _Evidence, t: int, rng: Stream, arm: int, reward: float, base_update: Kernel
+        p, s: _State, t: int, rng: Stream, arm: int, reward: float, base_update: Kernel
     ) -> None:
         """Have the base learn the reward, and give up arms that are proved not to be the best."""
         base_update(p, s, t, rng, arm, reward)
@@ -156,16 +126,10 @@ class BestArmStopping(WrapperPolicy, Policy):
         if s.left[0] == 1:  # the arms are never given up all
             best = argmin(s.open_pulls, p.arms)
             settle(s, best, 1, p.arms)
+            s.left[0] = 0
             s.stopped[0] = t
 
-    def impute(p, s: _Evidence, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:  # type: ignore[override]
-        """Have the base learn the arm's mean, or 1/2 without pulls; nothing is settled by it."""
-        pulls = s.evidence_pulls[arm]
-        mean = s.evidence_totals[arm] / pulls if pulls > 0.0 else 0.5
-        base_update(p, s, t, rng, arm, mean)
-        count_pull(s, arm, mean, p.arms)
-
-    def recommend(p, s: _Evidence, best: IntArray) -> None:  # type: ignore[override]
+    def recommend(p, s: _State, best: IntArray) -> None:  # type: ignore[override]
         """Recommend the arm that is settled as best, or the open one with the highest mean."""
         highest = -1.0
         best[0] = argmin(s.open_pulls, p.arms)
@@ -177,15 +141,6 @@ class BestArmStopping(WrapperPolicy, Policy):
                 if mean > highest:
                     highest, best[0] = mean, arm
 
-    def __post_init__(self) -> None:
-        """Check the parameters; refuse a base that learns from its own decisions alone."""
-        super().__post_init__()
-        if not self.base.off_policy:
-            raise ValueError(
-                "base must be a policy that can learn from decisions of others (off_policy), "
-                f"got {self.base!r}"
-            )
-
     def guarantee(self) -> Guarantee:
         """Return the bound on the chance that a wrong arm is named best, or the best given up."""
         text = f"chance that the arm named best is not: at most {self.delta:g}"
@@ -193,7 +148,7 @@ class BestArmStopping(WrapperPolicy, Policy):
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
         """Return which verdicts are wrong; with several best arms, any of them may be given up."""
-        is_best = problem.means >= problem.means.max() - _SAME
+        is_best = problem.means >= problem.means.max() - SAME_MEAN
         return np.stack([~is_best, is_best & (is_best.sum() == 1)], axis=1)
 
     def describe(self, learner: Any) -> list[str]:
@@ -205,25 +160,11 @@ class BestArmStopping(WrapperPolicy, Policy):
         ]
 
 
-def count_pull(s: _Evidence, arm: int, reward: float, arms: int) -> None:
-    """Add a reward to the evidence."""
-    s.evidence_pulls[arm] += 1.0
-    s.evidence_totals[arm] += reward
-    if s.settled[arm] == 0:
-        argmin_set(s.open_pulls, arms, arm, s.evidence_pulls[arm])
-
-
-def give_up_lower(s: _Evidence, arm: int, other: int, level: float, arms: int) -> None:
+def give_up_lower(s: _State, arm: int, other: int, level: float, arms: int) -> None:
     """Settle the other arm as not the best if its mean is proved to be lower."""
     if s.settled[other] == 0 and is_mean_higher(
         s.evidence_pulls[arm], s.evidence_totals[arm],
         s.evidence_pulls[other], s.evidence_totals[other], level,
     ):  # fmt: skip
         settle(s, other, 2, arms)
-
-
-def settle(s: _Evidence, arm: int, verdict: int, arms: int) -> None:
-    """Give an arm its final verdict."""
-    s.settled[arm] = verdict
-    s.left[0] -= 1
-    argmin_set(s.open_pulls, arms, arm, math.inf)
+        s.left[0] -= 1
