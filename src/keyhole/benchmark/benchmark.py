@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from time import process_time
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -131,8 +131,7 @@ class _Times:
 
     def nanoseconds(self, game: Game, label: str) -> float:
         """Return the processor time of a round on one thread, with that of the environment."""
-        entry = next(e for e in game.spec.policy if e["label"] == label)
-        key = f"{game.problem.digest} {json.dumps(entry, sort_keys=True)}"
+        key = f"{game.problem.digest} {json.dumps(game.entry(label), sort_keys=True)}"
         if key not in self._known:
             seconds = measure_seconds_per_round(
                 game.spec.plan,
@@ -185,10 +184,9 @@ def _result_record(
 ) -> ResultRecord:
     values = regrets[label]
     mean = mean_estimate(values)
-    entry: dict[str, Any] = next(e for e in game.spec.policy if e["label"] == label)
     return ResultRecord(
         policy=label,
-        entry={name: value for name, value in entry.items() if name != "label"},
+        entry={name: value for name, value in game.entry(label).items() if name != "label"},
         yardstick=yardstick,
         mean=_shorten(mean.value),
         std_error=_shorten(mean.error),

@@ -105,6 +105,10 @@ class Game:
     loss: float
     """What a wrong choice loses in all rounds."""
 
+    def entry(self, label: str) -> dict[str, Any]:
+        """Return the entry in the spec of the policy with a label."""
+        return next(entry for entry in self.spec.policy if entry["label"] == label)
+
 
 def make_games(
     problems: Iterable[BenchmarkProblem], names: Sequence[str], scale: Scale

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from keyhole.cli import bench, exit_codes, study, study_check, tune
+from keyhole.cli.options import Threads
 from keyhole.cli.terminal_output import one_line_text, print_heading, print_paragraph
 from keyhole.clusters.cluster_address import check_address
 from keyhole.validate import short_repr
@@ -38,10 +39,6 @@ app.command(name="bench")(bench.run_bench)
 study.app.command()(study_check.check)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
-
-Threads = Annotated[
-    int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
-]
 
 On = Annotated[
     str,

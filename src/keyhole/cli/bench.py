@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from keyhole.cli.options import Threads
 from keyhole.cli.terminal_output import print_heading
 
 
@@ -24,9 +25,7 @@ def run_bench(
         list[Path] | None,
         typer.Option("--add", help="A results file to show beside; repeatable."),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
-    ] = None,
+    threads: Threads = None,
 ) -> None:
     """Compare policies on a fixed list of problems."""
     if out is None:
