@@ -1,4 +1,4 @@
-"""The commands `keyhole tune`: learn which of several commands to run, and when to stop it."""
+"""The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
 import json
 import re

@@ -26,22 +26,24 @@ class RegressionUCB(Policy):
     than understated.
 
     An arm with N pulls is pulled for :math:`n = \lceil \max(1, 2d, N / 10) \rceil` rounds in a row,
-    d the expected delay. Let :math:`x_j` be the number of rewards of arm j that would arrive
-    meanwhile were delays geometric with mean d, and Y the sum that does. After the batch, with
-    :math:`A_j = 1` and :math:`b_j = 1/2` at first, for each arm
+    d the expected delay. Let :math:`x_j` be the expected number of rewards of arm j that would
+    arrive meanwhile were delays geometric (0, 1, 2, ...) with mean d, and Y the sum that does
+    arrive. After the batch, with :math:`A_j = 1` and :math:`b_j = 1/2` at first, for each arm
 
     .. math:: A_j \leftarrow A_j + w_j x_j^2, \qquad
         b_j \leftarrow b_j + w_j x_j \Big( Y - \sum_{i \ne j} x_i \hat\mu_i \Big), \qquad
         w_j = 1 \Big/ \Big( n + \sum_{i \ne j} x_i^2 / A_i \Big)
 
-    where all on the right are the values before it, and :math:`\hat\mu_i = b_i / A_i` counts as 0
-    or 1 there if it is outside [0, 1]. With V the mean over all batches of
-    :math:`(Y - \sum_j x_j \hat\mu_j)^2 / (n + \sum_j x_j^2 / A_j)`, the next batch is of the arm
+    where all on the right are the values before the batch, and :math:`\hat\mu_i = b_i / A_i`, but
+    0 or 1 if that is outside [0, 1]. With V the mean over all batches of
+    :math:`(Y - \sum_j x_j \hat\mu_j)^2 / (n + \sum_j x_j^2 / A_j)`, also with the values before
+    each, the batch that begins in round t is of the arm
 
-    .. math:: \arg\max_j \; \hat\mu_j + \sqrt{2 v_j \ln t / A_j}, \qquad v_j = \max\Big\{ V, \;
+    .. math:: \arg\max_j \; \frac{b_j}{A_j} + \sqrt{2 v_j \ln t / A_j}, \qquad
+        v_j = \max\Big\{ V, \;
         \min\Big( \frac14, \; \hat\mu_j (1 - \hat\mu_j) + \frac{2 \ln t}{A_j} \Big) \Big\}
 
-    after one batch of each.
+    after one batch of each arm in turn.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Claim (statement of a paper) that a metric's mean is a linear function of a problem's number.
+"""Claim (statement of a paper) that a metric's mean is a linear function of a problem's parameter.
 
 A metric, such as the reward lost, is measured in simulations of a policy (a rule that chooses among
 options).

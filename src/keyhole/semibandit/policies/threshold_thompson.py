@@ -56,10 +56,10 @@ class ThresholdThompson(Policy):
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set of arms that fits with the largest
     :math:`\sum \tilde\mu_i`. The density is constant between allocations that were tried. What is
-    left of the resource raises funded arms to the ends of their pieces, where these can be reached,
+    left of the resource raises funded arms to the upper ends of their pieces, as far as it lasts,
     the cheapest first, and then goes to other arms, the largest :math:`\tilde\mu_i` first. The
-    allocation is kept for :math:`1 + \lfloor t / 200 \rfloor` rounds, or until a loss at an amount
-    that might have been enough.
+    allocation is kept for :math:`1 + \lfloor t / 200 \rfloor` rounds, or until an arm has a loss
+    with more than in any earlier loss of it.
 
     Parameters
     ----------
@@ -75,10 +75,11 @@ class ThresholdThompson(Policy):
     Details: the prior of a mean is uniform, that of a threshold uniform on (0, 1]; of a resource
     below 1 uniform up to Q and beyond it, with mass at most Q beyond it. Of each arm 16 pieces are
     kept, by merging the two neighbours whose merger moves the least mass. A piece shorter than
-    :math:`0.001 \min\{1, Q\} \min\{1, 1000/t\} / K` is taken at its end. In a quarter of the draws
-    all thresholds are equal parts :math:`Q/m` instead, where there are some in their pieces, and in
-    another quarter the numbers with the fewest decimals: together, such thresholds may fill the
-    resource exactly. If there is enough for all arms, each gets 1.
+    :math:`0.001 \min\{1, Q\} \min\{1, 1000/t\} / K` is taken at its upper end. In a quarter of
+    the draws all thresholds are equal parts :math:`Q/m` instead, where there are some in their
+    pieces, and in another quarter the numbers with the fewest decimals (multiples of 1, 1/2, 1/5,
+    1/10, ..., the largest in the piece): together, such thresholds may fill the resource exactly.
+    If there is enough for all arms, each gets 1.
 
     Proved: nothing on its regret. With known thresholds, combinatorial Thompson sampling has a
     regret of the order of ln T (Wang and Chen 2018); the proof does not cover drawn thresholds, nor

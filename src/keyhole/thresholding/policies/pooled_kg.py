@@ -36,7 +36,8 @@ class PooledKG(Policy):
     r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
 
     An option for many arms that are alike but for a few, with few pulls each: the prior tells an
-    unusual rate from chance. Otherwise `LSA` is the safer choice; see below where this one breaks.
+    unusual rate from chance. Where means are spread, it is about as good as `LSA`; see below where
+    it breaks.
 
     With Beta(a, b) the prior, :math:`T_i` the pulls and :math:`s_i` the summed rewards of arm i,
     the probability that its label is wrong is
@@ -45,15 +46,17 @@ class PooledKG(Policy):
         X_i \sim \mathrm{Beta}(a + s_i, \; b + T_i - s_i)
 
     Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
-    :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. After two pulls for each arm,
-    and whenever the pulls have grown by a quarter, its moments are fitted to the rates
-    :math:`s_i / T_i` (Kleinman 1973), with :math:`w_i = T_i / (T_i + 2)`:
+    :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. After 2 K pulls of all K arms
+    together, and whenever there have been a quarter more than at the last fit, its moments are
+    fitted to the rates :math:`s_i / T_i` of the arms with pulls (Kleinman 1973), with
+    :math:`w_i = T_i / (T_i + 2)`:
 
     .. math:: m = \frac{1 + \sum w_i s_i / T_i}{2 + \sum w_i}, \qquad
         \rho = \frac{1/12 + \sum w_i \{(s_i / T_i - m)^2 - m (1 - m) / T_i\}}
         {1/4 + \sum w_i m (1 - m) (1 - 1 / T_i)}
 
-    and :math:`a + b = 1 / \rho - 1`, limited to `[0.3, strength]`, :math:`a = (a + b) m`.
+    and :math:`a + b = 1 / \rho - 1`, limited to `[0.3, strength]`, :math:`a = (a + b) m`. Where
+    the rates differ less than by chance, :math:`\rho \le 0`, a + b is `strength`.
 
     Parameters
     ----------
