@@ -23,6 +23,19 @@ def test_policies_of_a_setting_share_colours_only_where_they_must(name):
     )
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["LSA", "APT(0)", "UCBE(0)", "Opt-KG(1,1)", "Uniform"],
+        ["RegressionUCB", "ODAAF", "Naive", "QPM-D"],
+        ["CSB-DT", "ThresholdThompson", "CTS"],
+        ["RCUCB", "TS", "HazardUCB"],
+    ],
+)
+def test_policies_in_a_figure_of_the_documentation_have_colours_of_their_own(labels):
+    assert len(set(map(policy_colour, labels))) == len(labels)
+
+
 def test_lines_of_one_colour_differ_by_their_dashes():
     styles = line_styles(["APT(0)", "LSA", "APT(0.05)", "LSA, our replica", "APT(0.1)"])
     assert [one.dashes for one in styles.values()] == [0, 0, 1, 1, 2]

@@ -42,12 +42,13 @@ def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
 def _page(content: BenchmarkFile) -> Page:
     summaries = summarize(content)
     ranked = [summary for summary in summaries if summary.ranked]
+    situations = {(one.setting, one.situation) for one in summaries}
     return Page(
         title="Which policy, in which situation?",
         answer=[
             Answer(
                 f"{count_text(len(content.problems), 'problem')}, "
-                f"{count_text(len(summaries), 'situation')}: the best policy of each.",
+                f"{count_text(len(situations), 'situation')}: the best policy of each.",
                 f"{content.scale.capitalize()} scale; Keyhole {content.keyhole}.",
             )
         ],

@@ -89,7 +89,8 @@ def parameter_bound(part: ReportPart, declared: ParameterFigure) -> Bound | None
     if declared.bound is None:
         return None
     plans = {key: part.entry.spec(key, part.scale).plan for key in declared.x}
-    return declared.bound, declared.bound_values(plans)
+    name = declared.bound.partition(".")[2].replace("_", " ")
+    return f"bound: {name}", declared.bound_values(plans)
 
 
 def ratio_chart(part: ReportPart, problem: str, metric: str, to: str) -> LineChart:
