@@ -81,18 +81,21 @@ def bench(
     ValueError
         If a name is unknown, or the folder holds something else.
     """
+    # Everything given is checked first: simulations may take hours.
     wanted = _check_settings(settings)
     check_choice("scale", scale, SCALES)
     check_policy_names(wanted, policies)
     listed = select_problems(wanted, problems)
     others = [read_results(path) for path in add]
     folder = Path(out)
+    # The folder of simulations is made before any result, so a benchmark has it from the start.
     if has_content(folder) and not (folder / _BLOCKS).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
     games = list(make_games(listed, policies, SCALES[scale]))
     if not games:
         raise ValueError("none of the policies can play any of the problems")
     (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
+    # A second process would simulate the same blocks, and overwrite the times measured here.
     with folder_lock(folder):
         specs = [game.spec for game in games]
         cache = ResultCache(folder / _BLOCKS, specs)
@@ -125,14 +128,17 @@ class _Times:
     def __init__(self, path: Path, scale: Scale) -> None:
         self._path, self._scale = path, scale
         try:
+            # A damaged file is no error, since times can be measured again.
             self._known: dict[str, float] = json.loads(path.read_bytes())
         except (OSError, ValueError):
             self._known = {}
 
     def nanoseconds(self, game: Game, label: str) -> float:
         """Return the processor time of a round on one thread, with that of the environment."""
+        # A problem or a parameter that has changed has another key, and is timed anew.
         key = f"{game.problem.digest} {json.dumps(game.entry(label), sort_keys=True)}"
         if key not in self._known:
+            # Processor time: wall time would include what other programs of the machine take.
             seconds = measure_seconds_per_round(
                 game.spec.plan,
                 label,
@@ -190,10 +196,12 @@ def _result_record(
         yardstick=yardstick,
         mean=_shorten(mean.value),
         std_error=_shorten(mean.error),
+        # "higher" returns the regret of a run; the default would interpolate between two.
         quantile_90=_shorten(float(np.quantile(values, _QUANTILE, method="higher"))),
         worst=_shorten(float(values.max())),
         linear=int((values > LINEAR_SHARE * game.loss).sum()),
         nanoseconds=nanoseconds,
+        # All policies had the same random numbers, so `compare` takes differences run by run.
         better=[
             other
             for other in ranked

@@ -151,6 +151,7 @@ def _told_entry(entrant: Entrant, problem: BenchmarkProblem) -> dict[str, Any] |
     if ORDERS.get(entry["name"], order) != order:
         return None
     for item in fields(cast(Any, policy)):
+        # A parameter without a default is one that users must know: the problem has to state it.
         needed = item.default is MISSING and item.default_factory is MISSING
         if needed and item.name not in entry:
             if item.name not in problem.told:
@@ -165,6 +166,7 @@ def _can_play(entry: Mapping[str, Any], problem: Any, horizon: int) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            # `simulate` makes this plan too; a list of what each policy needs could contradict it.
             Plan.make(problem, [policy], horizon=horizon, checkpoints=None, seed=SEED)
         except ValueError:
             return False

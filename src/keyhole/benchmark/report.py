@@ -115,6 +115,7 @@ def _profile(summary: SituationSummary) -> LineChart:
     curves = []
     for one in summary.ranked:
         ratios = sorted(min(ratio, _LARGEST_DRAWN) for ratio in one.ratios)
+        # All curves extend over the whole axis, also those of policies that are never the best.
         x = [1.0, *ratios, _LARGEST_DRAWN]
         y = [sum(r <= place for r in ratios) / count for place in x]
         curves.append(Curve(label=one.policy, x=x, y=y, steps=True))

@@ -90,6 +90,7 @@ class SituationSummary:
     @property
     def eligible(self) -> list[Standing]:
         """The ranked policies, the smallest ratio first, without those with more linear runs."""
+        # A policy may have the smallest mean and yet some runs that never find the best arm.
         most = min(one.linear_share for one in self.ranked) + MORE_LINEAR
         return [one for one in self.ranked if one.linear_share <= most]
 
@@ -118,6 +119,7 @@ def best_mean(problem: ProblemRecord) -> float:
 
 def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
     """Return a regret over the smallest mean, to both of which a small one is added."""
+    # Without the addition, a best mean of 0 would make all other ratios infinite.
     floor = FLOOR_SHARE * problem.wrong_choice
     return (regret + floor) / (best_mean(problem) + floor)
 
@@ -131,6 +133,7 @@ def _summarize_situation(
             by_policy.setdefault(one.policy, []).append((problem, one))
     standings = [_standing(policy, played) for policy, played in by_policy.items()]
     summary = SituationSummary(setting, situation, part, tuple(problems), ())
+    # Ratios over fewer problems cannot be compared, so those policies come last.
     order = sorted(standings, key=lambda one: (not summary.is_ranked(one), one.ratio))
     return SituationSummary(setting, situation, part, tuple(problems), tuple(order))
 

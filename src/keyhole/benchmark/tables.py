@@ -33,6 +33,7 @@ def _standing_row(summary: SituationSummary, one: Standing) -> list[str]:
         format_ratio(one.ratio),
         format_ratio(one.largest_ratio),
         format_ratio(one.worst_run),
+        # Yardsticks know what is unknown in practice, and so have no rank among the others.
         "" if one.is_yardstick else f"{one.rank:.1f}",
         "" if one.is_yardstick else f"{one.firsts} of {played}",
         format_share(one.linear_share),

@@ -129,6 +129,7 @@ class Problem(RewardProblem):
         >>> problem.means, problem.delay
         (array([0.25, 1.  ]), None)
         """
+        # A mapping may list its arms in any order, so delays are looked up by the arm's name.
         earned = samples_by_arm("rewards", rewards)
         later = samples_by_arm("delays", delays, "delay")
         if len(later) != len(earned):
@@ -140,6 +141,7 @@ class Problem(RewardProblem):
             )
         pairs = []
         for arm, values in zip(earned, check_recorded("rewards", earned, UNIT), strict=True):
+            # A reward and its delay stay together: late rewards may differ from early ones.
             arm_delays = check_delays(f"delays[{arm!r}]", later[arm])
             if len(arm_delays) != len(values):
                 raise ValueError(
@@ -178,6 +180,7 @@ class Problem(RewardProblem):
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
+        # Recorded pairs belong to their arms and cannot be given to others.
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 

@@ -35,6 +35,7 @@ _EXPONENTIAL: Final = tuple(
 )
 
 
+# The masks keep Python's unbounded integers at 64 bits, as overflow does in compiled code.
 def _mix(word: int) -> int:
     word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
     word = ((word ^ (word >> 27)) * _MIX_FACTOR_2) & MASK
@@ -68,6 +69,7 @@ def next_uint64(rng: Any) -> UInt64:
 
 def uniform(rng: Any) -> float:
     """Draw a uniform number in [0, 1)."""
+    # The steps of `_next`, repeated to save a call for each number.
     cells = rng.cells
     cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
     word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
@@ -88,6 +90,7 @@ def normal(rng: Any) -> float:
     while True:
         bits = _next(rng)
         strip = bits & 255
+        # Compiled code reads the same 64 bits as a signed integer.
         signed = bits - (1 << 64) if bits >> 63 else bits
         x = float((signed >> 10) | 1) * steps[strip]
         if abs(x) < ends[strip + 1]:

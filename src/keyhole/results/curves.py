@@ -144,6 +144,7 @@ class Curves:
     def _label(self, policy: str | Policy) -> str:
         """Return the label of a policy that is given as in `values`."""
         name = policy if isinstance(policy, str) else repr(policy)
+        # "LSA" is refused where it fits two labels, such as LSA(alpha=1) and LSA(alpha=2).
         found = [label for label in self.labels if label.partition("(")[0] == name]
         given = name if isinstance(policy, Policy) else policy  # for the error message
         return found[0] if len(found) == 1 else check_choice("policy", given, self.labels)
@@ -155,6 +156,7 @@ class Curves:
     def std_error(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return the standard error of `mean`, shape (checkpoints,); infinite for one run."""
         values = self.values(policy, metric)
+        # One run says nothing about the spread; NumPy would divide 0 by 0 and warn.
         if values.shape[1] == 1:
             return np.full(len(values), np.inf)
         return np.asarray(values.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))

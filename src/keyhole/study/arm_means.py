@@ -55,6 +55,7 @@ def make_mean(counts: DecisionCounts, word: str, told: int, total: float) -> Arm
     mean, scale = total / told, counts.scale
     if word != counts.interval_word:
         return ArmMean(told, mean)
+    # Converting to [0, 1] rounds: a mean at an end of the scale could come to lie outside.
     unit_total = min(max(told * scale.to_unit(mean), 0.0), float(told))
     return ArmMean(told, mean, mean_interval(float(told), unit_total, scale))
 

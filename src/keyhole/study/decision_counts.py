@@ -96,6 +96,7 @@ class DecisionCounts:
     def add(self, event: Row) -> None:
         """Count an event; refuse one that no study can have written."""
         try:
+            # The log may be damaged or edited, so any field of the event can have any value.
             self._add(event)
         except (*DAMAGE, struct.error) as error:
             raise EventError(event.seq, f"it is malformed ({error!r})") from error
@@ -128,6 +129,7 @@ class DecisionCounts:
 
     def _expire(self, id: str) -> None:
         self.expired += 1
+        # A decision about a retired arm is not asked again: nobody would be given it.
         if self._asks_again and self._rows.is_live(self._pending[id]):
             self._to_ask_again[id] = None
         else:
@@ -135,6 +137,7 @@ class DecisionCounts:
 
     def _retire(self, arm: str) -> None:
         self._arms.retire(arm)
+        # The list is made first: a dictionary must not change while it is iterated over.
         for id in [id for id in self._to_ask_again if not self._rows.is_live(self._pending[id])]:
             del self._to_ask_again[id], self._pending[id]
 
@@ -146,6 +149,7 @@ class DecisionCounts:
     def _tell(self, row: bytes, body: bytes) -> None:
         self.told += 1
         words = self._vocabulary.format_feedback(*self._rows.values(row), self._codec.unpack(body))
+        # The number of decisions by then is the place of this feedback on the axis of a plot.
         self.feedback.append((len(self.asked), self._arm(row), _numbers(words)))
 
     def told_numbers(self) -> list[str]:

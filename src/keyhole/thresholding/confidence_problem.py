@@ -74,6 +74,7 @@ class ConfidenceSequences(RewardEnvironment):
         s.pulls[arm] += 1
         s.totals[arm] += reward
         t = float(s.pulls[arm])
+        # The bounds hold after each pull of the arm, so its own pulls are the time, not the rounds.
         off = abs(s.totals[arm] / t - e.means[arm])
         radius = math.sqrt((e.a + e.b * math.log(e.horizon / t)) / t)
         maximal = math.sqrt(e.horizon / 2.0 * math.log(2.0 / e.failure)) / t

@@ -57,6 +57,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             settle(s, arm, 1, p.arms)
         elif is_mean_below(total, pulls, p.threshold + p.tolerance, needed):
             settle(s, arm, 2, p.arms)
+        # Settled arms rank last in the tree: if the first of it is settled, all are.
         if s.settled[argmin(s.open_pulls, p.arms)] != 0:
             s.stopped[0] = t
 

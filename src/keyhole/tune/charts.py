@@ -96,8 +96,10 @@ def history_chart(tune: Tune, history: list[PastRecommendation]) -> LineChart:
     curves = [
         _history_curve(name, [past if mine == name else None
                               for mine, past in zip(names, history, strict=True)], runs)
+        # The pair recommended last comes first, and so has the first colour.
         for name in dict.fromkeys(reversed(names))
     ]  # fmt: skip
+    # The recommendation has been the same since the run after the last that named another pair.
     same = [name == names[-1] for name in names]
     first = max((k + 1 for k, is_same in enumerate(same) if not is_same), default=0)
     since = f"{names[-1]} since run {history[first].runs:,} of {len(tune.runs):,}"
@@ -117,6 +119,7 @@ def history_chart(tune: Tune, history: list[PastRecommendation]) -> LineChart:
 
 def _history_curve(name: str, history: list[PastRecommendation | None], runs: list[float]) -> Curve:
     """Return the curve of a pair, with gaps where another one was recommended."""
+    # NaN breaks a line, so that the curves of different pairs are not connected.
     nothing = Interval(math.nan, math.nan, math.nan)
     gains = [nothing if past is None else past.gain for past in history]
     return Curve(

@@ -100,8 +100,10 @@ def _open_fact(tune: Tune) -> Fact:
         return Fact("Open", "Which command is better, until a run succeeds")
     most = format_estimate(best.regret_bound, best.regret_bound)
     bound = f"At most {most} {gain_unit(tune)} is missed (95 %)."
+    # Cost of the further runs only: those made so far are paid for.
     more, cost = _MORE * len(tune.runs), format_seconds_roughly((_MORE - 1) * tune.elapsed)
     note = f"{bound} To roughly halve it: --runs {more:,}, about {cost} more."
+    # Which pairs have not been tried matters more than which of two tried ones is better.
     if best.untried:
         return Fact("Open", f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried", note)
     if rival is None or best.regret_bound <= TOLERANCE * tune.spec.success.span:

@@ -81,6 +81,7 @@ def plot_gains(tune: Tune, axes: Axes | None = None) -> Axes:
             curve.limits, curve.low, curve.high, color=style["color"], alpha=0.12, linewidth=0
         )
         drawn[curve.arm] = line, float(curve.mean.max())
+    # A ring, since a filled marker would cover the point of the curve.
     axes.plot(
         [best.limit], [best.gain.value], "o", markersize=12, fillstyle="none", color="#000000"
     )

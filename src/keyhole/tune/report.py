@@ -98,6 +98,7 @@ def _answer_blocks(tune: Tune) -> list[PageBlock]:
     best = tune.best()
     command = f"{command_line(tune, best.arm)}    # for at most {best.limit:g} s"
     note = f"{_capitalize(format_probability(best))}."
+    # For an arm that was never run, the probability rests on the runs of other arms alone.
     if best.untried:
         note = f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried yet. {note}"
     if not best.successes:

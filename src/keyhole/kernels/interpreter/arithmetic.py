@@ -120,6 +120,7 @@ def power(a: Any, b: Any) -> Any:
         if base == 0:
             raise UndefinedOperationError("raises 0 to a negative power")
         return 0 if base not in (1, -1) else base if b % 2 else 1
+    # Modulo 2**64 at every step: the whole power could have millions of digits.
     result = pow(base, int(b), MASK + 1)
     return UInt64(result) if whole else wrap(result)
 
@@ -167,6 +168,7 @@ def round_number(value: Any, digits: Any = None) -> Any:
         return _to_nearest(value / scale) * scale
     scale = power_by_squaring(10.0, min(digits, _EXACT_POWERS))
     further = power_by_squaring(10.0, max(digits - _EXACT_POWERS, 0))
+    # In two steps where 10**digits is no exact float, in the order that Numba has.
     y = value * further * scale if digits > _EXACT_POWERS else value * scale
     if math.isinf(y):
         return value

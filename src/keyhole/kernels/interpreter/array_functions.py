@@ -54,6 +54,7 @@ def _entries(array: Any) -> Any:
 
 
 def _sum(array: Any) -> Any:
+    # One entry after the other, as compiled loops add; `sum` and `fsum` round differently.
     total: Any = 0.0 if array.format == "d" else 0
     for value in _entries(array):
         total += value
@@ -64,6 +65,7 @@ def _first(array: Any, is_better: Kernel) -> int:
     """Return the index of the best entry, of equals the first; of NaN the first of them."""
     best = 0
     for i in range(len(array)):
+        # Only NaN differs from itself; NumPy returns its index, too.
         if array[i] != array[i]:
             return i
         if is_better(array[i], array[best]):

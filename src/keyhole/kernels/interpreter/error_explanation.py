@@ -85,6 +85,7 @@ def _steps(trace: TracebackType | None) -> list[TracebackType]:
 
 
 def _is_raised_on_purpose(step: TracebackType) -> bool:
+    # The instruction that failed is `raise` only where the kernel's author wrote it.
     return step.tb_frame.f_code.co_code[step.tb_lasti] == _RAISE
 
 
@@ -117,6 +118,7 @@ def _find_local(steps: list[TracebackType], function: str, name: str) -> Iterato
 def _expression(step: TracebackType) -> str:
     """Return the source of the failing expression, with the values of its names."""
     code = step.tb_frame.f_code
+    # Positions are listed by instruction, each of which takes two bytes.
     line, end, first, last = next(islice(code.co_positions(), step.tb_lasti // 2, None))
     if line is None or line != end or first is None or last is None:
         return ""

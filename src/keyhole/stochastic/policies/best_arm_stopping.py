@@ -119,6 +119,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         base_update(p, s, t, rng, arm, reward)
         count_pull(s, arm, reward, p.arms)
         level = math.log(max(p.arms - 1, 1) / p.delta)
+        # Only pairs with this arm: the evidence on all others is what it was.
         for other in range(p.arms):
             if other != arm and s.evidence_pulls[other] > 0.0 and s.left[0] > 1:
                 give_up_lower(s, arm, other, level, p.arms)
