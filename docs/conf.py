@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "sphinxcontrib.bibtex",
+    "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
@@ -36,7 +37,23 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks = set()
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery"]
+_GALLERY_PARTS = [
+    "stochastic", "threshold", "thresholding", "delayed", "semibandit", "resource", "production",
+]  # fmt: skip
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "_gallery",  # written by each build
+    "filename_pattern": ".*",  # run all of them, whatever their names are
+    "within_subsection_order": "FileNameSortKey",
+    "subsection_order": [f"gallery/{folder}" for folder in _GALLERY_PARTS],
+    "capture_repr": (),  # the last line returns axes, whose text says nothing
+    "min_reported_time": 3600,  # times differ from build to build
+    "write_computation_times": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "abort_on_example_error": True,
+}
 html_theme = "furo"
 html_title = "Keyhole"
 html_math_renderer = "mathml"

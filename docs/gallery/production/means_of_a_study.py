@@ -1,0 +1,23 @@
+"""
+Means that one may look at every day
+====================================
+
+The mean feedback of each option of a study so far, with intervals that hold at all times at
+once.
+"""
+
+import random
+import tempfile
+
+from keyhole.stochastic import ThompsonSampling
+from keyhole.study import Study
+
+random.seed(2)
+chances = {"red": 0.1, "green": 0.2, "blue": 0.4}
+with tempfile.TemporaryDirectory() as folder:
+    study = Study.create(f"{folder}/buttons.db", "buttons", ThompsonSampling(), list(chances))
+    for _ in range(400):
+        decision = study.ask()
+        study.tell(decision.id, random.random() < chances[decision.arm])
+    study.plot("mean")
+    study.close()

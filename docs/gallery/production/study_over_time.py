@@ -1,0 +1,22 @@
+"""
+Decisions of a study
+====================
+
+A study keeps decisions in a database. Its plot shows when the policy began to prefer an option.
+"""
+
+import random
+import tempfile
+
+from keyhole.stochastic import KLUCB
+from keyhole.study import Study
+
+random.seed(1)
+chances = {"red": 0.1, "green": 0.15, "blue": 0.3}
+with tempfile.TemporaryDirectory() as folder:
+    study = Study.create(f"{folder}/buttons.db", "buttons", KLUCB(), list(chances))
+    for _ in range(400):
+        decision = study.ask()
+        study.tell(decision.id, random.random() < chances[decision.arm])
+    study.plot()
+    study.close()

@@ -1,0 +1,21 @@
+"""
+Rewards and times of runs
+=========================
+
+Each point is a run: how long it takes, and what it earns. A limit cuts off all runs to its
+right.
+"""
+
+import matplotlib.pyplot as plt
+
+from keyhole.resource import BetaExponential, Power, Problem
+from keyhole.resource.plots import draw_runs
+
+problem = Problem(
+    arms=[BetaExponential(a=5, b=5 + 3 * k, rate=1 - 0.3 * k) for k in range(3)],
+    limits=[0.1, 0.4, 0.7, 1.0],
+    cost=Power(slope=0.1),
+    penalty=Power(slope=0.1, factor=0.2, power=4),
+)
+figure, axes = plt.subplots(layout="constrained")
+draw_runs(problem, axes, runs=100, names=["careful", "usual", "quick"])

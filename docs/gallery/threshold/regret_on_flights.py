@@ -1,0 +1,19 @@
+"""
+Learning which carrier to take
+==============================
+
+Policies that choose a carrier for a random deadline, on recorded flights.
+"""
+
+from keyhole import simulate
+from keyhole.data import flights
+from keyhole.threshold import DKWUCB, PerThresholdUCB, SurvivalThompson
+
+curves = simulate(
+    flights("DCA", feedback="uncensored"),
+    [PerThresholdUCB(), DKWUCB(), SurvivalThompson()],
+    horizon=20_000,
+    replications=50,
+    checkpoints={"count": 40},
+)
+curves.plot("regret")
