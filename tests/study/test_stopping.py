@@ -44,6 +44,19 @@ def settle(study, *arms):
     return kept
 
 
+def test_the_summary_shows_what_is_settled(path):
+    with labels(path, policy=PerArmStopping()) as study:
+        label(study, study.ask())
+        assert "  settled: 0 of 3 arms (" in str(study)
+        work(study)
+        assert "  settled: 3 of 3 arms; done (" in str(study)
+        assert "<td>3 of 3 arms; done (" in study._repr_html_()
+        assert "0.05" in str(study).partition("settled: ")[2]
+    with labels(path, name="other", policy=LSA()) as study:
+        label(study, study.ask())
+        assert "settled" not in str(study)
+
+
 def test_a_study_says_when_it_is_done_and_in_each_process_that_opens_it(path):
     with labels(path, policy=PerArmStopping()) as study:
         assert (study.is_done, study.settled, study.remaining) == (False, {}, ["a", "b", "c"])

@@ -198,7 +198,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     if found is not None:
         typer.echo(f"recommended: {format_recommendation(found)}")
     if policy.verdicts:
-        typer.echo(progress_text(policy, content["settled"], len(content["arms"])))
+        typer.echo("settled: " + progress_text(policy, content["settled"], len(content["arms"])))
     for line in mean_lines(means or {}):
         typer.echo(line)
     for decision in pending:

@@ -16,7 +16,7 @@ from keyhole.contract.text_formatting import capitalize, join_words
 from keyhole.experiment.best_policies import summarize_run
 from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
 from keyhole.experiment.run_folder import RunFolder, open_run
-from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
+from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
@@ -229,7 +229,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
     ]  # fmt: skip
     if guarantees := find_guarantees(run):
         table = stopping_table(run.curves, guarantees)
-        sections.insert(0, Section("stopping", "Stopping: rounds used and errors", [table]))
+        sections.insert(0, Section("stopping", STOPPING_TITLE, [table]))
     return Page(
         title=title,
         answer=[

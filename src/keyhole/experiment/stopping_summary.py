@@ -4,7 +4,7 @@ A policy (a rule that chooses among options, the arms) that can stop settles eac
 when none is left; its guarantee bounds how many arms it settles wrongly.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -12,9 +12,12 @@ import numpy as np
 from keyhole.contract.stopping import Guarantee
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.spec import Spec
+from keyhole.experiment.sweep_summary import Summaries, Summary
 from keyhole.pages.table import Table
 from keyhole.results.curves import Curves
 
+STOPPING_TITLE: Final = "Stopping: rounds used and errors"
+"""The heading of the section in reports."""
 _SHARES: Final = {"median": 0.5, "90 %": 0.9, "most": 1.0}
 
 
@@ -23,11 +26,18 @@ def find_guarantees(run: RunFolder) -> dict[str, Guarantee]:
 
     A policy of a user's file is left out where the file is not at hand.
     """
+    return next(_guarantees_by_point(run), {})
+
+
+def _guarantees_by_point(run: RunFolder) -> Iterator[dict[str, Guarantee]]:
+    """Yield for each point of a sweep the guarantees of its policies that can stop, by label."""
     try:
-        policies = Spec.from_table(run.spec, folder=run.folder).plan.policies
+        points = Spec.from_table(run.spec, folder=run.folder).points
     except (ValueError, TypeError, OSError):
-        return {}
-    return {label: one.guarantee() for label, one in policies.items() if one.verdicts}
+        return
+    for point in points:
+        policies = point.spec.plan.policies
+        yield {label: one.guarantee() for label, one in policies.items() if one.verdicts}
 
 
 def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table:
@@ -49,6 +59,31 @@ def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table
     rounds = curves.checkpoints[-1]
     note = f"Rounds until every arm was settled, at most {rounds:,}; the error that is guaranteed."
     return Table(note, head, rows)
+
+
+def sweep_stopping_table(run: RunFolder, summaries: Summaries) -> Table | None:
+    """Return the table of a sweep by point and policy; None if no policy can stop."""
+    # A metric of all policies as soon as one can stop; else the points need not be made again.
+    if "unfinished" not in summaries.metrics:
+        return None
+    rows = [
+        [
+            *point.names.values(),
+            label,
+            *(_last_mean(point, label, m) for m in ("rounds_used", "unfinished", guarantee.metric)),
+            guarantee.text,
+        ]
+        for point, guarantees in zip(summaries.points, _guarantees_by_point(run), strict=False)
+        for label, guarantee in guarantees.items()
+    ]
+    head = [*summaries.sweep, "policy", "rounds used", "runs not done", "error", "guarantee"]
+    note = "Rounds until every arm was settled, share of runs that were not done, and errors."
+    return Table(note, head, rows) if rows else None
+
+
+def _last_mean(point: Summary, label: str, metric: str) -> str:
+    mean = point.last(label, metric)
+    return "" if mean is None else mean.plus_minus()
 
 
 def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[str]:

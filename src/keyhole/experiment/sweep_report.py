@@ -10,6 +10,7 @@ from keyhole.experiment.best_policies import explain_best, summarize_sweep, swee
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
+from keyhole.experiment.stopping_summary import STOPPING_TITLE, sweep_stopping_table
 from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_points import count_points, value_to_toml
 from keyhole.experiment.sweep_summary import (
@@ -62,8 +63,23 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
         ],
         figures=figures[:1],
         beside=figures[1:],
-        sections=[*sections, _varied_section(run, summaries), *_legend(summaries)],
+        sections=[
+            *_stopping_section(run, summaries),
+            *sections,
+            _varied_section(run, summaries),
+            *_legend(summaries),
+        ],
     )
+
+
+def _stopping_section(run: RunFolder, summaries: Summaries) -> list[Section]:
+    table = sweep_stopping_table(run, summaries)
+    if table is None:
+        return []
+    left_out = len(table.rows) - _MOST_ROWS
+    caption = table.caption + (f" {left_out:,} more rows are left out." if left_out > 0 else "")
+    shown = replace(table, caption=caption, rows=table.rows[:_MOST_ROWS])
+    return [Section("stopping", STOPPING_TITLE, [shown])]
 
 
 def _count_points(summaries: Summaries) -> str:

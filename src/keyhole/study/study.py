@@ -23,7 +23,7 @@ from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
-from keyhole.study.study_progress import StudyProgress
+from keyhole.study.study_progress import StudyProgress, learnt_facts
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
 from keyhole.validate import check_distinct, check_entries, check_line, check_short_line
@@ -454,19 +454,15 @@ class Study(StudyProgress):
             counts = self._replica.count_decisions(study_summary.MOST_EVENTS)
             if counts is None:
                 return quote(f"{self!r}: more events than are counted here; plot() counts them all")
-            rows = study_summary.summary_rows(counts, self._known_recommendation(counts.policy))
+            # Where nothing has been learnt yet, learning the whole log would take too long.
+            has_state = self._replica.has_state or self._writer.has_state
+            learnt = self._replica.read(learnt_facts) if has_state else {}
+            rows = study_summary.summary_rows(counts, learnt)
             with FORK_LOCK.shared():
                 found: str = getattr(study_summary, form)(repr(self), rows, counts)
             return found
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
-
-    def _known_recommendation(self, policy: Policy) -> Any:
-        """Return the recommendation if it costs little: if the policy has learnt the log before."""
-        kind = policy.vocabulary_class
-        has_one = kind is not None and kind.has_recommendation()
-        has_state = self._replica.has_state or self._writer.has_state
-        return self.recommend() if has_one and has_state else None
 
     def means(self, *, most_events: int | None = None) -> "dict[str, dict[str, ArmMean]] | None":
         """Return the means of the feedback told so far, with intervals that hold at all times.

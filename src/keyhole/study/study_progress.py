@@ -7,6 +7,7 @@ from keyhole.contract.stopping import is_done, settled_arms
 from keyhole.contract.text_formatting import count_text
 from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.state import State
+from keyhole.validate import short_repr
 
 
 class StudyProgress:
@@ -68,8 +69,20 @@ def _verdict_arrays(state: State) -> Mapping[str, Any]:
     return state.policy_state.state
 
 
+def learnt_facts(state: State) -> dict[str, str]:
+    """Return the recommendation as text, and for a policy that can stop what is settled."""
+    policy = state.definition.policy
+    kind, facts = policy.vocabulary_class, {}
+    if kind is not None and kind.has_recommendation():
+        facts["recommended"] = short_repr(state.recommend())
+    if policy.verdicts:
+        arms = len(state.arms.names_in_use)
+        facts["settled"] = progress_text(policy, settled_names(state), arms)
+    return facts
+
+
 def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
-    """Return how many arms are settled, and the promise of the policy's verdicts."""
+    """Return how many arms are settled, and the guarantee of the policy's verdicts."""
     done = "; done" if len(settled) == arms else ""
     some = f"{len(settled)} of {count_text(arms, 'arm')}"
-    return f"settled: {some}{done} ({policy.guarantee().text})"
+    return f"{some}{done} ({policy.guarantee().text})"

@@ -1,6 +1,6 @@
 """The summary of a study that notebooks and `print` show: its state in a table, and each option."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -9,19 +9,18 @@ from keyhole.pages.table import Table
 from keyhole.study.arm_means import arm_table, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import plot_decisions
-from keyhole.validate import short_repr
 
 MOST_EVENTS: Final = 50_000
 """The most events that a summary reads anew: more take seconds."""
 _MOST_ARMS: Final = 12
 
 
-def summary_rows(counts: DecisionCounts, recommended: object) -> list[list[str]]:
+def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str]) -> list[list[str]]:
     """Return a table of two columns: setting, policy, arms, counts of decisions, last event.
 
-    `recommended` is the policy's recommendation, or None if it is not known.
+    `learnt` has what only the policy knows, such as its recommendation, by the name of the row.
     """
-    rows = [
+    return [
         ["setting", counts.policy.setting.name],
         ["policy", repr(counts.policy)],
         ["arms", f"{counts.arms_in_use:,}"],
@@ -30,8 +29,8 @@ def summary_rows(counts: DecisionCounts, recommended: object) -> list[list[str]]
         ["pending decisions", f"{counts.pending:,}"],
         ["expired", f"{counts.expired:,}"],
         ["last event", _format_time(counts.at)],
+        *([name, text] for name, text in learnt.items()),
     ]
-    return rows if recommended is None else [*rows, ["recommended", short_repr(recommended)]]
 
 
 def _format_time(at: float) -> str:
