@@ -241,6 +241,14 @@ def test_ten_thousand_runs_at_the_edge(name, base, kind):
             lambda: PerArmStopping(tolerance=0.1).learner(arms=2, threshold=0.1),
             "tolerance must be below the distance of the threshold, 0.1, from 0 and 1; got 0.1",
         ),
+        (  # 1 - 0.95 is above 0.05 in floating point, but no mean is above 0.95 + 0.05
+            lambda: PerArmStopping(tolerance=0.05).learner(arms=2, threshold=0.95),
+            "tolerance must be below the distance of the threshold, 0.95, from 0 and 1; got 0.05",
+        ),
+        (
+            lambda: PerArmStopping(base=FamilywiseStopping()),
+            r"base must be a policy that does not stop, got FamilywiseStopping\(",
+        ),
         (lambda: PerArmStopping(base=OwnDecisionsOnly()), r"base must be .* \(off_policy\)"),
         (lambda: PerArmStopping().learner(arms=1, threshold=0.5).replay([0], [1.5]), "rewards"),
     ],

@@ -73,7 +73,8 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         """Return the known quantities; refuse a tolerance that reaches 0 or 1."""
         facts = super().check_facts(values)
         threshold = facts["threshold"]
-        if self.tolerance >= min(threshold, 1.0 - threshold):
+        # As `update` computes them: 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
+        if threshold - self.tolerance <= 0.0 or threshold + self.tolerance >= 1.0:
             raise ValueError(
                 f"tolerance must be below the distance of the threshold, {threshold:g}, from 0 and "
                 f"1; got {self.tolerance:g}"

@@ -17,6 +17,8 @@ class Uniform(Policy):
 
     .. math:: i_t = (t - 1) \bmod K
 
+    If decisions were replaced by others, the arm after the last one that was pulled is next.
+
     Notes
     -----
     Departures from the paper: none; KMUCB explores so, epoch by epoch.
