@@ -247,7 +247,7 @@ def test_ten_thousand_runs_at_the_edge(name, base, kind):
         ),
         (
             lambda: PerArmStopping(base=FamilywiseStopping()),
-            r"base must be a policy that does not stop, got FamilywiseStopping\(",
+            r"base must be a policy that does not stop, got FamilywiseStopping",
         ),
         (lambda: PerArmStopping(base=OwnDecisionsOnly()), r"base must be .* \(off_policy\)"),
         (lambda: PerArmStopping().learner(arms=1, threshold=0.5).replay([0], [1.5]), "rewards"),

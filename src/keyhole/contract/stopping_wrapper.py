@@ -72,9 +72,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
         count_pull(s, arm, mean, p.arms)
 
     def __post_init__(self) -> None:
-        """Check the parameters; refuse a base that stops, or learns from its own decisions alone."""
-        if isinstance(self.base, StoppingWrapper):
-            raise ValueError(f"base must be a policy that does not stop, got {self.base!r}")
+        """Check the parameters; refuse a base that learns from its own decisions alone."""
         super().__post_init__()
         # The base learns from the open arm that is tried in place of its own choice.
         if not self.base.off_policy:

@@ -167,6 +167,8 @@ def _subclass_for(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperP
 
 
 def _make_subclass(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
+    if cls.verdicts and kind.verdicts:
+        raise ValueError(f"base must be a policy that does not stop, got {kind.__name__}")
     own, others = ({f.name for f in fields(cast(Any, c))} for c in (cls, kind))
     twice = (own & others) | (set(declared_state(cls)) & set(declared_state(kind)))
     if twice:
