@@ -17,7 +17,10 @@ _STEMS: Final = {
         "setup1 setup2 setup3 simple_regret paired_tests alpha more_setups setup1_long "
         "theorem_1 oracle uniform lemma_19"
     ),
-    "": "crowd_labels parallel tune csbdt_epsilon rcucb_radius delay_regression delay_by_arm",
+    "": (
+        "crowd_labels enough_labels parallel tune csbdt_epsilon rcucb_radius delay_regression "
+        "delay_by_arm"
+    ),
     "pikeburke2018": (
         "figure3a figure3b naive theorems worst_case orders lemmas phases bases appendix_f "
         "misinformed real_delays"
