@@ -14,6 +14,7 @@ class Extra(NamedTuple):
 EXTRAS: Final = {
     "dask": Extra("distributed", "distributed"),
     "forests": Extra("sklearn", "scikit-learn"),
+    "gymnasium": Extra("gymnasium", "gymnasium"),
     "pandas": Extra("pandas", "pandas"),
     "postgres": Extra("psycopg", "psycopg"),
     "ray": Extra("ray", "ray"),

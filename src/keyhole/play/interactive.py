@@ -82,9 +82,12 @@ class InteractiveEnvironment:
         self.tell(learner)
 
     def score(self, report: Mapping[str, Any]) -> dict[str, float]:
-        """Return all metrics as of now, details too, given what a learner recommends."""
+        """Return all metrics as of now, details too, given what a learner recommends.
+
+        What is left out stays as it was, at first 0.
+        """
         for name, view in self._report.items():
-            view[...] = report[name]
+            view[...] = report.get(name, view)
         self._run(SCORE)
         numbers = np.concatenate(list(self._metrics.values())).tolist()
         return dict(zip(self.metrics, numbers, strict=True))
