@@ -1,8 +1,8 @@
 """What needs a package that is optional says how to get it, in one form."""
 
-import runpy
 import sys
 import tomllib
+from importlib import import_module, reload
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ CURVES = Curves([10], ["regret"], {"A": np.array([[[0.0, 1.0]]])})
 NEEDED = {
     "dask": lambda: connect("dask=tcp://127.0.0.1:1"),
     "forests": keyhole.data.ForestTraining,
-    "gymnasium": lambda: runpy.run_module("keyhole.gymnasium_environment"),
+    "gymnasium": lambda: reload(import_module("keyhole.gymnasium_environment")),
     "pandas": CURVES.to_pandas,
     "postgres": lambda: Study.open("postgresql://127.0.0.1:1/x", "mine"),
     "ray": lambda: connect("ray"),

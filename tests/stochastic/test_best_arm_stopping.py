@@ -85,11 +85,25 @@ def test_the_cheap_bound_never_hides_evidence(pulls, shares, level):
     if found:
         assert likelihood >= level
     elif s / n > f / m:
-        mixtures = sum(
-            math.lgamma(a + 1) + math.lgamma(b - a + 1) - math.lgamma(b + 2)
-            for a, b in ((s, n), (f, m))
-        )
-        assert mixtures + log_loss(float(n + m), float(s + f)) < level + 1e-6 * level + 1e-5
+        assert log_evidence(n, s, m, f) < level + 1e-6 * level + 1e-5
+
+
+def log_evidence(n, s, m, f):
+    """Return the logarithm of the e-process, without a cheap bound before it."""
+    mixtures = sum(
+        math.lgamma(a + 1) + math.lgamma(b - a + 1) - math.lgamma(b + 2)
+        for a, b in ((s, n), (f, m))
+    )
+    return mixtures + log_loss(float(n + m), float(s + f))
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "f", "level"), [(50, 60, 10, 12.0), (1000, 3000, 900, 30.0), (200, 100, 3, 25.0)]
+)
+def test_evidence_is_found_as_soon_as_it_is_there(n, m, f, level):
+    first = next(s for s in range(n * f // m + 1, n) if log_evidence(n, s, m, f) >= level)
+    assert is_mean_higher(float(n), float(first), float(m), float(f), level)
+    assert not is_mean_higher(float(n), float(first - 1), float(m), float(f), level)
 
 
 @pytest.mark.parametrize("means", [[0.6, 0.2], [0.02, 0.7, 0.3], [0.5]])
