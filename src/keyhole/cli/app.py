@@ -2,8 +2,9 @@
 
 Exit codes: 0 done; 1 a claim does not hold, or a study is damaged; 2 bad input; 3 try again later
 (a study waits for feedback, its database failed, a cluster does not answer); 4 a study is done, and
-has no further decision; 130 interrupted; 141 the reader of the output has ended. Codes 2 to 4 come
-with one line on standard error. Results go to standard output, progress to standard error.
+has no further decision; 130 interrupted. Codes 2 to 4 come with one line on standard error. Results
+go to standard output, progress to standard error. A command whose reader ends early, as before
+``| head``, ends with 0.
 """
 
 import os
@@ -301,7 +302,7 @@ def _discard_output() -> int:
     """Discard all further output, whose reader has ended, as after ``| head``."""
     # Python flushes the buffer when the process ends, which would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return exit_codes.BROKEN_PIPE
+    return 0
 
 
 def _refused(message: str, code: int = exit_codes.BAD_INPUT) -> int:

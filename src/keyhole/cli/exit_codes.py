@@ -7,7 +7,6 @@ BAD_INPUT: Final = 2
 TRY_LATER: Final = 3
 DONE: Final = 4
 INTERRUPTED: Final = 130
-BROKEN_PIPE: Final = 141  # as of a command that the signal SIGPIPE ends
 
 
 def exit_code_of(error: Exception) -> int:
