@@ -56,6 +56,8 @@ sphinx_gallery_conf = {
 }
 html_theme = "furo"
 html_title = "Keyhole"
+html_static_path = ["_static"]
+html_css_files = ["cards.css"]
 html_math_renderer = "mathml"
 
 _MATHML = LatexToMathML()

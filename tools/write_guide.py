@@ -16,7 +16,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 INTRO = """\
 # Which policy?
 
-For each situation of a [setting](studies.md#which-setting), the policy that did best in
+For each situation of a [setting](which_setting.md), the policy that did best in
 [the benchmark](benchmark.md): 200 replications of each of {problems} problems for judging, which no
 new policy had been run on before it was fixed. `python tools/write_guide.py` writes this page from
 the results file, [benchmark.json](benchmark.json), which also has the problems for tuning.
