@@ -117,6 +117,7 @@ def test_all_settings_have_the_same_files(setting_entry):
 def test_a_setting_has_its_pages_tests_and_benchmark(setting_entry):
     for path in (
         f"docs/{setting_entry}.md",
+        f"docs/reference/{setting_entry}.md",
         f"tests/reference/{setting_entry}.py",
         f"tests/{setting_entry}/contract_cases.py",
         f"benchmarks/{setting_entry}.py",
@@ -124,7 +125,6 @@ def test_a_setting_has_its_pages_tests_and_benchmark(setting_entry):
         assert (ROOT / path).is_file(), path
     assert list((ROOT / "tests" / setting_entry).glob("test_*.py"))
     assert f"\n{setting_entry}\n" in (ROOT / "docs/index.md").read_text()
-    assert f"## keyhole.{setting_entry}\n" in (ROOT / "docs/reference.md").read_text()
     assert re.search(rf"\b{setting_entry}\b", (ROOT / "README.md").read_text())
 
 

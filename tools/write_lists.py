@@ -4,7 +4,7 @@
 follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
 paragraph of the docstring, first formula if it says which arm is chosen, known quantities,
 feedback, and first reference. The table of kinds of claims follows from their classes, the
-sections of the reference on settings from the settings.
+pages of the reference on settings from the settings.
 """
 
 import ast
@@ -156,9 +156,9 @@ def tables() -> dict[Path, str]:
         found[readme] = replace_cell(found[readme], setting, cell)
     page = ROOT / "docs" / "experiments.md"
     found[page] = with_table(page, "claims", claim_rows())
-    page = ROOT / "docs" / "reference.md"
-    sections = [reference_section(registry.find_setting(name)) for name in registry.BUILT_IN]
-    found[page] = with_lines(page, "settings", "\n\n".join(sections).split("\n"))
+    for setting in registry.BUILT_IN:
+        page = ROOT / "docs" / "reference" / f"{setting}.md"
+        found[page] = reference_page(registry.find_setting(setting))
     return found
 
 
@@ -178,8 +178,8 @@ def with_lines(page: Path, name: str, lines: list[str]) -> str:
     return "\n".join([before + begin, "", *lines, "", end + rest.partition(end)[2]])
 
 
-def reference_section(setting: Any) -> str:
-    """Return the section of the reference on a setting: itself, and the modules its page names."""
+def reference_page(setting: Any) -> str:
+    """Return the page of the reference on a setting: itself, and the modules its page names."""
     package = setting.module.__name__
     classes = [getattr(setting.module, name) for name in setting.module.__all__]
     hidden = {"State"} | {cls.__name__ for cls in classes if is_of_another_package(cls, package)}
@@ -195,7 +195,7 @@ def reference_section(setting: Any) -> str:
     for name in sorted({name for name in names if name not in setting.module.__all__}):
         blocks.append(f".. automodule:: {package}.{name}\n   :members:")
     inner = "\n\n".join(blocks)
-    return f"## {package}\n\n```{{eval-rst}}\n{inner}\n```"
+    return f"# {package}\n\n```{{eval-rst}}\n{inner}\n```\n"
 
 
 def is_of_another_package(thing: Any, package: str) -> bool:

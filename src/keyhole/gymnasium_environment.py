@@ -92,6 +92,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (declared by Gymnasium)
+    observation_space: Dict
 
     def __init__(self, problem: Problem, *, horizon: int, with_regret: bool = False) -> None:
         if not isinstance(problem, Problem) or problem.setting.name not in _TRANSLATIONS:
