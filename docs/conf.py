@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -58,6 +59,7 @@ html_theme = "furo"
 html_title = "Keyhole"
 html_static_path = ["_static"]
 html_css_files = ["cards.css"]
+html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"
 
 _MATHML = LatexToMathML()

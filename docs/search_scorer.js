@@ -1,0 +1,19 @@
+// How results of the search are ranked: pages that answer a question come before the reference and
+// the gallery, and those before pages on the inside of the package. Titles count most.
+var Scorer = {
+  score: (result) => {
+    const [page, , , , score] = result;
+    if (page.startsWith("decisions/")) return score - 20;
+    if (page === "architecture" || page === "bibliography") return score - 10;
+    if (page.startsWith("_gallery/")) return score - 4;
+    return page.startsWith("reference/") ? score : score + 3;
+  },
+  objNameMatch: 5,
+  objPartialMatch: 3,
+  objPrio: { 0: 3, 1: 1, 2: -5 },
+  objPrioDefault: 0,
+  title: 15,
+  partialTitle: 7,
+  term: 5,
+  partialTerm: 2,
+};
