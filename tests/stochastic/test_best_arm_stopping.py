@@ -117,6 +117,14 @@ def test_the_best_arm_is_named(means):
     assert (used == 1).all() == (len(means) == 1)
 
 
+def test_of_equal_means_the_lowest_arm_is_recommended():
+    learner = BestArmStopping(base=Uniform()).learner(arms=3)
+    for reward in (0.0, 1.0, 1.0):
+        learner.ask()
+        learner.tell(reward)
+    assert learner.recommend() == 1
+
+
 def test_two_best_arms_are_not_told_apart():
     problem = Problem([0.3, 0.3, 0.1])
     assert BestArmStopping().wrong_verdicts(problem).tolist() == [

@@ -164,6 +164,14 @@ def test_a_simulation_ends_with_the_last_verdict(workers):
         assert used[-1, 0] == len(asked) == learner.state["stopped"][0]
 
 
+def test_an_arm_without_pulls_is_labelled_as_above():
+    learner = PerArmStopping().learner(arms=2, threshold=0.5)
+    assert learner.recommend().tolist() == [True, True]
+    learner.ask()
+    learner.tell(0)
+    assert learner.recommend().tolist() == [False, True]
+
+
 def test_wrong_verdicts_are_counted_beyond_the_tolerance_and_at_its_edge():
     problem = Problem([0.4, 0.45, 0.5, 0.55, 0.6, 0.1], 0.5)
     wrong = PerArmStopping(tolerance=0.1).wrong_verdicts(problem)
