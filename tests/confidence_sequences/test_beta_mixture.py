@@ -90,7 +90,8 @@ def test_updates_are_the_counts():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((-1, 0), r"count must be at least 0, got -1"),
+        ((-1, 0), r"count must lie in \[0, 1e\+15\], got -1"),
+        ((2**60, 5), r"count must lie in"),
         ((2.0, 1), r"count must be a whole number, got 2\.0"),
         ((2, 3), r"total must lie in \[0, 2\], got 3"),
         ((2, 1, 0), r"alpha must lie in \(0, 1\), got 0"),

@@ -1,9 +1,13 @@
 """Confidence sequence for a mean from the number of values and their sum alone."""
 
 import math
+from typing import Final
 
 from keyhole.draws.kl_bound import log_complement
 from keyhole.validate import Range, check_integer, check_number, check_unit_interval
+
+# Beyond it the logarithms of the beta function lose all digits that the interval needs.
+_MOST: Final = 10**15
 
 
 def log_beta(successes: float, failures: float) -> float:
@@ -45,7 +49,7 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     Parameters
     ----------
     count : int
-        The number of values, at least 0.
+        The number of values, from 0 to 10**15.
     total : float
         Their sum, at most `count`.
     alpha : float, default 0.05
@@ -77,7 +81,7 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     >>> round(low, 2), round(high, 2)
     (0.27, 0.58)
     """
-    count = check_integer("count", count, Range(ge=0))
+    count = check_integer("count", count, Range(ge=0, le=_MOST))
     total = check_number("total", total, Range(ge=0, le=count))
     return beta_mixture_bounds(float(count), total, check_alpha(alpha))
 
