@@ -78,7 +78,7 @@ lists: venv ## write imports of policies, and the tables and sections that follo
 	@$(BIN)/python tools/write_guide.py
 
 docs: venv ## build the documentation into docs/_build/html
-	@rm -rf docs/_gallery
+	@rm -rf docs/_gallery  # else pages of figures that were renamed would stay
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
 .venv-%/.requirements: requirements/%.txt

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium, for agents written for it: a problem whose decisions an agent takes.
+"""Problems as environments of Gymnasium, so that agents written for it can take the decisions.
 
 An agent sees what a policy of Keyhole would see: the feedback, and the context of the next round
 where the setting has one. Means, hidden rewards and delays stay hidden.

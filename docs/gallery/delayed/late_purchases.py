@@ -2,8 +2,8 @@
 Purchases that come late
 ========================
 
-Recorded customers of a shop: which kind of customer buys again within 90 days, where the
-purchases arrive with their recorded delays?
+Customers of a shop by the number of items in their first order: which of the four groups orders
+again within 90 days, if orders arrive with their recorded delays, summed up?
 """
 
 from keyhole import simulate

@@ -2,8 +2,8 @@
 Labels of a crowd
 =================
 
-Which images show the bird? Volunteers label images, and a policy chooses which image is
-labelled next: the share of wrong answers by the number of labels that were bought.
+Indigo Bunting or Blue Grosbeak? Volunteers label pictures, and a policy chooses which picture
+is labelled next: the logarithm of the share of wrong answers, by the number of labels.
 """
 
 from keyhole import simulate

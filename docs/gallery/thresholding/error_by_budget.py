@@ -2,8 +2,8 @@
 Errors by budget
 ================
 
-Seven arms, of which those with a mean of at least one half are to be found: the share of wrong
-answers falls with the number of labels.
+Seven arms, of which those with a mean of at least one half are to be found: the mean number of
+wrong answers by the number of labels.
 """
 
 from keyhole import simulate

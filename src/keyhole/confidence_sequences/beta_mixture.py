@@ -6,8 +6,9 @@ from typing import Final
 from keyhole.draws.kl_bound import log_complement
 from keyhole.validate import Range, check_integer, check_number, check_unit_interval
 
-# Beyond it the logarithms of the beta function lose all digits that the interval needs.
-_MOST: Final = 10**15
+# `math.lgamma` of large numbers loses the digits that the interval needs: with 10**12 values its
+# width is right to .1 %, with 10**14 it is 1 % too narrow, and with 10**15 18 %.
+_MOST: Final = 10**12
 
 
 def log_beta(successes: float, failures: float) -> float:
@@ -49,7 +50,7 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     Parameters
     ----------
     count : int
-        The number of values, from 0 to 10**15.
+        The number of values, from 0 to 10**12.
     total : float
         Their sum, at most `count`.
     alpha : float, default 0.05

@@ -66,6 +66,7 @@ def sweep_stopping_table(run: RunFolder, summaries: Summaries) -> Table | None:
     # A metric of all policies as soon as one can stop; else the points need not be made again.
     if "unfinished" not in summaries.metrics:
         return None
+    # Without the file of a user's policy there are no guarantees, and hence no rows.
     rows = [
         [
             *point.names.values(),

@@ -93,7 +93,7 @@ class ThresholdThompson(Policy):
     Measured, over 40 runs of 5,000 to 30,000 rounds on eleven made-up problems of 4 to 50 arms:
     regret from .01 to .31 of that of ``CSBDT(as_printed=0)``, and, where that of `CTS`, which
     knows the thresholds, is not 0, 1.7 to 6.3 times as much; no run had over 3.7 times the mean.
-    On the problems below it was up to 30 times.
+    On the problems below it was up to 32 times.
 
     It breaks where the thresholds of the best set nearly fill the resource: regret is then linear
     in some runs, or in all. Equal thresholds were always found, and decimals of few digits mostly:
