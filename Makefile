@@ -14,7 +14,7 @@ PIP := python -m pip --disable-pip-version-check -qq
 # all end together, and tests of one file mostly share what they set up. How many: see conftest.py.
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal \
 	--durations=15 --durations-min=5 --cpu-times=15
-EXTRAS := --extra forests --extra gymnasium --extra pandas --extra postgres
+EXTRAS := --extra files --extra forests --extra gymnasium --extra pandas --extra plots --extra postgres --extra scipy
 CLUSTERS := --extra dask --extra ray
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \

@@ -1,5 +1,6 @@
 """What needs a package that is optional says how to get it, in one form."""
 
+import subprocess
 import sys
 import tomllib
 from importlib import import_module, reload
@@ -14,14 +15,17 @@ from keyhole.clusters import connect
 from keyhole.extras import EXTRAS
 from keyhole.study import Study
 
-CURVES = Curves([10], ["regret"], {"A": np.array([[[0.0, 1.0]]])})
+CURVES = Curves([10], ["regret"], {"A": np.array([[[0.0, 1.0]]]), "B": np.array([[[1.0, 3.0]]])})
 NEEDED = {
     "dask": lambda: connect("dask=tcp://127.0.0.1:1"),
+    "files": CURVES.to_arrow,
     "forests": keyhole.data.ForestTraining,
     "gymnasium": lambda: reload(import_module("keyhole.gymnasium_environment")),
     "pandas": CURVES.to_pandas,
+    "plots": CURVES.plot,
     "postgres": lambda: Study.open("postgresql://127.0.0.1:1/x", "mine"),
     "ray": lambda: connect("ray"),
+    "scipy": lambda: CURVES.paired("A", "B", metric="regret", round=10),
 }
 
 
@@ -37,7 +41,77 @@ def test_what_is_not_installed_is_named_with_its_extra(extra, monkeypatch):
 
 def test_every_extra_of_the_package_is_known():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    everything = project["optional-dependencies"].pop("all")
+    assert everything == [f"keyhole[{','.join(EXTRAS)}]"]
     for extra, packages in project["optional-dependencies"].items():
         names = {package.partition(">=")[0].partition("[")[0] for package in packages}
         assert EXTRAS[extra].package in names
     assert EXTRAS.keys() == project["optional-dependencies"].keys()
+
+
+# What `pip install keyhole` leaves out. A module that is None cannot be imported.
+SMALL = """
+import sys
+sys.modules.update(dict.fromkeys(["matplotlib", "pandas", "pyarrow", "scipy"]))
+"""
+CORE = """
+import importlib, pathlib, tempfile
+import keyhole
+import numpy as np
+for name in keyhole.__all__:
+    if name != "load_run":
+        getattr(keyhole, name)
+for name in ["cli.app", "cli.new", "cli.setting_catalog", "cli.compilation", "confidence_sequences",
+             "distributions", "resource.plots", "runner", "semibandit.bounds", "study.log_export"]:
+    importlib.import_module(f"keyhole.{name}")
+from keyhole import simulate
+from keyhole.study import Study
+from keyhole.thresholding import LSA, Problem, Uniform
+with keyhole.interpreted():
+    problem = Problem([0.2, 0.8], threshold=0.5)
+    curves = simulate(problem, [LSA(), Uniform()], horizon=9, replications=3)
+    print(curves)
+    assert "<svg" not in curves._repr_html_() and "<img" not in curves._repr_html_()
+    learner = LSA().learner(arms=3, threshold=0.5)
+    learner.ask()
+    learner.tell(1)
+    with tempfile.TemporaryDirectory() as folder:
+        study = Study.create(f"{folder}/items.db", "labels", LSA(), ["cat", "dog"], threshold=0.5)
+        study.tell(study.ask().id, True)
+        print(study)
+        study._repr_html_()
+        study.export(f"{folder}/log.jsonl")
+        Study.restore(f"{folder}/again.db", f"{folder}/log.jsonl")
+from keyhole.tune.arm_shrinkage import _log_beta
+found = _log_beta(np.array([1.0, 2.0]), np.array([3.0, 3.0]))
+assert np.allclose(found, -np.log([3.0, 12.0]), rtol=1e-12)
+"""
+
+
+def test_the_core_needs_no_extra():
+    done = subprocess.run([sys.executable, "-c", SMALL + CORE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "± its standard error. A 95 % interval needs scipy: pip install 'keyhole[scipy]'"
+        in done.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "needs"),
+    [
+        (
+            ["run", "x.toml"],
+            "keyhole run needs pyarrow, matplotlib, scipy: "
+            "pip install 'keyhole[files,plots,scipy]'",
+        ),
+        (
+            ["tune", "report", "x"],
+            "keyhole tune report needs matplotlib: pip install 'keyhole[plots]'",
+        ),
+    ],
+)
+def test_a_command_names_what_it_needs_and_exits_with_2(words, needs):
+    program = f"{SMALL}\nsys.argv = {['keyhole', *words]!r}\nfrom keyhole.cli import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.strip()) == (2, f"keyhole: {needs}")

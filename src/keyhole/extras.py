@@ -13,34 +13,52 @@ class Extra(NamedTuple):
 
 EXTRAS: Final = {
     "dask": Extra("distributed", "distributed"),
+    "files": Extra("pyarrow", "pyarrow"),
     "forests": Extra("sklearn", "scikit-learn"),
     "gymnasium": Extra("gymnasium", "gymnasium"),
     "pandas": Extra("pandas", "pandas"),
+    "plots": Extra("matplotlib", "matplotlib"),
     "postgres": Extra("psycopg", "psycopg"),
     "ray": Extra("ray", "ray"),
+    "scipy": Extra("scipy", "scipy"),
 }
 
 
-def require_extra(extra: str, what: str) -> None:
-    """Refuse `what` if the package that it needs is not installed; import nothing.
+def has_extra(extra: str) -> bool:
+    """Return whether the package of an extra is installed; import nothing."""
+    return find_spec(EXTRAS[extra].module) is not None
+
+
+def require_extra(extras: str, what: str) -> None:
+    """Refuse `what` if a package that it needs is not installed; import nothing.
+
+    Parameters
+    ----------
+    extras : str
+        The extras that `what` needs, with commas between them, as pip takes them.
+    what : str
+        What needs them: the beginning of the error message.
 
     Raises
     ------
     ImportError
         With the command that installs it.
     """
-    if find_spec(EXTRAS[extra].module) is None:
-        raise missing_extra(extra, what)
+    missing = [extra for extra in extras.split(",") if not has_extra(extra)]
+    if missing:
+        raise missing_extra(",".join(missing), what)
 
 
-def missing_extra(extra: str, what: str, reason: object = "") -> ImportError:
-    """Return the error of a missing extra, with the command that installs it.
+def missing_extra(extras: str, what: str, reason: object = "") -> ImportError:
+    """Return the error of missing extras, with the command that installs them.
 
     Examples
     --------
     >>> missing_extra("pandas", "Curves.to_pandas()")
     ImportError("Curves.to_pandas() needs pandas: pip install 'keyhole[pandas]'")
+    >>> missing_extra("files,plots", "keyhole report")
+    ImportError("keyhole report needs pyarrow, matplotlib: pip install 'keyhole[files,plots]'")
     """
     told = f" ({reason})" if reason else ""
-    package = EXTRAS[extra].package
-    return ImportError(f"{what} needs {package}: pip install 'keyhole[{extra}]'{told}")
+    packages = ", ".join(EXTRAS[extra].package for extra in extras.split(","))
+    return ImportError(f"{what} needs {packages}: pip install 'keyhole[{extras}]'{told}")

@@ -21,6 +21,7 @@ from keyhole.cli import bench, exit_codes, study, study_check, tune
 from keyhole.cli.options import Threads
 from keyhole.cli.terminal_output import one_line_text, print_heading, print_paragraph
 from keyhole.clusters.cluster_address import check_address
+from keyhole.extras import require_extra
 from keyhole.validate import short_repr
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def run(
     """Run an experiment, or resume one."""
     # Before the imports, which take a while, so that a bad address is refused at once.
     check_address(on, threads)
+    require_extra("files,plots,scipy", "keyhole run")
     from keyhole.cli.experiments import run_spec, show_forecast
 
     if dry_run:
@@ -106,6 +108,7 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
 ) -> None:
     """Write the report of a finished run again."""
+    require_extra("files,plots,scipy", "keyhole report")
     from keyhole.experiment.report import write_report
     from keyhole.papers import is_reproduction, report_again
 
@@ -135,6 +138,7 @@ def reproduce(
         show_entries()
         return
     check_address(on, threads)
+    require_extra("files,plots,scipy", "keyhole reproduce")
     from keyhole import papers
 
     everything = all_ or paper is not None
@@ -212,6 +216,7 @@ def demo(
     threads: Threads = None,
 ) -> None:
     """Reproduce a paper's figure, and label real items."""
+    require_extra("files,plots,scipy", "keyhole demo")
     from keyhole import papers
 
     result = papers.demo(out, threads=threads, progress=True)

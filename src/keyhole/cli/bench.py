@@ -7,6 +7,7 @@ import typer
 
 from keyhole.cli.options import Threads
 from keyhole.cli.terminal_output import print_heading
+from keyhole.extras import require_extra
 
 
 def run_bench(
@@ -30,6 +31,7 @@ def run_bench(
     """Compare policies on a fixed list of problems."""
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
+    require_extra("files,plots,scipy", "keyhole bench")
     from keyhole.benchmark import RESULTS_FILE, bench
     from keyhole.benchmark.report import write_benchmark_page
     from keyhole.benchmark.summary import summarize

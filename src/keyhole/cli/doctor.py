@@ -14,7 +14,7 @@ from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit
 from keyhole.runner import Runner
 
-_PACKAGES: Final = ("numba", "numpy", "scipy", "pyarrow")
+_PACKAGES: Final = ("numba", "numpy")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
 

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from keyhole.cli.terminal_output import escape_controls
 from keyhole.clusters.cluster_address import check_address
+from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.validate import check_integer, short_repr
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def run(
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
     from keyhole.tune import Tuner
-    from keyhole.tune.report import write_report
 
     tuner = Tuner(read, out)
     tune = tuner.run(
@@ -95,12 +95,10 @@ def run(
         on=on,
         progress=_Progress(runs),
     )
-    written = (
-        write_report(tune) if tune.runs else None
-    )  # before printing, which fails on a closed pipe
+    report_line = _write_report(tune) if tune.runs else None  # a closed pipe makes printing fail
     _print(tune)
-    if written:
-        typer.echo(f"report: {written}")
+    if report_line:
+        typer.echo(report_line)
 
 
 @app.command()
@@ -135,9 +133,9 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 def report(folder: Folder) -> None:
     """Write the report again; a tuner may be at work."""
     from keyhole.tune import Tune
-    from keyhole.tune.report import write_report
 
-    typer.echo(f"report: {write_report(Tune.load(folder))}")
+    require_extra("plots", "keyhole tune report")
+    typer.echo(_write_report(Tune.load(folder)))
 
 
 @app.command()
@@ -157,6 +155,15 @@ def _print_dry_run(spec: "Spec") -> None:
 
     for arm, limit, words in make_dry_run(spec, _DRY_RUNS):
         typer.echo(f"{escape_controls(shlex.join(words))}    # {arm}, at most {limit:g} s")
+
+
+def _write_report(tune: "Tune") -> str:
+    """Write the report of a tune; return a line that says where it is, or what it needs."""
+    if not has_extra("plots"):
+        return str(missing_extra("plots", "the report"))
+    from keyhole.tune.report import write_report
+
+    return f"report: {write_report(tune)}"
 
 
 def _print(tune: "Tune") -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from keyhole.data.csv_rows import read_text, shorten_message
+from keyhole.extras import require_extra
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
@@ -167,6 +168,7 @@ def _quality(where: str, measure: _Measure, text: str) -> float:
 
 def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
     """Read cut-off in seconds and runs of a scenario from a Parquet file; see `load_aslib`."""
+    require_extra("files", "a Parquet file")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -141,7 +141,7 @@ class ForestTraining:
     """
 
     def __init__(self, seed: int = 0) -> None:
-        require_extra("forests", "keyhole.data.ForestTraining")
+        require_extra("files,forests", "keyhole.data.ForestTraining")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
         self._process = FunctionProcess(train, _prepare)

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erfc
 
 from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.distribution_parser import parse_distribution
 from keyhole.distributions.empirical_distribution import Replay, draw_recorded, draw_recorded_pair
+from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, poisson, uniform
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
@@ -221,6 +221,9 @@ class HalfNormal(Delay):
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("scale", check_number, Range(gt=0, le=1e6))
+        require_extra("scipy", "HalfNormal")
+        from scipy.special import erfc
+
         # The moments are sums over P(delay >= k), of 1 and of 2 k - 1.
         steps = np.arange(1.0, math.ceil(38.0 * self.scale) + 2.0)  # beyond, below 1e-300
         chances = erfc(steps / (self.scale * math.sqrt(2.0)))

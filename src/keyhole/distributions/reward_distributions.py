@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.distributions.distribution import NumberDistribution
+from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Stream, beta, normal, uniform
 from keyhole.validate import Range, check_number
 
@@ -129,6 +130,7 @@ class TruncatedNormal(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameters, and find the centre."""
+        require_extra("scipy", "TruncatedNormal")
         from scipy.optimize import brentq  # a third of a second, which few need
 
         self._check("mean", check_number, INSIDE)
@@ -164,6 +166,7 @@ def truncated_mean(centre: float, scale: float) -> float:
     >>> truncated_mean(0.5, 2.0)
     0.5
     """
+    require_extra("scipy", "truncated_mean()")
     from scipy.special import ndtr  # a fifth of a second, which few need
 
     if centre > 0.5:  # by symmetry: `ndtr` loses digits near 1 and not near 0

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.extras import require_extra
 from keyhole.play.plan import Plan
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 
@@ -47,6 +48,7 @@ class ReplicationBlock:
 
     def to_bytes(self, values: FloatArray) -> bytes:
         """Encode values of the block's shape."""
+        require_extra("files", "a block of results")
         import pyarrow as pa
 
         columns = [np.ascontiguousarray(values[:, m]).ravel() for m in range(len(self.metrics))]

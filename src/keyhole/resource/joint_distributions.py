@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from keyhole.distributions import Distribution as Distribution
 from keyhole.distributions import NumberDistribution, TabulatedDistribution
@@ -21,6 +20,7 @@ from keyhole.distributions.distribution_parser import REWARDS, parse_distributio
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import pair_distributions, pair_kernel
+from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_vector
 
@@ -475,5 +475,8 @@ def _phi(z: FloatArray) -> FloatArray:
 
 def _between(low: FloatArray, high: FloatArray) -> FloatArray:
     """Return the standard normal probability of (low, high), without cancellation in the tails."""
+    require_extra("scipy", "a normal distribution")
+    from scipy.special import ndtr
+
     flip = low > 0.0
     return np.asarray(ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low)))

@@ -4,20 +4,24 @@ An arm is a thing that can be run, such as a solver; a gain is a run's reward le
 the limits that a learner (a policy at work) has chosen.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
 import numpy as np
-from matplotlib.axes import Axes
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.extras import require_extra
 from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
 from keyhole.results.plot import matplotlib_styles
 from keyhole.validate import Range, check_integer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _POINTS: Final = 400
 _OPEN: Final = 1e9  # a limit that no run exceeds
@@ -175,7 +179,12 @@ def draw_points(
 
 
 def _axes(axes: Axes | None) -> Axes:
-    return plt.subplots(figsize=(7.2, 4.6), layout="constrained")[1] if axes is None else axes
+    if axes is not None:
+        return axes
+    require_extra("plots", "a plot")
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(7.2, 4.6), layout="constrained")[1]
 
 
 def _arm_names(arms: int, names: Sequence[str]) -> list[str]:

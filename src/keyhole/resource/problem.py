@@ -14,6 +14,7 @@ from keyhole.contract.environment import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
+from keyhole.extras import require_extra
 from keyhole.resource.cost_functions import Function, KnownFunction, as_function
 from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
 from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table
@@ -148,6 +149,7 @@ class Problem(AnyProblem):
 
     def _best_limit(self, arm: int) -> tuple[float, float]:
         """Return the largest gain of an arm over all limits, and its limit."""
+        require_extra("scipy", "the best limit of an arm")
         from scipy.optimize import minimize_scalar  # a third of a second, which few need
 
         table = self._tables[arm]

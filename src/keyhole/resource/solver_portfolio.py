@@ -6,10 +6,10 @@ Their run times have heavy tails: a few runs last very much longer than most.
 from typing import Final
 
 import numpy as np
-from scipy.special import ndtri
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.draws.streams import stream, uniform
+from keyhole.extras import require_extra
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.joint_distributions import Distribution, Replay
 from keyhole.resource.problem import Problem
@@ -56,6 +56,9 @@ def portfolio(
     >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs completed before the time limit
     array([0.04, 0.02, 0.6 , 0.02, 0.03])
     """
+    require_extra("scipy", "portfolio()")
+    from scipy.special import ndtri
+
     middle, apart, low, high = _KINDS[check_choice("kind", kind, _KINDS)]
     count = check_integer("size", size, Range(ge=1))
     rng = stream(check_integer("seed", seed, Range(ge=0)))
@@ -71,6 +74,8 @@ def portfolio(
 
 def _log_normal(median: float, deviation: float) -> Replay:
     """Return an empirical distribution of quantiles of exp(median + deviation * normal)."""
+    from scipy.special import ndtri
+
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
     times: FloatArray = np.exp(median + deviation * ndtri(shares))
     return Replay(np.ones(_RUNS), np.minimum(times, _LARGEST))

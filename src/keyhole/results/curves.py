@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.extras import require_extra
+from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.metric import Metric
 from keyhole.results.estimate import (
     Estimate,
@@ -101,7 +101,7 @@ class Curves:
         from keyhole.pages.table import Table
 
         tables = [Table(*self._last_means())]
-        if len(self.checkpoints) < _LEAST_DRAWN:
+        if len(self.checkpoints) < _LEAST_DRAWN or not (has_extra("plots") and has_extra("scipy")):
             return notebook_html(tables)
         from keyhole.pages.figure_files import blank_figure
 
@@ -113,13 +113,19 @@ class Curves:
     def _last_means(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the means at the last checkpoint: caption, head and rows of a table."""
         shown = [m for m in self.metrics if not self.metric(m).detail] or self.metrics
+        form, spread = (
+            Estimate.plus_minus,
+            "half of its 95 % interval; of a share, the whole interval.",
+        )
+        if not has_extra("scipy"):
+            form = Estimate.plus_minus_error
+            spread = f"its standard error. {missing_extra('scipy', 'A 95 % interval')}"
         rows = [
-            [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown)]
-            for label in self.labels
+            [label, *(form(self.estimates(label, m)[-1]) for m in shown)] for label in self.labels
         ]
         caption = (
             f"After {self.checkpoints[-1]:,} rounds: mean over {self.replications:,} replications "
-            "± half of its 95 % interval; of a share, the whole interval."
+            f"± {spread}"
         )
         return caption, ["policy", *(self.metric(m).title for m in shown)], rows
 
@@ -193,6 +199,7 @@ class Curves:
         one row for each policy, metric and checkpoint. Type checkers know it where `pyarrow-stubs`
         is installed.
         """
+        require_extra("files", "Curves.to_arrow()")
         import pyarrow as pa
 
         rows = [
@@ -221,7 +228,7 @@ class Curves:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""
-        require_extra("pandas", "Curves.to_pandas()")
+        require_extra("files,pandas", "Curves.to_pandas()")
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 
@@ -248,6 +255,7 @@ class Curves:
             not positive are left out of a logarithmic axis.
         """
         metric = check_choice("metric", metric or self.metrics[0], self.metrics)
+        require_extra("plots,scipy", "Curves.plot()")
         from keyhole.results.plot import plot_curves
 
         return plot_curves(self, metric, axes, x=x, y=y)

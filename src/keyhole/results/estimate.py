@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.extras import require_extra
 
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
@@ -64,11 +65,13 @@ class Estimate:
         # All replications have this value: no chance is left to explain the distance.
         if self.error == 0.0:
             return 0.0
+        require_extra("scipy", "a p-value")
         from scipy.special import stdtr
 
         return 2.0 * float(stdtr(self.replications - 1, -distance / self.error))
 
     def _share_p_value(self, low: float, high: float) -> float:
+        require_extra("scipy", "a p-value")
         from scipy.special import bdtr, bdtrc
 
         if not (low <= 1.0 and high >= 0.0):  # no share lies in the range
@@ -87,6 +90,15 @@ class Estimate:
             return f"{format_estimate(self.value)} in every run"
         one, low, high = (format_estimate(x, self.reach) for x in (self.value, self.low, self.high))
         return f"{one} [{low}, {high}]"
+
+    def plus_minus_error(self) -> str:
+        """Return the estimate for a table: ± its standard error, which needs no SciPy."""
+        if not math.isfinite(self.error):
+            return f"{format_estimate(self.value)} ± n/a"
+        if self.error == 0.0:
+            return f"{format_estimate(self.value)} in every run"
+        value, error = (format_estimate(x, self.error) for x in (self.value, self.error))
+        return f"{value} ± {error}"
 
     def plus_minus(self) -> str:
         """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
@@ -187,13 +199,17 @@ def _four_digits(value: float) -> str:
 
 def t_half_width(replications: int) -> float:
     """Return half of the 95 % interval of a mean in standard errors (Student's t)."""
+    if replications <= 1:
+        return math.inf
+    require_extra("scipy", "a 95 % interval")
     from scipy.special import stdtrit
 
-    return float(-stdtrit(replications - 1, _TAIL)) if replications > 1 else math.inf
+    return float(-stdtrit(replications - 1, _TAIL))
 
 
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
     """Return the 95 % interval of Clopper and Pearson (1934) for a binomial proportion."""
+    require_extra("scipy", "a 95 % interval")
     from scipy.special import betaincinv
 
     low = 0.0 if count == 0 else float(betaincinv(count, runs - count + 1, _TAIL))

@@ -1,19 +1,21 @@
 """Plots of the curves of a simulation, such as the reward lost over the rounds, by policy."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
 import numpy as np
 import numpy.typing as npt
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.container import Container
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from keyhole.pages.policy_colours import COLOURS, line_styles
 from keyhole.results.drawn_curves import CurveSet, Scale, draw_numbers
 from keyhole.validate import check_choice
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.container import Container
 
 SCALES: Final = ("linear", "log")
 
@@ -76,6 +78,8 @@ def plot_curves(
         check_choice("y", y, SCALES)
     shown = draw_numbers(curves, metric, y, floor)
     if axes is None:
+        import matplotlib.pyplot as plt
+
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
@@ -113,6 +117,8 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
 
 def set_scales(axes: Axes, x: Scale, y: Scale) -> None:
     """Set the scales of both axes, whose numbers are written in full."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.set_xscale(x)
     axes.set_yscale(y)

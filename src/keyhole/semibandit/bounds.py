@@ -15,9 +15,9 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import rel_entr
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.extras import require_extra
 from keyhole.semibandit.common_threshold import candidate_thresholds, count_funded_arms
 from keyhole.semibandit.knapsack_search import SLACK
 from keyhole.semibandit.problem import Problem
@@ -49,6 +49,9 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     if left_alone == 0:
         return 0.0
     last, others = means[left_alone - 1], means[left_alone:]
+    require_extra("scipy", "the lower bound of a semi-bandit")
+    from scipy.special import rel_entr
+
     # Equal means would divide 0 by a divergence of 0.
     worse = others[others > last]
     divergence = rel_entr(last, worse) + rel_entr(1.0 - last, 1.0 - worse)

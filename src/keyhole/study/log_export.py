@@ -4,15 +4,15 @@ A study is a policy (a rule that chooses among options) that decides for real; t
 is to ask what another policy would have decided.
 """
 
+from __future__ import annotations
+
 import json
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
@@ -41,22 +41,16 @@ from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.validate import check_choice, check_line
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Words = dict[str, Any]
 
 _KINDS: Final = {word: kind for kind, word in EVENT_NAMES.items()}
 _FORMAT: Final = "keyhole-study"
 _VERSION: Final = 2
+_COMMON: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
 _EVENTS_OF_VERSION_1: Final = {"lapsed": "expired", "arrived": "sum told"}
-_FIRST: Final = pa.schema(
-    [
-        ("seq", pa.int64()),
-        ("at", pa.timestamp("us", "UTC")),
-        ("event", pa.string()),
-        ("decision", pa.string()),
-        ("key", pa.string()),
-        ("round", pa.int64()),
-    ]
-)
 
 
 class EventFormatter:
@@ -140,7 +134,7 @@ class EventFormatter:
             return body
         if (kind := row.kind) in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
             asked = self._asked[str(row.decision)]
-            fields = {n: v for n, v in words.items() if n not in _FIRST.names}
+            fields = {n: v for n, v in words.items() if n not in _COMMON}
             if not fields and kind == EXPIRED:
                 return b""
             feedback = state.feedback.pack(
@@ -152,7 +146,7 @@ class EventFormatter:
                 state.arms.add(words["arm"])
             return str(words["arm"]).encode()
         if row.kind == SUM_TOLD:
-            fields = {n: v for n, v in words.items() if n not in _FIRST.names}
+            fields = {n: v for n, v in words.items() if n not in _COMMON}
             return state.sums.pack(state.vocabulary.parse_sum(**fields))
         return self._definition(words["head"]) if row.kind == POLICY_CHANGED else b""
 
@@ -174,6 +168,10 @@ def _check_count(value: float) -> int:
 
 def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
     """Return a log as a table, a row for each event; what an event does not have is null."""
+    import pyarrow as pa
+
+    text = pa.string()
+    types = (pa.int64(), pa.timestamp("us", "UTC"), text, text, text, pa.int64())
     formatter = EventFormatter(definition)
     events = [formatter.words(row) for row in rows]
     for event in events:
@@ -182,12 +180,15 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
         if "head" in event:
             event["policy"] = event.pop("head")["policy"]
     names = dict.fromkeys(name for event in events for name in event)
-    columns = {n: [event.get(n) for event in events] for n in names if n not in _FIRST.names}
+    columns = {n: [event.get(n) for event in events] for n in names if n not in _COMMON}
     for name, values in columns.items():
         if any(isinstance(value, dict) for value in values):  # by arm: each has its place
             columns[name] = [None if v is None else list(v.items()) for v in values]
     kinds = {n: _column_type(values) for n, values in columns.items()}
-    first = {f.name: pa.array([e.get(f.name) for e in events], f.type) for f in _FIRST}
+    first = {
+        name: pa.array([event.get(name) for event in events], kind)
+        for name, kind in zip(_COMMON, types, strict=True)
+    }
     try:
         return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
     except (OverflowError, pa.ArrowException) as error:
@@ -195,6 +196,8 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
 
 
 def _column_type(values: list[Any]) -> pa.DataType | None:
+    import pyarrow as pa
+
     if any(isinstance(value, list) and value and isinstance(value[0], tuple) for value in values):
         return pa.map_(pa.string(), pa.float64())
     return None
@@ -288,6 +291,8 @@ class Replay:
 
 def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     """Replay a log with the policy of a definition."""
+    import pyarrow as pa
+
     rows = list(rows)
     if any(row.kind in (ARM_ADDED, ARM_RETIRED) for row in rows):
         definition.check_arms_change()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
+from keyhole.extras import require_extra
 from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision import Decision, decision_id
@@ -351,6 +352,7 @@ class Study(StudyProgress):
         """
         rows = self.log()  # before the fork lock: it may wait for other threads
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
+            require_extra("files", "Study.history()")
             from keyhole.study.log_export import format_table
 
             return format_table(self.definition, rows)
@@ -412,6 +414,7 @@ class Study(StudyProgress):
         """
         rows = self.log()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
+            require_extra("files", "Study.replay()")
             from keyhole.study.log_export import replay_policy
 
             definition = self.definition
@@ -525,6 +528,7 @@ class Study(StudyProgress):
         counts = self._replica.count_decisions()
         assert counts is not None
         with FORK_LOCK.shared():
+            require_extra("plots", "Study.plot()")
             import matplotlib.pyplot as plt
 
             from keyhole.study.decision_plot import check_drawable, plot_decisions

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from keyhole.extras import has_extra
 from keyhole.pages.notebook import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
 from keyhole.study.arm_means import arm_table, explain_intervals
@@ -55,11 +56,12 @@ def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCoun
     """Return the summary as HTML, with the plot of the decisions by arm."""
     tables, picture = [Table(title, ["", ""], rows)], ""
     if counts.has_arms:
-        from keyhole.pages.figure_files import blank_figure
+        if has_extra("plots"):
+            from keyhole.pages.figure_files import blank_figure
 
-        figure = blank_figure(6.4, 3.0)
-        plot_decisions(counts, "decisions", figure.subplots())
-        picture = picture_html(figure, "The number of decisions of each arm so far.")
+            figure = blank_figure(6.4, 3.0)
+            plot_decisions(counts, "decisions", figure.subplots())
+            picture = picture_html(figure, "The number of decisions of each arm so far.")
         text = "Decisions and feedback by arm."
         text = f"{text} {explain_intervals(counts)}" if counts.told else text
         tables.append(Table(text, *_arm_table(counts)))

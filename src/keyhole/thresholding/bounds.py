@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.extras import require_extra
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
@@ -66,6 +67,7 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     high = 1.0
     while excess(high) < 0.0:
         high *= 2.0
+    require_extra("scipy", "this bound")
     from scipy.optimize import brentq  # imported here: it takes a third of a second
 
     return float(brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-14))

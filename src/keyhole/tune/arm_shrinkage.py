@@ -8,18 +8,20 @@ share is unrelated to those of other arms with probability `own`, since the haza
 change in any way over time.
 """
 
+import math
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.extras import has_extra
 
 _GRID: Final = 2.0 ** np.arange(13)
 """Values of s: as how many runs of an arm the common mean counts."""
 _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows beyond it
+_log_gamma: Final = np.frompyfunc(math.lgamma, 1, 1)
 
 
 def draw_shares(
@@ -34,7 +36,7 @@ def draw_shares(
     known, prior = of > 0.0, up + down + np.zeros(of.shape[1])
     shares = np.where(known, count / np.maximum(of, _TINY), 0.0)
     # Log marginal likelihood of a share that is unrelated to the others, with a uniform prior.
-    unrelated = betaln(count + 1.0, of - count + 1.0) + np.log(max(own, _TINY))
+    unrelated = _log_beta(count + 1.0, of - count + 1.0) + np.log(max(own, _TINY))
     log_posterior, means, sizes = (np.empty((len(_GRID), of.shape[1])) for _ in range(3))
     for g, runs in enumerate(_GRID):
         # The weight of an arm in the mean m: precision of its share, with s = `runs` between arms.
@@ -48,7 +50,7 @@ def draw_shares(
     at = _draw_grid_points(rng, log_posterior - 0.5 * np.log(sizes), draws)
     places = np.arange(of.shape[1])
     mean, size = means[at, places], sizes[at, places]
-    # Clipped: betaln and beta have no value at 0, where underflow would put a small share.
+    # Clipped: both beta functions have no value at 0, where underflow would put a small share.
     mean = rng.beta(mean * size, (1.0 - mean) * size).clip(_TINY, 1.0 - _TINY)
     good, bad = ((_GRID[at] * part)[:, None] for part in (mean, 1.0 - mean))
     if own > 0.0:
@@ -61,13 +63,23 @@ def draw_shares(
     return rng.beta(np.maximum(count + good, _TINY), np.maximum(of - count + bad, _TINY))
 
 
+def _log_beta(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the logarithm of the beta function; without SciPy to about ten digits, and slower."""
+    if has_extra("scipy"):
+        from scipy.special import betaln
+
+        return np.asarray(betaln(a, b), np.float64)
+    return np.asarray(_log_gamma(a) + _log_gamma(b) - _log_gamma(a + b), np.float64)
+
+
 def _log_likelihood(
     count: FloatArray, of: FloatArray, good: FloatArray, bad: FloatArray, own: float
 ) -> FloatArray:
     """Return the beta-binomial log likelihood of counts, for related shares."""
     good, bad = np.maximum(good, _TINY), np.maximum(bad, _TINY)
     return np.asarray(
-        betaln(count + good, of - count + bad) - betaln(good, bad) + np.log1p(-own), np.float64
+        _log_beta(count + good, of - count + bad) - _log_beta(good, bad) + np.log1p(-own),
+        np.float64,
     )
 
 

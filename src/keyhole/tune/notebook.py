@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from keyhole.extras import has_extra
 from keyhole.pages.notebook import notebook_html, picture_html
 from keyhole.pages.table import Table
 from keyhole.tune.saved_tune import Tune
@@ -15,11 +16,18 @@ def tune_html(tune: Tune) -> str:
     if not tune.runs:
         table = Table(format_progress(tune), ["arm"], [[arm.name] for arm in tune.spec.arms])
         return notebook_html([table])
+    line = " ".join(f"{text}." for text in format_best(tune.best()))
+    return notebook_html([_arms_table(tune)], _picture(tune), line)
+
+
+def _picture(tune: Tune) -> str:
+    """Return the picture of the gains; empty without Matplotlib."""
+    if not has_extra("plots"):
+        return ""
     from keyhole.tune.figures import gains_figure
 
     alt = "Gain of a run by time limit and command, with the recommended pair in a circle"
-    line = " ".join(f"{text}." for text in format_best(tune.best()))
-    return notebook_html([_arms_table(tune)], picture_html(gains_figure(tune), alt), line)
+    return picture_html(gains_figure(tune), alt)
 
 
 def _arms_table(tune: Tune) -> Table:

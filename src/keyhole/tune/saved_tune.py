@@ -9,6 +9,7 @@ import numpy as np
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.policy import Policy
+from keyhole.extras import require_extra
 from keyhole.tune import folder as places
 from keyhole.tune.interval import Interval
 from keyhole.tune.spec import Spec
@@ -215,6 +216,7 @@ class Tune:
         ValueError
             If nothing has been run yet.
         """
+        require_extra("plots", "Tune.plot()")
         from keyhole.tune.figures import plot_gains
 
         return plot_gains(self, axes)
