@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import betaln
 
-from keyhole.tune.arm_shrinkage import draw_means, draw_shares
+from keyhole.tune.arm_shrinkage import _log_beta, draw_means, draw_shares
 
 DRAWS = 4000
 
@@ -35,3 +36,8 @@ def test_an_arm_without_runs_has_the_mean_of_the_others():
     drawn = draw_means(np.random.default_rng(3), sums, count, 5.0, 10.0, DRAWS, 1.0)
     assert drawn[:, 0].mean() == pytest.approx(3.0, abs=0.1)
     assert drawn[:, 9].mean() == pytest.approx(3.0, abs=0.5)
+
+
+def test_the_logarithm_of_the_beta_function_is_that_of_scipy():
+    a, b = np.meshgrid(np.geomspace(1e-9, 1e5, 60), np.geomspace(1e-9, 1e5, 60))
+    np.testing.assert_allclose(_log_beta(a, b), betaln(a, b), rtol=1e-12, atol=1e-9)

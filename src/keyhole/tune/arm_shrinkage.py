@@ -8,20 +8,19 @@ share is unrelated to those of other arms with probability `own`, since the haza
 change in any way over time.
 """
 
-import math
+from math import log, pi
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.extras import has_extra
 
 _GRID: Final = 2.0 ** np.arange(13)
 """Values of s: as how many runs of an arm the common mean counts."""
 _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows beyond it
-_log_gamma: Final = np.frompyfunc(math.lgamma, 1, 1)
+_HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)
 
 
 def draw_shares(
@@ -64,12 +63,23 @@ def draw_shares(
 
 
 def _log_beta(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the logarithm of the beta function; without SciPy to about ten digits, and slower."""
-    if has_extra("scipy"):
-        from scipy.special import betaln
+    """Return the logarithm of the beta function, to some 1e-11 of the largest term."""
+    # Not by SciPy's: a tune must not depend on whether an extra is installed. `math.lgamma` for
+    # each element takes three times as long.
+    return _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
 
-        return np.asarray(betaln(a, b), np.float64)
-    return np.asarray(_log_gamma(a) + _log_gamma(b) - _log_gamma(a + b), np.float64)
+
+def _log_gamma(x: FloatArray) -> FloatArray:
+    """Return the logarithm of the gamma function of positive numbers."""
+    # Stirling's series is right to 1e-11 from 8 on; the recurrence leads from x + 8 back to x.
+    product = np.ones_like(x)
+    for step in range(8):
+        product *= x + step
+    y = x + 8.0
+    inverse = 1.0 / np.square(y)
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - inverse / 1680) * inverse) * inverse) / y
+    log_gamma = (y - 0.5) * np.log(y) - y + _HALF_LOG_2_PI + series - np.log(product)
+    return np.asarray(log_gamma, np.float64)
 
 
 def _log_likelihood(
