@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from importlib.metadata import version
 from types import ModuleType
 
 import pytest
+from typer.main import get_command
 
 from keyhole import load_run
 from keyhole.cli import experiments
+from keyhole.cli.app import app
 from keyhole.experiment import setting_registry
 from keyhole.experiment.forecast import forecast
 from keyhole.papers import FILES, Entry
@@ -251,6 +254,20 @@ def test_the_help_names_each_command_in_a_whole_sentence(keyhole):
     commands = out.partition("Commands:\n")[2].splitlines()
     assert len(commands) == len({line.split()[0] for line in commands}) > 10
     assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+
+
+@pytest.mark.parametrize("name", get_command(app).commands)
+def test_examples_of_help_are_commands(name):
+    lines = get_command(app).commands[name].epilog.splitlines()[2:]
+    assert lines
+    for line in lines:
+        _, *words = shlex.split(line)
+        command = get_command(app)
+        while hasattr(command, "commands"):
+            # The name of a file stands for `keyhole tune run`.
+            called = words.pop(0) if words[0] in command.commands else "run"
+            command = command.commands[called]
+        assert command.make_context(called, words).params  # parsed, and not run
 
 
 def test_the_package_says_its_version(keyhole):

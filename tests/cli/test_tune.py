@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from keyhole.cli.app import _warned
+from keyhole.cli.command_execution import _warned
 from keyhole.cli.tune import _duration
 
 pytestmark = pytest.mark.usefixtures("no_figures")
@@ -133,10 +133,10 @@ def test_a_warning_that_cannot_be_written_ends_no_tune(monkeypatch):
 def test_an_interrupt_during_imports_is_handled(monkeypatch, keyhole):
     class Interrupting:
         def find_spec(self, name, *_):
-            if name == "keyhole.cli.app":
+            if name == "keyhole.cli.command_execution":
                 raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "keyhole.cli.app")
+    monkeypatch.delitem(sys.modules, "keyhole.cli.command_execution")
     monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
     assert keyhole("doctor")[0] == 130
 

@@ -1,33 +1,17 @@
-"""The commands of the command line, their output and exit codes.
+"""The commands of the command line. Exit codes and errors: see `command_execution`."""
 
-Exit codes: 0 done; 1 a claim does not hold, or a study is damaged; 2 bad input; 3 try again later
-(a study waits for feedback, its database failed, a cluster does not answer); 4 a study is done, and
-has no further decision; 130 interrupted. Codes 2 to 4 come with one line on standard error. Results
-go to standard output, progress to standard error. A command whose reader ends early, as before
-``| head``, ends with 0.
-"""
-
-import os
-import sys
-import warnings
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated
 
 import typer
 
-from keyhole.cli import bench, exit_codes, study, study_check, tune
-from keyhole.cli.options import Threads
-from keyhole.cli.terminal_output import one_line_text, print_heading, print_paragraph
+from keyhole.cli import bench, study, study_check, study_policies, tune
+from keyhole.cli.json_output import print_json
+from keyhole.cli.options import AsJson, On, Quiet, Threads, show_examples
+from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
 from keyhole.clusters.cluster_address import check_address
 from keyhole.extras import require_extra
-from keyhole.validate import short_repr
-
-if TYPE_CHECKING:
-    from keyhole.papers import BatchReproduction, Reproduction
-
-_NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 app = typer.Typer(
     name="keyhole",
@@ -37,15 +21,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-app.command(name="bench")(bench.run_bench)
-study.app.command()(study_check.check)
+app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
+for command in (study_policies.replay, study_policies.change, study_check.check):
+    study.app.command()(command)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
-
-On = Annotated[
-    str,
-    typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS]."),
-]
 
 
 def _show_version(wanted: bool) -> None:
@@ -67,10 +47,15 @@ def keyhole(
         typer.echo(context.get_help())
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole catalog thresholding",
+        "keyhole catalog --json",
+    )
+)
 def catalog(
     setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List problems, policies, parameters, sources."""
     # Each command imports what it needs, so that help and refusals of bad arguments come at once.
@@ -79,7 +64,13 @@ def catalog(
     print_catalog(setting, as_json)
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole run spec.toml --out results",
+        "keyhole run spec.toml --dry-run",
+        "keyhole run spec.toml --out results --quiet --json",
+    )
+)
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
@@ -88,6 +79,8 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the size of the run and its expected time.")
     ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run an experiment, or resume one."""
     # Before the imports, which take a while, so that a bad address is refused at once.
@@ -96,16 +89,21 @@ def run(
     from keyhole.cli.experiments import run_spec, show_forecast
 
     if dry_run:
-        show_forecast(spec, threads, on)
+        show_forecast(spec, threads, on, as_json=as_json)
     elif out is None:
         raise ValueError("--out must be given: a folder for the results")
     else:
-        run_spec(spec, out, threads, on)
+        run_spec(spec, out, threads, on, as_json=as_json, quiet=quiet)
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole report results",
+    )
+)
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
+    as_json: AsJson = False,
 ) -> None:
     """Write the report of a finished run again."""
     require_extra("files,plots,scipy", "keyhole report")
@@ -114,11 +112,21 @@ def report(
 
     if is_reproduction(folder):
         # This ends the command.
-        _conclude(report_again(folder))
-    typer.echo(f"report: {write_report(folder)}")
+        conclude(report_again(folder), as_json=as_json)
+    written = write_report(folder)
+    if as_json:
+        print_json({"report": written})
+    else:
+        typer.echo(f"report: {written}")
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole reproduce --list",
+        "keyhole reproduce tao2019-setup1 --out results",
+        "keyhole reproduce --all --scale paper --out results",
+    )
+)
 def reproduce(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME|ENTRY.toml", help="Which entry, or your own.")
@@ -130,12 +138,14 @@ def reproduce(
     all_: Annotated[bool, typer.Option("--all", help="All entries, with an index page.")] = False,
     paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Rerun published experiments and judge their claims."""
     if list_:
         from keyhole.cli.reproduction_list import show_entries
 
-        show_entries()
+        show_entries(as_json=as_json)
         return
     check_address(on, threads)
     require_extra("files,plots,scipy", "keyhole reproduce")
@@ -149,17 +159,20 @@ def reproduce(
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
     if name is not None:
-        _conclude(
-            papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True, on=on)
+        one = papers.reproduce(
+            name, scale=scale, out=out, threads=threads, progress=not quiet, on=on
         )
-    _conclude_all(
-        papers.reproduce_all(
-            out=out, paper=paper, scale=scale, threads=threads, progress=True, on=on
-        )
+        conclude(one, as_json=as_json)
+    several = papers.reproduce_all(
+        out=out, paper=paper, scale=scale, threads=threads, progress=not quiet, on=on
     )
+    conclude_all(several, as_json=as_json)
 
 
-@app.command(name="compile")
+@app.command(
+    name="compile",
+    epilog=show_examples("keyhole compile thresholding", "keyhole compile spec.toml"),
+)
 def compile_(
     what: Annotated[
         str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
@@ -171,27 +184,43 @@ def compile_(
     compile_ahead(what)
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole cache info",
+        "keyhole cache clear",
+    )
+)
 def cache(
     action: Annotated[str, typer.Argument(metavar="info|clear", help="Show, or remove.")],
+    as_json: AsJson = False,
 ) -> None:
     """Show the size of the compile cache, or empty it."""
     from keyhole.cli.compilation import empty_cache, show_cache
     from keyhole.validate import check_choice
 
     actions = {"info": show_cache, "clear": empty_cache}
-    actions[check_choice("action", action, actions)]()
+    actions[check_choice("action", action, actions)](as_json=as_json)
 
 
-@app.command()
-def doctor() -> None:
-    """Show versions, folders, and how commands are isolated."""
+@app.command(
+    epilog=show_examples(
+        "keyhole doctor",
+        "keyhole doctor --json",
+    )
+)
+def doctor(as_json: AsJson = False) -> None:
+    """Show versions and folders, and what is slow here and why."""
     from keyhole.cli.doctor import show_doctor
 
-    show_doctor()
+    show_doctor(as_json=as_json)
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole new policy Mine --setting thresholding",
+        "keyhole new problem narrow_gap --out problems",
+    )
+)
 def new(
     kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
@@ -208,109 +237,22 @@ def new(
     write_stubs(kind, name, setting, out)
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole demo",
+        "keyhole demo --out results --threads 2",
+    )
+)
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
         "keyhole-out/demo"
     ),
     threads: Threads = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Reproduce a paper's figure, and label real items."""
     require_extra("files,plots,scipy", "keyhole demo")
     from keyhole import papers
 
-    result = papers.demo(out, threads=threads, progress=True)
-    _print_verdicts(result)
-
-
-def _print_verdicts(result: "Reproduction") -> None:
-    for verdict in result.verdicts:
-        print_heading(f"{verdict.status}: {verdict.claim}")
-        print_paragraph(verdict.detail, 4)
-    typer.echo(f"report: {result.report}")
-
-
-def _conclude(result: "Reproduction") -> None:
-    """Print the verdicts, and end with 1 if a claim does not hold."""
-    _print_verdicts(result)
-    failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
-    raise typer.Exit(exit_codes.CLAIM_FAILED if failed else 0)
-
-
-def _conclude_all(result: "BatchReproduction") -> None:
-    """Print how many claims hold, by their origin, and end with 1 if one does not."""
-    entries = "entry" if len(result.parts) == 1 else "entries"
-    for line in result.counts:
-        typer.echo(line)
-    typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims in all")
-    typer.echo(f"index: {result.index}")
-    failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
-    raise typer.Exit(exit_codes.CLAIM_FAILED if failed else 0)
-
-
-def main() -> None:
-    """Run the command line and exit; see the module's docstring for the codes."""
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _warned(message)
-        code = _code()
-    if code == exit_codes.INTERRUPTED:  # Typer may also return it by itself
-        print("keyhole: interrupted; the same command resumes from here", file=sys.stderr)  # noqa: T201
-    sys.exit(code or 0)
-
-
-def _code() -> int | None:
-    """Run the command line; return its exit code."""
-    code: int | None
-    try:
-        # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
-        code = app(standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        code = exit_codes.INTERRUPTED
-    except BrokenPipeError:
-        code = _discard_output()
-    except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
-        if not isinstance(end.__context__, BrokenPipeError):
-            raise
-        code = _discard_output()
-    except MemoryError as error:
-        code = _refused(str(error) or "there is not enough memory")
-    # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
-    except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
-        code = _refused(str(error), exit_codes.exit_code_of(error))
-    except Exception as error:
-        # Typer's usage errors have no public base class, but all of them have this method.
-        if not hasattr(error, "format_message"):
-            raise
-        code = _refused(_usage_message(error))
-    return code
-
-
-def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; of a number, without Pydantic's message."""
-    message: str = error.format_message()
-    # Typer begins such a message with the name of the option or argument.
-    where = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
-    for found in getattr(error.__cause__, "errors", list)():
-        wanted = _NUMBERS.get(found["type"].partition("_")[0])
-        if wanted:
-            return f"{where} must be {wanted}, got {short_repr(found['input'])}"
-    return message
-
-
-def _warned(message: Warning | str) -> None:
-    """Show a warning on one line, without the place in the code."""
-    with suppress(OSError):  # standard error may be closed
-        print(f"keyhole: warning: {one_line_text(str(message))}", file=sys.stderr)  # noqa: T201
-
-
-def _discard_output() -> int:
-    """Discard all further output, whose reader has ended, as after ``| head``."""
-    # Python flushes the buffer when the process ends, which would fail again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-def _refused(message: str, code: int = exit_codes.BAD_INPUT) -> int:
-    with suppress(OSError):  # standard error may be closed
-        print(f"keyhole: {one_line_text(message)}", file=sys.stderr)  # noqa: T201
-    return code
+    print_verdicts(papers.demo(out, threads=threads, progress=not quiet), as_json=as_json)

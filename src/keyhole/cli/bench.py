@@ -1,13 +1,19 @@
 """`bench`: run the benchmark, and print who is best in which situation."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli.options import Threads
+from keyhole.cli.json_output import print_json
+from keyhole.cli.options import AsJson, Quiet, Threads, show_examples
 from keyhole.cli.terminal_output import print_heading
 from keyhole.extras import require_extra
+
+EXAMPLES: Final = show_examples(
+    "keyhole bench thresholding --out results",
+    "keyhole bench delayed --policies mine.py:Mine --out results",
+)
 
 
 def run_bench(
@@ -27,6 +33,8 @@ def run_bench(
         typer.Option("--add", help="A results file to show beside; repeatable."),
     ] = None,
     threads: Threads = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare policies on a fixed list of problems."""
     if out is None:
@@ -47,13 +55,19 @@ def run_bench(
         policies=policies or (),
         add=add or (),
         threads=threads,
-        progress=True,
+        progress=not quiet,
     )
-    for summary in summarize(content):
-        table = situation_table(summary)
-        print_heading(f"{summary.setting}: {table.caption}")
-        typer.echo(text_table(table.head, table.rows))
-        typer.echo()
-    print_step("writing the page")
-    typer.echo(f"results: {out / RESULTS_FILE}")
-    typer.echo(f"report: {write_benchmark_page(out, content)}")
+    tables = {summary.setting: situation_table(summary) for summary in summarize(content)}
+    if not as_json:
+        for name, table in tables.items():
+            print_heading(f"{name}: {table.caption}")
+            typer.echo(text_table(table.head, table.rows))
+            typer.echo()
+    if not quiet:
+        print_step("writing the page")
+    written = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
+    if as_json:
+        print_json(written)
+        return
+    for name, path in written.items():
+        typer.echo(f"{name}: {path}")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from keyhole.cli.json_output import print_json
 from keyhole.experiment import setting_registry
 from keyhole.experiment.ahead_of_time_compilation import CompileJob, setting_jobs, spec_jobs
 from keyhole.experiment.spec import Spec
@@ -32,8 +33,14 @@ def _jobs(what: str | None) -> list[CompileJob]:
     return spec_jobs(Spec.from_file(Path(what)))
 
 
-def show_cache() -> None:
+def show_cache(*, as_json: bool = False) -> None:
     """Print the folder and size of the compile cache."""
+    if as_json:
+        files = cached_files()
+        size = sum(found.st_size for _, found in files)
+        limits = {"bytes": size, "limit_bytes": cache_limit()}
+        print_json({"folder": cache_folder(), "pieces": len(files), **limits})
+        return
     typer.echo(f"folder: {cache_folder()}")
     _print_size()
 
@@ -47,6 +54,10 @@ def _print_size() -> None:
     )
 
 
-def empty_cache() -> None:
+def empty_cache(*, as_json: bool = False) -> None:
     """Empty the compile cache; print how much was removed."""
-    typer.echo(f"removed {clear_cache()} pieces of compiled code from {cache_folder()}")
+    removed = clear_cache()
+    if as_json:
+        print_json({"folder": cache_folder(), "removed": removed})
+    else:
+        typer.echo(f"removed {removed} pieces of compiled code from {cache_folder()}")

@@ -9,6 +9,8 @@ from typing import Final
 
 import typer
 
+from keyhole.cli.json_output import print_json
+from keyhole.cli.slowdowns import find_slowdowns
 from keyhole.cli.terminal_output import one_line_text
 from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit
@@ -18,8 +20,8 @@ _PACKAGES: Final = ("numba", "numpy")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
 
-def show_doctor() -> None:
-    """Print versions, folders, and what is there of what need not be."""
+def show_doctor(*, as_json: bool = False) -> None:
+    """Print versions, folders, what is there of what need not be, and what is slow."""
     rows = {
         "keyhole": version("keyhole"),
         "python": f"{platform.python_version()}, {sys.executable}",
@@ -30,9 +32,15 @@ def show_doctor() -> None:
         "runs": _runs(),
         "C++ compiler": next(filter(None, map(shutil.which, _COMPILERS)), "none"),
     } | {f"keyhole[{extra}]": _extra(there.package) for extra, there in EXTRAS.items()}
+    slow = find_slowdowns()
+    if as_json:
+        print_json(rows | {"slow": slow})
+        return
     width = max(map(len, rows))
     for name, value in rows.items():
         typer.echo(f"{name:{width}}  {one_line_text(value)}")
+    for text in slow or ["nothing found"]:
+        typer.echo(f"{'slow':{width}}  {one_line_text(text)}")
 
 
 def _cores() -> str:

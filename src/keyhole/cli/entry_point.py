@@ -4,9 +4,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and exit: see `keyhole.cli.app`."""
+    """Run the command line and exit: see `command_execution`."""
     try:
-        from keyhole.cli.app import main as begin
+        from keyhole.cli.command_execution import main as begin
     except KeyboardInterrupt:
         sys.exit(130)
     begin()

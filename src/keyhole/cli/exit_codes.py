@@ -1,4 +1,4 @@
-"""The exit codes of commands: see `keyhole.cli.app`."""
+"""The exit codes of commands: see `command_execution`."""
 
 from typing import Final
 

@@ -1,11 +1,13 @@
 """Command `run`: simulate the experiment in a spec file, or forecast its time; print results."""
 
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Final
+from typing import Any, Final
 
 import typer
 
+from keyhole.cli.json_output import print_json
 from keyhole.cli.terminal_output import one_line_text
 from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
@@ -13,9 +15,10 @@ from keyhole.experiment import Spec, run
 from keyhole.experiment.best_policies import explain_best, summarize_sweep
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
+from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import format_point_title
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines
-from keyhole.experiment.sweep_summary import Summaries
+from keyhole.experiment.sweep_summary import Summaries, Summary
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves
@@ -24,41 +27,85 @@ _SHOWN_POINTS: Final = 12
 _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 
 
-def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
+def run_spec(
+    path: Path,
+    out: Path,
+    threads: int | None,
+    on: str,
+    *,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> None:
     """Run a spec; print its means and the path of the report."""
     # For the provenance, which a report shows: without the folders of this machine.
     command = f"keyhole run {path.name} --out {out.name}"
     command += "" if threads is None else f" --threads {threads}"
     command += "" if on == THREADS else f" --on {on}"
-    result = run(Spec.from_file(path), out, threads=threads, progress=True, command=command, on=on)
+    spec = Spec.from_file(path)
+    result = run(spec, out, threads=threads, progress=not quiet, command=command, on=on)
     summaries = Summaries.of(result) if "sweep" in result.spec else None
+    if not as_json:
+        _print_results(result, summaries)
+    if not quiet:
+        print_step("drawing the report")
+    report = write_run_report(result, summaries=summaries)
+    if as_json:
+        points = summaries.points if summaries is not None else [result.curves]
+        print_json({"points": [_point_as_json(point) for point in points], "report": report})
+    else:
+        typer.echo(f"report: {report}")
+
+
+def _print_results(result: RunFolder, summaries: Summaries | None) -> None:
     if summaries is not None:
         _print_points(summaries)
-    else:
-        _print_means(result.curves)
-        for line in stopping_lines(result.curves, find_guarantees(result)):
-            typer.echo(line)
-    print_step("drawing the report")
-    typer.echo(f"report: {write_run_report(result, summaries=summaries)}")
+        return
+    _print_means(result.curves)
+    for line in stopping_lines(result.curves, find_guarantees(result)):
+        typer.echo(line)
 
 
-def show_forecast(path: Path, threads: int | None, on: str) -> None:
+def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
+    """Return the metrics of all policies at the last checkpoint of a point, by name."""
+    metrics: dict[str, dict[str, Any]] = {}
+    for label in point.labels:
+        for metric in point.found[label] if isinstance(point, Summary) else point.metrics:
+            last = point.estimates(label, metric)[-1]
+            ends = {"mean": last.value, "low": last.low, "high": last.high}
+            metrics.setdefault(metric, {})[label] = ends
+    return {
+        "point": dict(point.names) if isinstance(point, Summary) else {},
+        "rounds": int(point.checkpoints[-1]),
+        "replications": point.replications,
+        "metrics": metrics,
+    }
+
+
+def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = False) -> None:
     """Print the size of a spec's run, and its expected duration here or on a cluster."""
     check_address(on, threads)
     spec = Spec.from_file(path)
-    for name, values in (spec.sweep or {}).items():
-        typer.echo(one_line_text(f"{name}: {_counted(len(values), 'value')}"))
-    if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
-        for point in spec.points:
-            typer.echo(f"  {one_line_text(str(point))}")
+    if not as_json:
+        _print_sweep(spec)
     starting, began = process_time(), perf_counter()  # a run takes as long to start
     with cluster_connection(on, threads) as cluster:
         if cluster is not None:
             warm_up_workers(cluster)
             starting += perf_counter() - began
         found = forecast(spec, threads=threads, cluster=cluster)
+    if as_json:
+        print_json(asdict(found) | {"starting": starting, "on": on})
+        return
     for line in _lines(found, on, starting):
         typer.echo(line)
+
+
+def _print_sweep(spec: Spec) -> None:
+    for name, values in (spec.sweep or {}).items():
+        typer.echo(one_line_text(f"{name}: {_counted(len(values), 'value')}"))
+    if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
+        for point in spec.points:
+            typer.echo(f"  {one_line_text(str(point))}")
 
 
 def _lines(found: Forecast, on: str, starting: float) -> list[str]:

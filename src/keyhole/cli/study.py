@@ -1,27 +1,34 @@
 """The commands `keyhole study`: ask a policy in production for decisions, tell it their outcome."""
 
-import json
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final
 
 import typer
 
+from keyhole.cli.json_output import print_json
 from keyhole.cli.key_values import format_key_values, format_recommendation, parse_key_values
+from keyhole.cli.options import AsJson, show_examples
 from keyhole.cli.toml_tables import check_table, read_toml
-from keyhole.cli.user_policies import load_user_policies, load_user_policy
+from keyhole.cli.user_policies import load_user_policies
 from keyhole.contract.text_formatting import count_text
 from keyhole.validate import check_choice
 
-app = typer.Typer(invoke_without_command=True)
+app = typer.Typer(
+    invoke_without_command=True,
+    epilog=show_examples(
+        "keyhole study create items.db study.toml",
+        "keyhole study ask items.db labels --json",
+        "keyhole study tell items.db labels ID reward=1",
+        "keyhole study show items.db labels",
+    ),
+)
 
 Storage = Annotated[str, typer.Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
 Words = Annotated[
     list[str] | None, typer.Argument(metavar="[FIELD=VALUE]...", help="Such as reward=1.")
 ]
-Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
 Own = Annotated[
     list[str] | None,
     typer.Option(
@@ -31,7 +38,6 @@ Own = Annotated[
         help="A policy of your own that the study uses or used.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "timeout",
                    "timeout_decisions", "on_timeout", "seed", "time_unit", "scale",
@@ -92,10 +98,10 @@ def ask(
     own: Own = None,
 ) -> None:
     """Print a decision: its id and its fields."""
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         decision = study.ask(key=key, **parse_key_values(words))
     if as_json:
-        typer.echo(json.dumps(decision.as_json()))
+        print_json(decision.as_json())
     else:
         typer.echo(f"{decision.id} {format_key_values(decision.words)}")
 
@@ -109,7 +115,7 @@ def tell(
     own: Own = None,
 ) -> None:
     """Record the feedback of a decision."""
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         study.tell(id, **parse_key_values(words))
 
 
@@ -122,7 +128,7 @@ def tell_sum(
     own: Own = None,
 ) -> None:
     """Record the sum of the rewards that arrived, where feedback is anonymous."""
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         study.tell_sum(total, rounds=rounds)
 
 
@@ -134,7 +140,7 @@ def expire(
     own: Own = None,
 ) -> None:
     """Expire a pending decision."""
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         study.expire(id)
 
 
@@ -146,7 +152,7 @@ def add_arm(
     own: Own = None,
 ) -> None:
     """Add arms, all or none."""
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         study.add_arms(arms)
 
 
@@ -158,7 +164,7 @@ def retire(
     own: Own = None,
 ) -> None:
     """Retire an arm, for good."""
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         study.retire(arm)
 
 
@@ -173,7 +179,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     from keyhole.study.study_progress import progress_text
     from keyhole.study.study_summary import MOST_EVENTS
 
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         policy = study.policy
         found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
         pending = study.pending
@@ -189,7 +195,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
             "pending": [decision.as_json() for decision in pending],
         }
     if as_json:
-        typer.echo(json.dumps(content))
+        print_json(content)
         return
     typer.echo(
         f"{name}: {content['policy']}, {count_text(len(content['arms']), 'arm')}, "
@@ -212,12 +218,12 @@ def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = No
     """Print all events, one a line."""
     from keyhole.study.log_export import EventFormatter
 
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         formatter = EventFormatter(study.definition)
         for row in study.log():
             event = formatter.words(row)
             if as_json:
-                typer.echo(json.dumps(event))
+                print_json(event)
             else:
                 when = datetime.fromtimestamp(event.pop("at"), UTC)
                 first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
@@ -238,7 +244,7 @@ def export(
     own: Own = None,
 ) -> None:
     """Write the whole study to a file, a line of JSON for each event."""
-    with _open(storage, name, own) as study:
+    with open_study(storage, name, own) as study:
         study.export(path)
 
 
@@ -253,36 +259,6 @@ def restore(
     from keyhole.study import Study
 
     Study.restore(storage, path, name=name, policies=load_user_policies(own)).close()
-
-
-@app.command()
-def replay(
-    storage: Storage,
-    name: Name,
-    policy: Other,
-    words: Words = None,
-    own: Own = None,
-) -> None:
-    """Print how often another policy would have taken the same decisions.
-
-    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
-    """
-    with _open(storage, name, own) as study:
-        other, facts = _make_policy(study, policy, words)
-        typer.echo(repr(study.replay(other, **facts)))
-
-
-@app.command()
-def change(
-    storage: Storage, name: Name, policy: Other, words: Words = None, own: Own = None
-) -> None:
-    """Replace the policy; the new one learns the whole log.
-
-    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
-    """
-    with _open(storage, name, own) as study:
-        other, facts = _make_policy(study, policy, words)
-        study.change_policy(other, **facts)
 
 
 @app.command()
@@ -303,32 +279,14 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     from keyhole.study import list_studies
 
     names = list_studies(storage)
-    typer.echo(json.dumps(names) if as_json else "\n".join(names))
+    if as_json:
+        print_json(names)
+    else:
+        typer.echo("\n".join(names))
 
 
-def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
-    """Return a policy of the study's setting, and the facts given with it."""
-    from keyhole.experiment import setting_registry
-
-    known = setting_registry.find_setting(study.policy.setting.name).policies
-    kind = (
-        load_user_policy("policy", name)
-        if ":" in name
-        else known[check_choice("policy", name, known)]
-    )
-    given = parse_key_values(words)
-    # Parameters and facts come in one list of words. The number of arms is no fact to be given: the
-    # study has it, and it may grow.
-    own = [field.name for field in fields(cast(Any, kind))]
-    facts_known = [n for n in study.policy.setting.facts if n != "arms"]
-    for word in given:
-        check_choice("a parameter or fact", word, [*own, *facts_known])
-    parameters = {n: v for n, v in given.items() if n in own}
-    facts = {n: v for n, v in given.items() if n not in parameters}
-    return kind.from_parameters(parameters), facts
-
-
-def _open(storage: str, name: str, own: list[str] | None) -> Any:
+def open_study(storage: str, name: str, own: list[str] | None) -> Any:
+    """Open a study, with the policies of `--policy` among which its own may be."""
     from keyhole.study import Study
 
     return Study.open(storage, name, policies=load_user_policies(own))

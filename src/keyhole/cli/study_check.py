@@ -1,9 +1,12 @@
 """The command `keyhole study check`: search a database of decisions and outcomes for damage."""
 
+from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
 
+from keyhole.cli.json_output import print_json
+from keyhole.cli.options import AsJson
 from keyhole.cli.study import Own, Storage
 from keyhole.cli.user_policies import load_user_policies
 
@@ -27,6 +30,7 @@ def check(
     out: Annotated[
         str | None, typer.Option("--out", help="Another database: a file, or postgresql://...")
     ] = None,
+    as_json: AsJson = False,
     own: Own = None,
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
@@ -44,13 +48,19 @@ def check(
             raise ValueError("--repair-to must be given with the NAME of a study")
         found = save_whole_events(storage, name, repair_to, out, policies=load_user_policies(own))
         lost = found.events - repair_to
+        if as_json:
+            print_json(asdict(found) | {"continues_after": repair_to, "storage": out})
+            return
         typer.echo(str(found))
         without = f", without the last {count_text(lost, 'event')}" if lost else ""
         typer.echo(f"{name}: goes on after event {repair_to} in {out}{without}")
         return
     result = check_database(storage, name, policies=load_user_policies(own))
-    if result.damage:
-        typer.echo(f"{storage}: damaged: {result.damage}")
-    for study in result.studies:
-        typer.echo(str(study))
+    if as_json:
+        print_json({"is_whole": result.is_whole, **asdict(result)})
+    else:
+        if result.damage:
+            typer.echo(f"{storage}: damaged: {result.damage}")
+        for study in result.studies:
+            typer.echo(str(study))
     raise typer.Exit(0 if result.is_whole else DAMAGED)

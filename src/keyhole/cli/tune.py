@@ -1,6 +1,5 @@
 """The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
-import json
 import re
 import shlex
 import sys
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from keyhole.cli.json_output import print_json
+from keyhole.cli.options import AsJson, On, Quiet, show_examples
 from keyhole.cli.terminal_output import escape_controls
 from keyhole.clusters.cluster_address import check_address
 from keyhole.extras import has_extra, missing_extra, require_extra
@@ -45,10 +46,14 @@ app = typer.Typer(
     cls=_Group,
     help="Tune commands and time limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
     "for --workers, --runs, --dry-run see keyhole tune run --help.",
+    epilog=show_examples(
+        "keyhole tune spec.toml --out results --budget 2h --workers 2",
+        "keyhole tune show results",
+        "keyhole tune best results --json",
+    ),
 )
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A tune folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command(name=_RUN)
@@ -62,12 +67,11 @@ def run(
         str | None, typer.Option("--budget", help="Time in all, such as 90s, 2h, 1d12h.")
     ] = None,
     runs: Annotated[int | None, typer.Option("--runs", help="How many runs in all.")] = None,
-    on: Annotated[
-        str, typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS].")
-    ] = "threads",
+    on: On = "threads",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print ten command lines without running them.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn which command to run, with which time limit; the same call resumes a tune."""
     # Before the imports, so that a bad address is refused at once.
@@ -93,7 +97,7 @@ def run(
         budget=seconds,
         workers=workers,
         on=on,
-        progress=_Progress(runs),
+        progress=None if quiet else _Progress(runs),
     )
     report_line = _write_report(tune) if tune.runs else None  # a closed pipe makes printing fail
     _print(tune)
@@ -102,11 +106,16 @@ def run(
 
 
 @app.command()
-def show(folder: Folder) -> None:
+def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
     from keyhole.tune import Tune
+    from keyhole.tune.summary import tune_as_json
 
-    _print(Tune.load(folder))
+    tune = Tune.load(folder)
+    if as_json:
+        print_json(tune_as_json(tune))
+    else:
+        _print(tune)
 
 
 @app.command()
@@ -122,7 +131,7 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     if not found.successes:
         typer.echo(texts.pop(0), err=True)
     if as_json:
-        typer.echo(json.dumps(best_as_json(tune)))
+        print_json(best_as_json(tune))
         return
     typer.echo(f"{command_line(tune, found.arm)}    # for at most {found.limit:g} s")
     for text in texts[0 if found.untried else 1 :]:

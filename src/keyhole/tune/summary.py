@@ -6,11 +6,13 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final
 
+import numpy as np
+
 from keyhole.results.estimate import format_estimate
 from keyhole.tune.comparison import compare_time
 from keyhole.tune.function_arms import TYPED
 from keyhole.tune.interval import Interval
-from keyhole.tune.saved_tune import Best, Tune
+from keyhole.tune.saved_tune import Best, CommandLimit, Tune
 from keyhole.tune.trial_log import TrialRecord
 
 _SAFE_WORD: Final = re.compile(
@@ -172,22 +174,51 @@ def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of arms: outcomes, seconds, and best limit."""
     head = ["arm", "runs", *_OUTCOMES, "seconds", "of all", "best limit", "gain with it"]
     total = sum(run.seconds for run in tune.runs) or 1.0
-    gains = tune.gains
-    mean = gains.draws.mean(axis=0)
     rows = []
     for number, arm in enumerate(tune.spec.arms):
         runs = tune.runs_of(arm.name)
         spent = sum(run.seconds for run in runs)
-        tried = gains.run_counts[number] > 0
+        best = _best_pair(tune, number)
         row = [arm.name, f"{len(runs):,}", *map(str, count_outcomes(runs).values())]
         row += [f"{spent:,.1f}", f"{spent / total:.0%}"]
-        if tried.any():
-            place = max((k for k in range(len(tried)) if tried[k]), key=lambda k: mean[number, k])
-            row += [f"{tune.spec.limits[place]:g} s", str(tune.estimate_pair(number, place).gain)]
-        else:
-            row += ["", ""]
+        row += [f"{best.limit:g} s", str(best.gain)] if best else ["", ""]
         rows.append(row)
     return head, rows
+
+
+def _best_pair(tune: Tune, arm: int) -> CommandLimit | None:
+    """Return the estimates of an arm with its best limit, of those that were tried."""
+    tried = np.flatnonzero(tune.gains.run_counts[arm] > 0)
+    if not len(tried):
+        return None
+    means = tune.gains.draws[:, arm, tried].mean(axis=0)
+    return tune.estimate_pair(arm, int(tried[means.argmax()]))
+
+
+def tune_as_json(tune: Tune) -> dict[str, Any]:
+    """Return progress and results as JSON data: what `keyhole tune show` prints."""
+    arms = []
+    for number, arm in enumerate(tune.spec.arms):
+        runs = tune.runs_of(arm.name)
+        best = _best_pair(tune, number) if runs else None
+        arms.append(
+            {
+                "arm": arm.name,
+                "runs": len(runs),
+                "outcomes": count_outcomes(runs),
+                "seconds": sum(run.seconds for run in runs),
+                "best": asdict(best) if best else None,
+            }
+        )
+    return {
+        "name": tune.spec.name,
+        "runs": len(tune.runs),
+        "elapsed": tune.elapsed,
+        "outcomes": count_outcomes(tune.runs),
+        "not_counted": len(tune.expired),
+        "best": best_as_json(tune) if tune.runs else None,
+        "arms": arms,
+    }
 
 
 def best_as_json(tune: Tune) -> dict[str, Any]:

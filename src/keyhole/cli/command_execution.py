@@ -1,0 +1,91 @@
+"""Execution of a command: its output, and how errors become one line and an exit code.
+
+Exit codes: 0 done; 1 a claim does not hold, or a study is damaged; 2 bad input; 3 try again later
+(a study waits for feedback, its database failed, a cluster does not answer); 4 a study is done, and
+has no further decision; 130 interrupted. Codes 2 to 4 come with one line on standard error. Results
+go to standard output, progress to standard error. A command whose reader ends early, as before
+``| head``, ends with 0.
+"""
+
+import os
+import sys
+import warnings
+from contextlib import suppress
+from typing import Any, Final
+
+import typer
+
+from keyhole.cli import exit_codes
+from keyhole.cli.app import app
+from keyhole.cli.terminal_output import one_line_text
+from keyhole.validate import short_repr
+
+_NUMBERS: Final = {"int": "a whole number", "float": "a number"}
+
+
+def main() -> None:
+    """Run the command line and exit; see the module's docstring for the codes."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _warned(message)
+        code = _code()
+    if code == exit_codes.INTERRUPTED:  # Typer may also return it by itself
+        print("keyhole: interrupted; the same command resumes from here", file=sys.stderr)  # noqa: T201
+    sys.exit(code or 0)
+
+
+def _code() -> int | None:
+    """Run the command line; return its exit code."""
+    code: int | None
+    try:
+        # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
+        code = app(standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = exit_codes.INTERRUPTED
+    except BrokenPipeError:
+        code = _discard_output()
+    except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        code = _discard_output()
+    except MemoryError as error:
+        code = _refused(str(error) or "there is not enough memory")
+    # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
+    except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
+        code = _refused(str(error), exit_codes.exit_code_of(error))
+    except Exception as error:
+        # Typer's usage errors have no public base class, but all of them have this method.
+        if not hasattr(error, "format_message"):
+            raise
+        code = _refused(_usage_message(error))
+    return code
+
+
+def _usage_message(error: Any) -> str:
+    """Return the message of a usage error; of a number, without Pydantic's message."""
+    message: str = error.format_message()
+    # Typer begins such a message with the name of the option or argument.
+    where = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
+    for found in getattr(error.__cause__, "errors", list)():
+        wanted = _NUMBERS.get(found["type"].partition("_")[0])
+        if wanted:
+            return f"{where} must be {wanted}, got {short_repr(found['input'])}"
+    return message
+
+
+def _warned(message: Warning | str) -> None:
+    """Show a warning on one line, without the place in the code."""
+    with suppress(OSError):  # standard error may be closed
+        print(f"keyhole: warning: {one_line_text(str(message))}", file=sys.stderr)  # noqa: T201
+
+
+def _discard_output() -> int:
+    """Discard all further output, whose reader has ended, as after ``| head``."""
+    # Python flushes the buffer when the process ends, which would fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _refused(message: str, code: int = exit_codes.BAD_INPUT) -> int:
+    with suppress(OSError):  # standard error may be closed
+        print(f"keyhole: {one_line_text(message)}", file=sys.stderr)  # noqa: T201
+    return code
