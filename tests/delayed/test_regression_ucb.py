@@ -24,13 +24,17 @@ pytestmark = pytest.mark.interpreted
         (60.0, Uniform(0, 30)),
     ],
 )
-def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, delay):
+@pytest.mark.parametrize("correct_delay", [0, 1])
+def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, delay, correct_delay):
     problem, horizon = Problem([0.3, 0.7, 0.5, 0.0], delay), 2500
     asked, arrivals = play(
-        reference.RegressionUCB(problem.arms, told), make_sampler(problem, 5, 0), 4, horizon
+        reference.RegressionUCB(problem.arms, told, correct_delay),
+        make_sampler(problem, 5, 0),
+        4,
+        horizon,
     )
     assert np.count_nonzero(np.diff(asked)) > 4
-    learner = RegressionUCB(told).learner(arms=4, feedback="anonymous")
+    learner = RegressionUCB(told, correct_delay).learner(arms=4, feedback="anonymous")
     for t, arm in enumerate(asked):
         assert learner.ask() == arm, t
         learner.tell(sum(reward for _, reward in arrivals[t]))
@@ -38,19 +42,19 @@ def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, del
 
 def test_estimates_are_right_where_delays_are_geometric():
     problem, rng = Problem([0.2, 0.25, 0.3], Geometric(20.0)), np.random.default_rng(4)
-    learner, due = RegressionUCB(20.0).learner(arms=3, feedback="anonymous"), np.zeros(10**5)
+    learner, due = RegressionUCB(20.0, 0).learner(arms=3, feedback="anonymous"), np.zeros(10**5)
     for t in range(20_000):
         if rng.random() < problem.means[learner.ask()]:
             due[t + rng.geometric(1 / 21) - 1] += 1
         learner.tell(due[t])
-    known = learner.state["information"]
+    known = learner.state["information"][0]
     assert known.min() > 100  # else the test says nothing
-    errors = (learner.state["weighted"] / known - problem.means) * np.sqrt(known)
+    errors = (learner.state["weighted"][0] / known - problem.means) * np.sqrt(known)
     assert np.abs(errors).max() < 5 * 0.5
 
 
 def test_a_batch_lasts_for_two_delays_or_a_tenth_of_the_pulls():
-    learner, lengths, last = RegressionUCB(3.2).learner(arms=1, feedback="anonymous"), [], 0
+    learner, lengths, last = RegressionUCB(3.2, 0).learner(arms=1, feedback="anonymous"), [], 0
     for t in range(1, 3000):
         learner.ask()
         learner.tell(0.0)
@@ -63,21 +67,22 @@ def test_a_batch_lasts_for_two_delays_or_a_tenth_of_the_pulls():
 
 def test_what_is_due_and_what_has_arrived_are_the_pulls():
     learner = RegressionUCB(5.0).learner(arms=2, feedback="anonymous")
-    arrived = np.zeros(2)
+    delays = 5.0 * np.array([1, 2, 4, 8, 16, 32, 1 / 2, 1 / 4])
+    arrived = np.zeros((8, 2))
     for _ in range(500):
         learner.ask()
         learner.tell(0.0)
         if learner.state["left"][0] == 0:
             arrived += learner.state["expected"]
             assert np.allclose(arrived + learner.state["due"], learner.state["pulls"])
-            assert learner.state["due"].sum() < 5.0 + 1e-9
+            assert (learner.state["due"].sum(axis=1) < delays + 1e-9).all()
 
 
 @pytest.mark.parametrize(("delay", "told"), [(Geometric(12.0), 12.0), (Constant(60), 12.0)])
 def test_the_steps_of_its_bound_hold(delay, told):
     """Check the steps of docs/regression_ucb_bound.md, with delays as told and with others."""
     means, draw = np.array([0.2, 0.6]), make_sampler(Problem([0.2, 0.6], delay), 7, 0)
-    learner, pending = RegressionUCB(told).learner(arms=2, feedback="anonymous"), []
+    learner, pending = RegressionUCB(told, 0).learner(arms=2, feedback="anonymous"), []
     pulls, earned, before = np.zeros(2, int), 0.0, 0.0
     batches, errors, runs, last = np.zeros(2), np.full(2, 0.5) - means, np.zeros(2), -1
     for t in range(8000):
@@ -95,8 +100,9 @@ def test_the_steps_of_its_bound_hold(delay, told):
         total += arrived
         if learner.state["left"][0] > 0:
             continue
-        rounds, x, due = t + 1 - first, learner.state["expected"], learner.state["due"]
-        known, limited = state["information"], (state["weighted"] / state["information"]).clip(0, 1)
+        rounds, x, due = t + 1 - first, learner.state["expected"][0], learner.state["due"][0]
+        known = state["information"][0]
+        limited = (state["weighted"][0] / known).clip(0, 1)
         assert due.sum() <= told * (1 + 1e-9)
         assert x.sum() <= rounds * (1 + 1e-9)
         martingale = earned - rounds * means[arm]
@@ -110,8 +116,8 @@ def test_the_steps_of_its_bound_hold(delay, told):
         batches[arm] += 1
         runs[arm] += arm != last
         last = arm
-        known = learner.state["information"]
-        assert np.allclose(learner.state["weighted"] - known * means, errors)
+        known = learner.state["information"][0]
+        assert np.allclose(learner.state["weighted"][0] - known * means, errors)
         assert (known >= pulls / 7.4).all()
         assert (known >= pulls - 5.2 * told * batches).all()
     assert runs.min() > 1  # both arms were left and taken up again
@@ -121,6 +127,21 @@ def test_it_learns_where_the_expected_delay_is_overstated_tenfold():
     problem = Problem([0.4, 0.7], Uniform(0, 40))
     curves = simulate(problem, {"it": RegressionUCB(200.0)}, horizon=5000, replications=8)
     assert curves.mean("it", "regret")[-1] < 0.25 * 0.3 * 5000  # a coin has .5
+
+
+def test_a_delay_that_is_understated_tenfold_is_corrected():
+    problem, policies = Problem([0.4, 0.7], Uniform(0, 1000)), {}
+    for name, correct_delay in (("compared", 1), ("believed", 0)):
+        policies[name] = RegressionUCB(50.0, correct_delay)
+    curves = simulate(problem, policies, horizon=20_000, replications=40)
+    assert curves.values("compared", "regret")[-1].max() < 0.5 * 0.3 * 20_000  # a coin has .5
+    assert curves.values("believed", "regret")[-1].max() > 0.9 * 0.3 * 20_000
+
+
+@pytest.mark.parametrize("correct_delay", [-1, 2, 0.5])
+def test_correct_delay_is_0_or_1(correct_delay):
+    with pytest.raises((TypeError, ValueError), match="correct_delay must"):
+        RegressionUCB(5.0, correct_delay)
 
 
 @pytest.mark.parametrize("delay", [-1.0, math.nan, math.inf, 2.0**53])

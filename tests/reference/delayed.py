@@ -195,21 +195,20 @@ class DelayedUCB1:
             self.rewards[source].append(reward)
 
 
-class RegressionUCB:
-    """Keyhole's own rule, from its definition: every row of every regression is kept.
+class Regression:
+    """The regressions of Keyhole's own rule for one delay: every row of each is kept.
 
     Each reward that would be due, were delays geometric, is a number of its own; each round takes
     the share from it that would arrive.
     """
 
-    def __init__(self, arms, expected_delay):
-        self.arms, self.delay = range(arms), expected_delay
+    def __init__(self, arms, delay):
+        self.arms, self.delay = range(arms), delay
         self.due = [[] for _ in self.arms]
         self.rows = [[] for _ in self.arms]  # of each arm: weight, share, what is left to explain
         self.squares = []  # of each batch: squared residual, by its variance
-        self.pulls = [0] * arms
-        self.batch = []  # of each round: arrivals due to each arm, and what arrived
-        self.arm, self.left = None, 0
+        self.variances = []
+        self.shares = []  # of each round of a batch: arrivals due to each arm
 
     def information(self, arm):
         return 1 + sum(weight * share**2 for weight, share, _ in self.rows[arm])
@@ -218,39 +217,22 @@ class RegressionUCB:
         explained = sum(weight * share * rest for weight, share, rest in self.rows[arm])
         return (0.5 + explained) / self.information(arm)
 
-    def choose(self, t):
-        if self.left == 0:
-            self.arm = self.next_arm(t)
-            self.left = max(1, math.ceil(2 * self.delay), math.ceil(0.1 * self.pulls[self.arm]))
-        return self.arm
+    def bound(self, arm, t):
+        known, mean = self.information(arm), min(max(self.estimate(arm), 0), 1)
+        variance = min(1 / 4, mean * (1 - mean) + 2 * math.log(t) / known)
+        variance = max(variance, sum(self.squares) / len(self.squares))
+        return self.estimate(arm) + math.sqrt(2 * variance * math.log(t) / known)
 
-    def next_arm(self, t):
-        if 0 in self.pulls:
-            return self.pulls.index(0)
-        bounds = []
-        for arm in self.arms:
-            known, mean = self.information(arm), min(max(self.estimate(arm), 0), 1)
-            variance = min(1 / 4, mean * (1 - mean) + 2 * math.log(t) / known)
-            variance = max(variance, sum(self.squares) / len(self.squares))
-            bounds.append(self.estimate(arm) + math.sqrt(2 * variance * math.log(t) / known))
-        return bounds.index(max(bounds))
-
-    def learn(self, arm, arrived):
+    def add_round(self, arm):
         self.due[arm].append(1.0)
         chance = 1 / (1 + self.delay)
-        self.batch.append(
-            ([chance * sum(due) for due in self.due], sum(reward for _, reward in arrived))
-        )
+        self.shares.append([chance * sum(due) for due in self.due])
         self.due = [[(1 - chance) * share for share in due] for due in self.due]
-        self.pulls[arm] += 1
-        self.left -= 1
-        if self.left == 0:
-            self.learn_batch()
 
-    def learn_batch(self):
-        rounds, total = len(self.batch), sum(total for _, total in self.batch)
-        shares = [sum(shares[arm] for shares, _ in self.batch) for arm in self.arms]
-        self.batch = []
+    def learn_batch(self, total):
+        rounds = len(self.shares)
+        shares = [sum(shares[arm] for shares in self.shares) for arm in self.arms]
+        self.shares = []
         means = [min(max(self.estimate(arm), 0), 1) for arm in self.arms]
         spreads = [shares[arm] ** 2 / self.information(arm) for arm in self.arms]
         residual = total - sum(shares[arm] * means[arm] for arm in self.arms)
@@ -262,4 +244,51 @@ class RegressionUCB:
             rows.append((weight, shares[arm], rest))
         for arm, row in enumerate(rows):
             self.rows[arm].append(row)
-        self.squares.append(residual**2 / (rounds + sum(spreads)))
+        self.variances.append(rounds + sum(spreads))
+        self.squares.append(residual**2 / self.variances[-1])
+
+    def surprise(self):
+        """Return -2 log of the likelihood of the sums, were they normal, less a constant."""
+        return sum(map(math.log, self.variances)) + sum(self.squares) / (1 / 4)
+
+
+class RegressionUCB:
+    """Keyhole's own rule, from its definition: regressions for each delay that is compared."""
+
+    def __init__(self, arms, expected_delay, correct_delay=1):
+        self.arms, self.told, self.rounds = range(arms), expected_delay, 0
+        self.powers = [0, 1, 2, 3, 4, 5, -1, -2] if correct_delay else [0]
+        self.regressions = [Regression(arms, expected_delay * 2.0**k) for k in self.powers]
+        self.pulls, self.total = [0] * arms, 0
+        self.arm, self.left = None, 0
+
+    def best(self):
+        scores = [
+            regression.surprise() + 3 * abs(power)
+            for power, regression in zip(self.powers, self.regressions, strict=True)
+        ]
+        return self.regressions[scores.index(min(scores))]
+
+    def choose(self, t):
+        if self.left == 0:
+            best = self.best()
+            if 0 in self.pulls:
+                self.arm = self.pulls.index(0)
+            else:
+                bounds = [best.bound(arm, t) for arm in self.arms]
+                self.arm = bounds.index(max(bounds))
+            delays = 2 * max(self.told, min(best.delay, 0.05 * self.rounds / 2))
+            self.left = max(1, math.ceil(delays), math.ceil(0.1 * self.pulls[self.arm]))
+        return self.arm
+
+    def learn(self, arm, arrived):
+        for regression in self.regressions:
+            regression.add_round(arm)
+        self.total += sum(reward for _, reward in arrived)
+        self.pulls[arm] += 1
+        self.rounds += 1
+        self.left -= 1
+        if self.left == 0:
+            for regression in self.regressions:
+                regression.learn_batch(self.total)
+            self.total = 0

@@ -3,7 +3,7 @@ What if the delay is told wrongly?
 ==================================
 
 The regret of ``RegressionUCB`` by the expected delay that it is told: mean and worst of 200 runs.
-Here a wrong number costs regret in both directions.
+A number that is too large costs regret in proportion; one that is too small makes bad runs worse.
 """
 
 import matplotlib.pyplot as plt
