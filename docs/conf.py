@@ -38,13 +38,13 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks = set()
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-exclude_patterns = ["_build", "gallery"]
+exclude_patterns = ["_build", "gallery", "tutorials"]
 _GALLERY_PARTS = [
     "stochastic", "threshold", "thresholding", "delayed", "semibandit", "resource", "production",
 ]  # fmt: skip
 sphinx_gallery_conf = {
-    "examples_dirs": "gallery",
-    "gallery_dirs": "_gallery",  # written by each build
+    "examples_dirs": ["tutorials", "gallery"],
+    "gallery_dirs": ["_tutorials", "_gallery"],  # written by each build
     "filename_pattern": ".*",  # run all of them, whatever their names are
     "within_subsection_order": "FileNameSortKey",
     "subsection_order": [f"gallery/{folder}" for folder in _GALLERY_PARTS],
