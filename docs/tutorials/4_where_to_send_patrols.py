@@ -47,10 +47,8 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("regret")
-equally = problem.mean_losses.sum() - problem.mean_losses[problem.optimal_allocation > 0].sum()
-print(
-    f"divided equally, no city has enough: {2000 * (problem.mean_losses.sum() - equally):,.0f} lost"
-)
+covered = problem.mean_losses[problem.optimal_allocation > 0].sum()
+print(f"divided equally, no city has enough, and the regret is {2000 * covered:,.0f}")
 
 # %%
 # Decide
