@@ -1,6 +1,6 @@
 from keyhole.tune import Spec, Tune
 from keyhole.tune.comparison import compare_time, find_rival
-from keyhole.tune.facts import facts_block
+from keyhole.tune.key_figures import key_figures_block
 from keyhole.tune.summary import format_saving
 from tests.tune.conftest import TABLE
 from tests.tune.trial_records import record
@@ -52,7 +52,7 @@ def test_the_rival_of_two_equal_commands_is_the_other_one(spec, tmp_path):
     assert {best.arm, rival.arm} == {"quick", "slow"}
     assert (rival.limit, rival.runs) == (1.0, 20)
     assert 0.0 < rival.probability <= 1.0 - best.probability
-    said = facts_block(tune).facts[-1]
+    said = key_figures_block(tune).figures[-1]
     assert said.text.startswith(f"Is {rival.arm} with 1 s better? ")
     assert "--runs 160" in said.note
 
@@ -61,4 +61,4 @@ def test_a_single_pair_has_no_rival(tmp_path):
     spec = Spec.from_table(TABLE | {"arm": TABLE["arm"][:1], "limits": 1.0})
     tune = Tune(tmp_path, spec, [record("ok", 0.5, 1.0)])
     assert find_rival(tune) is None
-    assert facts_block(tune).facts[-1].text == "At most 0 of a success is missed (95 %)."
+    assert key_figures_block(tune).figures[-1].text == "At most 0 of a success is missed (95 %)."

@@ -19,7 +19,7 @@ from keyhole.tune.charts import (
     survival_chart,
 )
 from keyhole.tune.comparison import compare_time
-from keyhole.tune.facts import facts_block
+from keyhole.tune.key_figures import key_figures_block
 from keyhole.tune.recommendation_history import replay_recommendations
 from keyhole.tune.runs_table import runs_table
 from keyhole.tune.saved_tune import Tune
@@ -70,7 +70,7 @@ def write_report(tune: Tune) -> Path:
             gain_chart(tune, _write_figure(tune, "gains", "Gain by limit")),
             *([history_chart(tune, history)] if len(history) > 1 else []),
         ],
-        beside=[facts_block(tune)],
+        beside=[key_figures_block(tune)],
         sections=[
             *([Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []),
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),

@@ -1,6 +1,7 @@
 """Claim (statement of a paper) that a policy's estimates lead to the best division of a resource.
 
-It estimates what each of several places (arms) needs of the resource; small errors may not matter.
+Each place (arm) needs an amount of the resource that the policy estimates. The claim is judged by
+the share of replications whose estimates lead to the best division; small errors may not change it.
 """
 
 from typing import Annotated, Any, Literal

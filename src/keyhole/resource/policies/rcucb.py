@@ -1,7 +1,8 @@
 """Policy RCUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
 
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. A run also
-shows how it would have ended with any smaller limit.
+An arm is a thing that can be run, such as a solver; its run is stopped at the limit. The gain
+is the reward less the cost of a run that ends in time, and minus a penalty of one that is stopped.
+A run also shows how it would have ended with any smaller limit.
 """
 
 import math
