@@ -19,7 +19,7 @@ CURVES = Curves([10], ["regret"], {"A": np.array([[[0.0, 1.0]]]), "B": np.array(
 NEEDED = {
     "dask": lambda: connect("dask=tcp://127.0.0.1:1"),
     "files": CURVES.to_arrow,
-    "forests": keyhole.data.ForestTraining,
+    "forests": keyhole.data.ForestTrainer,
     "gymnasium": lambda: reload(import_module("keyhole.gymnasium_environment")),
     "pandas": CURVES.to_pandas,
     "plots": CURVES.plot,

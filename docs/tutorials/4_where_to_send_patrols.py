@@ -10,9 +10,9 @@ The events of 2019 are recorded, day by day. How much is enough is not in any da
 a patrol for each city, which the policies do not know.
 """
 
-from keyhole.data import load_patrols
+from keyhole.data import load_crimes
 
-events = load_patrols("cities")
+events = load_crimes("cities")
 print(events)
 
 # %%
@@ -69,4 +69,4 @@ for place, share in sorted(zip(events.places, learner.ask()), key=lambda pair: -
 # %%
 # **The decision**: the four cities with shares above. If amounts may differ from city to city, use
 # ``ThresholdThompson``; how it fails is in its docstring. For data of your own,
-# ``keyhole.data.read_patrols_csv`` reads a table of day, place and events.
+# ``keyhole.data.read_events_csv`` reads a table of day, place and events.

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from keyhole.data import load_patrols
+from keyhole.data import load_crimes
 from keyhole.semibandit import CSBST
 from keyhole.study import Study
 
@@ -36,7 +36,7 @@ def evening(file: Path, id: str, events: dict[str, bool]) -> int:
 
 def main(days: int = 365) -> None:
     """Play the days one after the other."""
-    recorded = load_patrols("cities")
+    recorded = load_crimes("cities")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "patrols.db"
         Study.create(

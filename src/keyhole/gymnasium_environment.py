@@ -13,7 +13,7 @@ import numpy as np
 from keyhole import delayed, resource, semibandit, stochastic, threshold, thresholding
 from keyhole.contract.problem import Problem, metrics_for
 from keyhole.extras import require_extra
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.semibandit.setting import clip_to_budget
 from keyhole.validate import Range, check_integer, short_repr
 

@@ -17,7 +17,7 @@ from keyhole.contract.state_arrays import (
     scratch_array,
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.beta_batch import betas
 from keyhole.draws.samplers import (
     bernoulli,
@@ -58,7 +58,7 @@ __all__ = [
     "argmin",
     "argmin_fill",
     "argmin_keys",
-    "argmin_set",
+    "argmin_update",
     "bernoulli",
     "beta",
     "betas",

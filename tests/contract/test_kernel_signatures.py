@@ -329,7 +329,7 @@ class Careful(Careless):
 
 
 def test_a_guard_may_read_the_context():
-    from keyhole.play.interactive import InteractiveEnvironment
+    from keyhole.play.interactive_environment import InteractiveEnvironment
     from keyhole.play.learner import make_learner
     from tests.toys import Toy
 

@@ -13,7 +13,7 @@ from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_arrays import argmin_keys, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.unpulled_arms import first_unpulled
 from keyhole.experiment import setting_registry
 from keyhole.resource import FixedLimit
@@ -302,7 +302,7 @@ def test_argmin_keys_that_select_changes_count_as_written():
     class Heap(Base):
         def select(p, s):
             best = argmin(s.order, p.arms)
-            argmin_set(s.order, p.arms, best, 1.0)
+            argmin_update(s.order, p.arms, best, 1.0)
             return best
 
     assert "`select` writes `order`, which a later `select` reads" in Heap.explain_waiting()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.data import Events, load_patrols, patrols, read_patrols_csv
+from keyhole.data import Events, load_crimes, patrols, read_events_csv
 from keyhole.semibandit import CSBST
 
 
 def test_the_shipped_sets_have_the_totals_of_the_source():
-    tracts, cities = load_patrols("tracts"), load_patrols("cities")
+    tracts, cities = load_crimes("tracts"), load_crimes("cities")
     shares = tracts.losses.mean(axis=0)
     assert tracts.places[:4] == ("36081032900", "36081028400", "36081035700", "36005046201")
     assert tracts.counts.sum(axis=0)[:4].tolist() == [240, 196, 132, 121]
@@ -20,7 +20,7 @@ def test_the_shipped_sets_have_the_totals_of_the_source():
         "Louisville": 63, "New York": 345, "Tucson": 30, "Virginia Beach": 19,
     }  # fmt: skip
     assert round(float(cities.losses[:, 0].mean()), 6) == 0.706849
-    boroughs = load_patrols("boroughs")
+    boroughs = load_crimes("boroughs")
     assert boroughs.places[:2] == ("Bronx 0-6", "Bronx 6-12")
     assert boroughs.counts.shape == (1461, 20)
     assert all(one.licence.startswith("MIT") for one in (tracts, boroughs, cities))
@@ -30,7 +30,7 @@ def test_the_shipped_sets_have_the_totals_of_the_source():
 @pytest.mark.parametrize("places", ["tracts", "boroughs", "cities"])
 @pytest.mark.parametrize("order", ["drawn", "recorded"])
 def test_every_set_can_be_played_in_both_orders(places, order):
-    events = load_patrols(places)
+    events = load_crimes(places)
     problem = patrols(places, thresholds=0.5, resource=2, order=order)
     assert problem.mean_losses.tolist() == events.losses.mean(axis=0).tolist()
     assert problem.rounds == (len(events.losses) if order == "recorded" else None)
@@ -50,7 +50,7 @@ def test_a_file_of_ones_own(tmp_path):
         "Place, day, officer, events\nnorth,2024-02-28,ann,2\n\nsouth,2024-02-28,bob,1\n"
         "north,2024-03-01,ann,0\n",
     )
-    events = read_patrols_csv(path)
+    events = read_events_csv(path)
     assert events.places == ("north", "south")
     assert events.first == date(2024, 2, 28)
     assert events.counts.tolist() == [[2, 1], [0, 0], [0, 0]]  # 2024 has a 29th of February
@@ -74,22 +74,22 @@ def test_a_file_of_ones_own(tmp_path):
 )
 def test_bad_files_are_named_with_the_line(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
-        read_patrols_csv(write(tmp_path, text))
+        read_events_csv(write(tmp_path, text))
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no such file"):
-        read_patrols_csv(tmp_path / "none.csv")
+        read_events_csv(tmp_path / "none.csv")
     path = tmp_path / "latin.csv"
     path.write_bytes("day,place,events\n2024-01-01,K\xf6ln,1\n".encode("latin-1"))
     with pytest.raises(ValueError, match="the text must be UTF-8"):
-        read_patrols_csv(path)
+        read_events_csv(path)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: load_patrols("city"), "places must be one of .*did you mean 'cities'"),
+        (lambda: load_crimes("city"), "places must be one of .*did you mean 'cities'"),
         (lambda: patrols("cities", thresholds=0, resource=1), "thresholds must lie in"),
         (lambda: patrols("cities", thresholds=[0.5], resource=1), "thresholds must have 9 entries"),
         (lambda: patrols("cities", thresholds=0.5, resource=0), "resource must lie in"),

@@ -7,7 +7,7 @@ import pytest
 from keyhole import simulate
 from keyhole.data import Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.crowd_labels import NAMES
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.thresholding import LSA, OptKG, Uniform
 
 

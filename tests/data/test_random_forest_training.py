@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.data import ForestTraining, forests, load_forests, read_measured_csv
+from keyhole.data import ForestTrainer, forests, load_forests, read_measured_csv
 from keyhole.data.random_forest_training import CONFIGURATIONS, make_task, train
 from keyhole.resource import RCUCB, Power
 
@@ -38,7 +38,7 @@ def test_runs_are_ended_at_their_limit_and_learnt_from():
         cost=Power(slope=0.01),
         penalty=Power(slope=0.02),
     )
-    with ForestTraining(seed=4) as runs:
+    with ForestTrainer(seed=4) as runs:
         arm, limit = learner.ask()
         done = runs.run(arm, limit)
         assert done is not None
@@ -109,9 +109,9 @@ def test_runs_can_be_measured_anew(tmp_path):
     [
         (lambda: forests(limits=1), r"limits must lie in \[2, 1000\], got 1"),
         (lambda: forests(limits=2**63), r"limits must lie in \[2, 1000\], got 9223372036854775808"),
-        (lambda: ForestTraining(seed=-1), "seed must be at least 0, got -1"),
-        (lambda: ForestTraining().run(36, 1.0), r"arm must lie in \[0, 36\), got 36"),
-        (lambda: ForestTraining().run(0, 0), "limit must be above 0, got 0"),
+        (lambda: ForestTrainer(seed=-1), "seed must be at least 0, got -1"),
+        (lambda: ForestTrainer().run(36, 1.0), r"arm must lie in \[0, 36\), got 36"),
+        (lambda: ForestTrainer().run(0, 0), "limit must be above 0, got 0"),
     ],
 )
 def test_bad_input_is_named(make, message):

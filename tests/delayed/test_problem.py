@@ -12,7 +12,7 @@ from keyhole.delayed import (
     Problem,
     Uniform,
 )
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from tests.delayed.cases import make_sampler
 
 pytestmark = pytest.mark.interpreted

@@ -6,7 +6,7 @@ from scipy import stats
 
 from keyhole import delayed, resource, semibandit, simulate, stochastic, threshold, thresholding
 from keyhole.draws.streams import uniform
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.testing import check_problem
 
 pytestmark = pytest.mark.interpreted

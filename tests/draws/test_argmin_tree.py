@@ -15,8 +15,8 @@ from keyhole.draws.argmin_tree import (
     argmin_fill,
     argmin_keys_start,
     argmin_rebuild,
-    argmin_set,
     argmin_size,
+    argmin_update,
     place_of_sixteen,
     smallest_of_sixteen,
 )
@@ -45,7 +45,7 @@ def test_the_lowest_of_the_smallest_keys_is_found_after_any_changes(candidates, 
     argmin_fill(keys, candidates, 1.5)
     plain = np.full(candidates, 1.5)
     for position, key in changes:
-        argmin_set(keys, candidates, position % candidates, key)
+        argmin_update(keys, candidates, position % candidates, key)
         plain[position % candidates] = key
         assert argmin(keys, candidates) == plain.argmin()
 
@@ -55,7 +55,7 @@ def test_a_store_is_rebuilt_from_its_keys(candidates):
     keys, other = np.empty(argmin_size(candidates)), np.full(argmin_size(candidates), np.nan)
     argmin_fill(keys, candidates, 2.0)
     for position in range(0, candidates, 3):
-        argmin_set(keys, candidates, position, float(-position % 7))
+        argmin_update(keys, candidates, position, float(-position % 7))
     begin = argmin_keys_start(len(keys), candidates)
     other[begin : begin + candidates] = keys[begin : begin + candidates]
     argmin_rebuild(other, candidates)
@@ -75,13 +75,13 @@ def test_a_damaged_store_gives_positions_in_range(candidates, damage):
 
 SCRIPT = """
 import numpy as np
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set, argmin_size
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, argmin_size
 for candidates in (10, 300):
     keys, plain = np.empty(argmin_size(candidates)), np.full(candidates, 9.0)
     argmin_fill(keys, candidates, 9.0)
     for i in range(500):
         plain[i * 7 % candidates] = i * 31 % 8
-        argmin_set(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
+        argmin_update(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
         assert argmin(keys, candidates) == plain.argmin()
 """
 

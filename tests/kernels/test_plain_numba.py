@@ -17,7 +17,7 @@ from keyhole.policy import (
     argmin,
     argmin_fill,
     argmin_keys,
-    argmin_set,
+    argmin_update,
     betas,
     float_array,
     scratch_array,
@@ -49,7 +49,7 @@ class Everything(Policy):  # uses all that is written for the internals of Numba
             s.up[i] = 1.0 + s.totals[i]
             s.down[i] = 1.0 + s.pulls[i] - s.totals[i]
         betas(rng, s.up, s.down, p.arms, s.drawn)
-        argmin_set(s.index, p.arms, arm, math.lgamma(s.pulls[arm]) - s.drawn[arm])
+        argmin_update(s.index, p.arms, arm, math.lgamma(s.pulls[arm]) - s.drawn[arm])
 
 def regret_of(policy, problem, metric):
     curves = simulate(problem, {"it": policy}, horizon=60, replications=50, seed=1)
@@ -77,7 +77,7 @@ def played(how):
 
 DRAW = """
 import numpy as np
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set, argmin_size
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, argmin_size
 from keyhole.draws.beta_batch import betas
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.compile_cache import compile_cached
@@ -101,7 +101,7 @@ if __name__ == "__main__":
         argmin_fill(keys, candidates, 9.0)
         for i in range(500):
             plain[i * 7 % candidates] = i * 31 % 8
-            argmin_set(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
+            argmin_update(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
             assert argmin(keys, candidates) == plain.argmin()
 """
 

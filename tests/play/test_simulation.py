@@ -13,7 +13,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.drivers import engine
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import make_learner
 from keyhole.play.plan_executor import split_replications
 from keyhole.policy import parameter, uniform

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource import BetaExponential, Power, Problem, TruncatedNormal
 
 COST = Power(slope=0.1)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.resource import Power, Steps, Table
+from keyhole.resource import PiecewiseLinear, Power, Steps
 from keyhole.resource.allowed_limits import is_admissible, limit_index
 from keyhole.resource.cost_functions import as_function, value_at
 
@@ -24,7 +24,7 @@ def functions(draw):
         st.one_of(
             st.builds(Power, slope=size, factor=size, power=st.floats(0.1, 5), constant=size),
             st.just(Steps(at, values)),
-            st.just(Table([0, *at], values)),
+            st.just(PiecewiseLinear([0, *at], values)),
         )
     )
 
@@ -57,7 +57,7 @@ def test_steps_jump_after_their_points():
 
 
 def test_a_table_joins_its_points_and_stays_at_the_last():
-    table = Table([0, 1, 2], [0.0, 0.5, 0.6])
+    table = PiecewiseLinear([0, 1, 2], [0.0, 0.5, 0.6])
     assert table([0.5, 1.0, 1.5, 2.0, 7.0]) == pytest.approx([0.25, 0.5, 0.55, 0.6, 0.6])
 
 

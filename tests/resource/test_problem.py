@@ -9,16 +9,16 @@ from scipy.integrate import dblquad, quad
 from keyhole import simulate
 from keyhole.draws.samplers import exponential
 from keyhole.draws.streams import uniform
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource import (
     RCUCB,
     BetaExponential,
     CustomDistribution,
+    PiecewiseLinear,
     Power,
     Problem,
     Replay,
     Steps,
-    Table,
     TruncatedNormal,
     ZoomingRCUCB,
 )
@@ -219,7 +219,7 @@ def test_the_optimal_gains_of_the_calibrated_instances():
 
 @pytest.mark.parametrize(
     "penalty",
-    [PENALTY, Steps([0.25, 0.6], [0.0, 0.1, 0.4]), Table([0, 0.5, 2], [0.1, 0.1, 0.5])],
+    [PENALTY, Steps([0.25, 0.6], [0.0, 0.1, 0.4]), PiecewiseLinear([0, 0.5, 2], [0.1, 0.1, 0.5])],
     ids=repr,
 )
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
@@ -380,9 +380,9 @@ ARM = BetaExponential(5, 5, 1)
         (lambda: Steps([0.5], [0.3, 0.1]), "values must not fall, got 0.1 after 0.3"),
         (lambda: Steps([0.5, 0.5], [0, 0, 0]), "points must rise, got 0.5 after 0.5"),
         (lambda: Steps([0.5], [0.3]), "values must have 2 entries, got 1"),
-        (lambda: Table([0, 1], [0.3, 0.1]), "values must not fall, got 0.1 after 0.3"),
-        (lambda: Table([0.1, 1], [0.1, 0.3]), r"points\[0\] must be 0, got 0.1"),
-        (lambda: Table([0, 1], [0.1]), "values must have 2 entries, got 1"),
+        (lambda: PiecewiseLinear([0, 1], [0.3, 0.1]), "values must not fall, got 0.1 after 0.3"),
+        (lambda: PiecewiseLinear([0.1, 1], [0.1, 0.3]), r"points\[0\] must be 0, got 0.1"),
+        (lambda: PiecewiseLinear([0, 1], [0.1]), "values must have 2 entries, got 1"),
         (
             lambda: TruncatedNormal((0.5, 0.5), ((1, 2), (2, 1))),
             r"covariance must be symmetric and positive definite, got \[\[1.0, 2.0\], \[2.0, 1.0",

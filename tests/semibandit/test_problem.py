@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.semibandit import CSBST, CTS, MPTS, Problem
 from tests.semibandit.cases import losses_of, shown
 

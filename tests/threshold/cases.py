@@ -2,7 +2,7 @@
 
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.threshold import (
     DKWUCB,
     KMUCB,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from keyhole import simulate
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.thresholding import LSA, Policy, Problem, Uniform
 
 pytestmark = pytest.mark.interpreted

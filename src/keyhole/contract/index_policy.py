@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from keyhole.contract.policy import Policy, known_fact
 from keyhole.contract.state_arrays import argmin_keys, float_array
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.kernels.fingerprint import Kernel
 
 
@@ -52,4 +52,4 @@ class IndexPolicy(Policy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_set(s.index, p.arms, arm, -index(p, pulls, total))
+        argmin_update(s.index, p.arms, arm, -index(p, pulls, total))

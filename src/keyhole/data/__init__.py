@@ -6,7 +6,7 @@ invalid ones are refused with an error that names the line and the field.
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.aslib_export import ExportedRun, write_aslib
-from keyhole.data.crime_events import Events, load_patrols, patrols, read_patrols_csv
+from keyhole.data.crime_events import Events, load_crimes, patrols, read_events_csv
 from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.deadline_times import Times, count_met_deadlines
 from keyhole.data.delayed_conversions import (
@@ -19,7 +19,7 @@ from keyhole.data.disease_reporting_delays import reporting_delay
 from keyhole.data.flight_deadlines import flights, load_flights
 from keyhole.data.food_deliveries import deliveries, load_deliveries
 from keyhole.data.random_forest_training import (
-    ForestTraining,
+    ForestTrainer,
     forests,
     load_forests,
     measure_forests,
@@ -31,7 +31,7 @@ __all__ = [
     "Conversions",
     "Events",
     "ExportedRun",
-    "ForestTraining",
+    "ForestTrainer",
     "Labels",
     "MeasuredRuns",
     "Scenario",
@@ -45,17 +45,17 @@ __all__ = [
     "forests",
     "load_aslib",
     "load_cdnow",
+    "load_crimes",
     "load_deliveries",
     "load_flights",
     "load_forests",
     "load_labels",
-    "load_patrols",
     "measure_forests",
     "patrols",
     "read_conversions_csv",
+    "read_events_csv",
     "read_labels_csv",
     "read_measured_csv",
-    "read_patrols_csv",
     "read_rewards_csv",
     "reporting_delay",
     "write_aslib",

@@ -98,14 +98,14 @@ def patrols(
     """Make a problem of allocating patrols to places.
 
     An arm is a place, a round a day; a place's loss is 1 if it had an event on the day, and 0 if
-    its allocation is at least its threshold. The arms are those of `load_patrols`, in its order.
+    its allocation is at least its threshold. The arms are those of `load_crimes`, in its order.
     The thresholds are assumptions, since data do not contain them.
 
     Parameters
     ----------
     places : {"tracts", "boroughs", "cities"} or Events, default "tracts"
         Thefts of motor vehicles in New York's 20 busiest census tracts, or in its five boroughs by
-        band of hours; homicides in nine cities; or the user's events (see `read_patrols_csv`).
+        band of hours; homicides in nine cities; or the user's events (see `read_events_csv`).
     thresholds : float or sequence of float, shape (arms,)
         Smallest allocation that prevents a place's losses, in (0, 1].
     resource : float
@@ -121,9 +121,9 @@ def patrols(
 
     A learner that is told the losses of each day:
 
-    >>> from keyhole.data import load_patrols
+    >>> from keyhole.data import load_crimes
     >>> from keyhole.semibandit import CSBST
-    >>> events = load_patrols("cities")
+    >>> events = load_crimes("cities")
     >>> learner = CSBST(epsilon=0.04).learner(arms=9, resource=1.5)
     >>> for day in events.losses:
     ...     given = learner.ask()
@@ -131,13 +131,13 @@ def patrols(
     >>> float(learner.recommend()[0])  # the estimated threshold
     0.5
     """
-    events = load_patrols(places) if isinstance(places, str) else places
+    events = load_crimes(places) if isinstance(places, str) else places
     if not isinstance(events, Events):
         raise TypeError(f"places must be one of {', '.join(PLACES)}, or Events, got {places!r}")
     return Problem.replay(events.losses, thresholds, resource, order=order)
 
 
-def load_patrols(places: str = "tracts") -> Events:
+def load_crimes(places: str = "tracts") -> Events:
     """Return recorded events by place and day.
 
     The 20 census tracts are in decreasing order of thefts; the boroughs in alphabetical order, each
@@ -150,7 +150,7 @@ def load_patrols(places: str = "tracts") -> Events:
 
     Examples
     --------
-    >>> load_patrols("tracts")
+    >>> load_crimes("tracts")
     Events(tracts: 20 places, 1461 days, 0.07 events a day and place)
     """
     notes, rows = read_bundled_table(
@@ -167,7 +167,7 @@ def load_patrols(places: str = "tracts") -> Events:
     )
 
 
-def read_patrols_csv(path: str | PathLike[str]) -> Events:
+def read_events_csv(path: str | PathLike[str]) -> Events:
     r"""Read events from a CSV file with one row for each day and place.
 
     The first row names the columns: ``day``, ``place`` and ``events``; other columns and blank
@@ -181,7 +181,7 @@ def read_patrols_csv(path: str | PathLike[str]) -> Events:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "town.csv")
     ...     _ = path.write_text("day,place,events\n2024-05-01,north,2\n2024-05-03,south,1\n")
-    ...     read_patrols_csv(path).counts
+    ...     read_events_csv(path).counts
     array([[2, 0],
            [0, 0],
            [0, 1]])

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from keyhole import delayed, stochastic, thresholding
 from keyhole.data.aslib import Scenario, load_aslib
-from keyhole.data.crime_events import Events, patrols, read_patrols_csv
+from keyhole.data.crime_events import Events, patrols, read_events_csv
 from keyhole.data.crowd_labels import NAMES, Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.delayed_conversions import Conversions, cdnow, read_conversions_csv
 from keyhole.data.disease_reporting_delays import reporting_delay
@@ -46,7 +46,7 @@ def _user_labels(field: str, value: Any, folder: Path) -> Labels:
 
 
 def _read_events(field: str, value: Any, folder: Path) -> Events:
-    return read_patrols_csv(file_path(field, value, folder))
+    return read_events_csv(file_path(field, value, folder))
 
 
 def _parse_delay(field: str, value: Any, folder: Path) -> Any:

@@ -116,7 +116,7 @@ def train(job: tuple[Configuration, int]) -> float:
     return float(max(0.0, 1.0 - np.mean(errors)))
 
 
-class ForestTraining:
+class ForestTrainer:
     """Training runs with enforced time limits, for a learner.
 
     A run trains one of the `CONFIGURATIONS` on a new task (`make_task`) in a child process, which
@@ -134,14 +134,14 @@ class ForestTraining:
     >>> learner = RCUCB().learner(
     ...     arms=36, limits=[30, 60], cost=Power(slope=0.01), penalty=Power(slope=0.02)
     ... )
-    >>> with ForestTraining() as forests:
+    >>> with ForestTrainer() as forests:
     ...     arm, limit = learner.ask()
     ...     done = forests.run(arm, limit)
     ...     learner.tell(exceeded=True) if done is None else learner.tell(*done)
     """
 
     def __init__(self, seed: int = 0) -> None:
-        require_extra("files,forests", "keyhole.data.ForestTraining")
+        require_extra("files,forests", "keyhole.data.ForestTrainer")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
         self._process = FunctionProcess(train, _prepare)
@@ -247,7 +247,7 @@ def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
         Seed of the tasks and the forests; the n-th runs of all configurations have the same ones.
     """
     count = check_integer("runs", runs, Range(ge=1))
-    # The seeds are those of the runs of `ForestTraining`, whose numbers begin with 1.
+    # The seeds are those of the runs of `ForestTrainer`, whose numbers begin with 1.
     first = check_integer("seed", seed, Range(ge=0)) + 1
     _prepare()
     table = np.empty((count, len(CONFIGURATIONS), 2))

@@ -121,14 +121,14 @@ def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
 
 
 @kernel
-def argmin_set(keys: NDArray[np.float64], candidates: int, position: int, key: float) -> None:
+def argmin_update(keys: NDArray[np.float64], candidates: int, position: int, key: float) -> None:
     """Give one candidate a new key.
 
     Examples
     --------
     >>> store = np.empty(argmin_size(3))
     >>> argmin_fill(store, 3, 1.0)
-    >>> argmin_set(store, 3, 2, 0.5)
+    >>> argmin_update(store, 3, 2, 0.5)
     >>> argmin(store, 3)
     2
     """

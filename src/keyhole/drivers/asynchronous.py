@@ -46,7 +46,7 @@ from keyhole.drivers.pending_memory import (
     take_first_arrival,
 )
 from keyhole.drivers.pending_step import compile_imputation, impute_fingerprints
-from keyhole.drivers.stopping import compile_is_stopped
+from keyhole.drivers.stop_metrics import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.kernel_declaration import kernel, signature

@@ -26,7 +26,7 @@ from keyhole.drivers.pending_memory import (
     copy_state,
     take_first_arrival,
 )
-from keyhole.drivers.stopping import compile_stop_metrics
+from keyhole.drivers.stop_metrics import compile_stop_metrics
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel
 from keyhole.metric import STOP_METRICS

@@ -26,7 +26,11 @@ from keyhole.contract.compiled_class import (
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import FloatArray, IntArray, Layout, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
-from keyhole.drivers.stopping import compile_is_stopped, compile_rounds_used, compile_stop_metrics
+from keyhole.drivers.stop_metrics import (
+    compile_is_stopped,
+    compile_rounds_used,
+    compile_stop_metrics,
+)
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.kernel_declaration import kernel, signature

@@ -35,7 +35,7 @@ from keyhole.contract.state_arrays import (
     borrow_word,
 )
 from keyhole.draws.streams import POLICY, stream_key
-from keyhole.drivers.stopping import compile_is_stopped
+from keyhole.drivers.stop_metrics import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent

@@ -10,7 +10,7 @@ Cost and penalty are known functions, stored as numbers (`keyhole.resource.cost_
 simulations, learners and saved learners use the same ones. A *pair* is an arm and a limit.
 """
 
-from keyhole.resource.cost_functions import Power, Steps, Table
+from keyhole.resource.cost_functions import PiecewiseLinear, Power, Steps
 from keyhole.resource.joint_distributions import (
     BetaExponential,
     CustomDistribution,
@@ -53,6 +53,7 @@ __all__ = [
     "Independent",
     "LeapsAndBounds",
     "Learner",
+    "PiecewiseLinear",
     "Policy",
     "Power",
     "Problem",
@@ -63,7 +64,6 @@ __all__ = [
     "Steps",
     "StoOO",
     "SuccessiveHalving",
-    "Table",
     "TruncatedNormal",
     "ZoomingRCUCB",
     "portfolio",

@@ -141,7 +141,7 @@ class Steps(Function):
         return self._shown
 
 
-class Table(Function):
+class PiecewiseLinear(Function):
     """Linear interpolation between points; constant beyond the last.
 
     Parameters
@@ -153,7 +153,7 @@ class Table(Function):
 
     Examples
     --------
-    >>> float(Table(points=[0, 1, 2], values=[0, 0.5, 0.6])(1.5))
+    >>> float(PiecewiseLinear(points=[0, 1, 2], values=[0, 0.5, 0.6])(1.5))
     0.55
     """
 
@@ -169,7 +169,7 @@ class Table(Function):
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
-        return f"Table({len(self.starts)} points)"
+        return f"PiecewiseLinear({len(self.starts)} points)"
 
 
 KnownFunction = Function | Callable[[float], float]
@@ -197,7 +197,7 @@ def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function
             f"{name} must not fall, got {values[k + 1]:g} at {points[k + 1]:g} after "
             f"{values[k]:g} at {points[k]:g}"
         )
-    return Table(points, values)
+    return PiecewiseLinear(points, values)
 
 
 def rescale_function(function: Function, span: float, low: float = 0.0) -> Function:
@@ -273,6 +273,7 @@ def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> Floa
 
 
 FUNCTIONS: Final = {
-    name: tagged_union(Power, Steps, Table, tag="function") for name in ("cost", "penalty")
+    name: tagged_union(Power, Steps, PiecewiseLinear, tag="function")
+    for name in ("cost", "penalty")
 }
 """Readers of cost and penalty in spec files."""

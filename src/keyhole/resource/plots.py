@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem

@@ -19,7 +19,7 @@ from keyhole.draws.beta_batch import betas
 from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.semibandit.knapsack import knapsack, sort_down
-from keyhole.semibandit.knapsack_search import SLACK, Scratch
+from keyhole.semibandit.knapsack_solver_search import SLACK, Scratch
 from keyhole.semibandit.policy_base import Policy
 from keyhole.semibandit.setting import clip_to_budget, sum_up
 

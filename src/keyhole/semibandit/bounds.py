@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
 from keyhole.semibandit.common_threshold import candidate_thresholds, count_funded_arms
-from keyhole.semibandit.knapsack_search import SLACK
+from keyhole.semibandit.knapsack_solver_search import SLACK
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.setting import integer_part
 from keyhole.validate import Range, check_integer, check_number

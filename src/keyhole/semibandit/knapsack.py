@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import FloatArray, IntArray, Layout, declared_fields
-from keyhole.semibandit.knapsack_search import (
+from keyhole.semibandit.knapsack_solver_search import (
     EMPTY,
     FULL,
     LOG,

@@ -8,7 +8,7 @@ import math
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, cast
 
-from keyhole.policy import Kernel, argmin_set
+from keyhole.policy import Kernel, argmin_update
 from keyhole.stochastic.policy_base import IndexPolicy
 from keyhole.validate import Range, check_number
 
@@ -64,7 +64,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_set(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
+        argmin_update(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
 
     def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""

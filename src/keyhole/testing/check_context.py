@@ -13,7 +13,7 @@ from keyhole.contract.problem import Problem, metrics_for
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.metric import STOP_METRICS
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
 from keyhole.play.plan import Plan
 from keyhole.play.simulation import simulate

@@ -11,7 +11,7 @@ from keyhole.contract.pending_mode_inference import describe_doubts
 from keyhole.contract.state_arrays import FloatArray, allocate
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.testing.check_context import CheckContext
 
 # Decisions that are pending at a time.

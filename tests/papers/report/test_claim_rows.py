@@ -5,8 +5,8 @@ import pytest
 
 from keyhole.pages.templating import render
 from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
-from keyhole.papers.report.needed_runs import NeededRuns, needed_runs, seconds_of_run
 from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.runs_to_decide import RunsToDecide, runs_to_decide, seconds_of_run
 from keyhole.papers.verdicts import Number, Verdict
 from tests.html import parse
 
@@ -140,11 +140,11 @@ def test_the_time_of_more_runs_is_estimated_from_that_of_these(part):
     two = timed(part, 10)
     command = "keyhole reproduce tiny.toml --scale paper"
     assert seconds_of_run(two) == 20.0
-    found = needed_runs(two, verdict("So", "undecided", needed=78))
-    assert found == NeededRuns("78 runs needed, 40 played", command, "40 s")
-    found = needed_runs(two, verdict("So", "undecided", needed=1234))
-    assert found == NeededRuns("1,200 runs needed, 40 played, 80 with", command, "40 s")
-    assert needed_runs(two, verdict("So", "undecided")) is None
+    found = runs_to_decide(two, verdict("So", "undecided", needed=78))
+    assert found == RunsToDecide("78 runs needed, 40 played", command, "40 s")
+    found = runs_to_decide(two, verdict("So", "undecided", needed=1234))
+    assert found == RunsToDecide("1,200 runs needed, 40 played, 80 with", command, "40 s")
+    assert runs_to_decide(two, verdict("So", "undecided")) is None
 
 
 def test_the_time_is_left_out_where_results_came_from_a_cache(part):
@@ -152,10 +152,10 @@ def test_the_time_is_left_out_where_results_came_from_a_cache(part):
 
 
 def test_where_no_scale_has_as_many_runs_it_says_what_to_do(part):
-    found = needed_runs(
+    found = runs_to_decide(
         replace(part, scale="paper"), verdict("So", "undecided", needed=500, replications=80)
     )
-    assert found == NeededRuns(
+    assert found == RunsToDecide(
         "500 runs needed, 80 played; raise the replications in a copy of the entry's file"
     )
 

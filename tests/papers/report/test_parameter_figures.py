@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole.papers.report.comparison_figures import (
+from keyhole.papers.report.parameter_figure_drawing import (
     draw_bound,
     draw_parameter_figure,
     ratio_figure,

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource.policies import ZoomingRCUCB
 from keyhole.resource.problem import Problem
 

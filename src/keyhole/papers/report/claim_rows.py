@@ -13,8 +13,8 @@ from keyhole.papers.report.deciding_number import (
     format_number,
 )
 from keyhole.papers.report.entry_answer import counts
-from keyhole.papers.report.needed_runs import NeededRuns, needed_runs
 from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.runs_to_decide import RunsToDecide, runs_to_decide
 from keyhole.papers.report.shared_verdicts import SharedVerdict, shared_verdicts
 from keyhole.papers.verdicts import Number, Status, Verdict
 
@@ -75,9 +75,9 @@ class JudgedClaim:
         return [format_number(number) for number in self.verdict.numbers]
 
     @property
-    def needed(self) -> NeededRuns | None:
+    def needed(self) -> RunsToDecide | None:
         """How many runs would decide it, and the command."""
-        return needed_runs(self.part, self.verdict)
+        return runs_to_decide(self.part, self.verdict)
 
     @property
     def sharper(self) -> list[SharedVerdict]:

@@ -10,7 +10,7 @@ from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.papers.claims import BOUNDS, Bounded, Claim
 from keyhole.papers.claims.cells import Cell
-from keyhole.papers.report.comparison_figures import Bound, Points, is_far_above, ratios
+from keyhole.papers.report.parameter_figure_drawing import Bound, Points, is_far_above, ratios
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.report_part import ReportPart
 from keyhole.results.curve_chart import curve_chart

@@ -7,13 +7,17 @@ from matplotlib.figure import Figure
 from keyhole.experiment.plots import caption
 from keyhole.experiment.report import metric_figure
 from keyhole.pages import figure_files
-from keyhole.papers.report.comparison_figures import draw_bound, draw_parameter_figure, ratio_figure
 from keyhole.papers.report.entry_charts import (
     bounds_of,
     interval_caption,
     parameter_bound,
     parameter_points,
     ratio_caption,
+)
+from keyhole.papers.report.parameter_figure_drawing import (
+    draw_bound,
+    draw_parameter_figure,
+    ratio_figure,
 )
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_drawings import ProblemFigure

@@ -7,7 +7,7 @@ worse others are shows the price of not knowing them.
 
 import math
 
-from keyhole.policy import argmin, argmin_keys, argmin_set, float_array
+from keyhole.policy import argmin, argmin_keys, argmin_update, float_array
 from keyhole.thresholding.policy_base import Policy
 
 
@@ -63,7 +63,7 @@ class KnownGaps(Policy):
         """Set the index of every arm at 0 pulls."""
         s.index[:] = math.inf
         for arm in range(p.arms):
-            argmin_set(s.index, p.arms, arm, allocation_index(p.gaps[arm], 0.0))
+            argmin_update(s.index, p.arms, arm, allocation_index(p.gaps[arm], 0.0))
 
     def select(p, s: State) -> int:
         """Return the arm with the smallest index."""
@@ -73,7 +73,7 @@ class KnownGaps(Policy):
         """Count the pull and update the index of the arm."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
-        argmin_set(s.index, p.arms, arm, allocation_index(p.gaps[arm], s.pulls[arm]))
+        argmin_update(s.index, p.arms, arm, allocation_index(p.gaps[arm], s.pulls[arm]))
 
 
 def allocation_index(gap: float, pulls: float) -> float:

@@ -15,7 +15,7 @@ from keyhole.policy import (
     argmin,
     argmin_fill,
     argmin_keys,
-    argmin_set,
+    argmin_update,
     float_array,
     parameter,
 )
@@ -139,7 +139,7 @@ class OptKG(Policy):
         s.above[arm] = above
         s.log_weight[arm] = log_weight
         s.weight[arm] = weight
-        argmin_set(s.index, p.arms, arm, -log_score(a, b, above, log_weight, weight))
+        argmin_update(s.index, p.arms, arm, -log_score(a, b, above, log_weight, weight))
 
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label 1 the arms that are more likely above than below."""

@@ -15,7 +15,7 @@ from keyhole.policy import (
     argmin,
     argmin_fill,
     argmin_keys,
-    argmin_set,
+    argmin_update,
     float_array,
     parameter,
 )
@@ -180,7 +180,7 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     log_wrong = log_tail if tail <= 0.5 else math.log(1.0 - tail)
     score = log_wrong - _POWER * math.log(a + b)
     # Negated, since the tree of keys finds the smallest.
-    argmin_set(s.index, p.arms, arm, -float(np.rint(score / _GRID)))
+    argmin_update(s.index, p.arms, arm, -float(np.rint(score / _GRID)))
 
 
 def fit_prior(p: PooledKG, s: PooledKG.State) -> None:

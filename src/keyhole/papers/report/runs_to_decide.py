@@ -12,7 +12,7 @@ _FASTEST: Final = 2e8  # rounds a second; results that come faster were read fro
 
 
 @dataclass(frozen=True)
-class NeededRuns:
+class RunsToDecide:
     """How many runs would decide a claim, and the command that plays more, with its time."""
 
     text: str
@@ -25,7 +25,7 @@ class NeededRuns:
         return f"--scale paper{f', about {self.time}' if self.time else ''}"
 
 
-def needed_runs(part: ReportPart, verdict: Verdict) -> NeededRuns | None:
+def runs_to_decide(part: ReportPart, verdict: Verdict) -> RunsToDecide | None:
     """Return how many runs would decide a claim, and how they are played; None if unknown."""
     if verdict.needed is None:
         return None
@@ -33,13 +33,13 @@ def needed_runs(part: ReportPart, verdict: Verdict) -> NeededRuns | None:
     text = f"{about:,.0f} runs needed, {verdict.replications:,} played"
     most = part.entry.scales["paper"].replications
     if part.scale == "paper" or most <= verdict.replications:
-        return NeededRuns(f"{text}; raise the replications in a copy of the entry's file")
+        return RunsToDecide(f"{text}; raise the replications in a copy of the entry's file")
     command = f"{part.command} --scale paper"
     if most < about:
         text += f", {most:,} with"
     seconds = seconds_of_run(part)
     time = "" if seconds is None else format_duration(seconds * most / part.replications)
-    return NeededRuns(text, command, time)
+    return RunsToDecide(text, command, time)
 
 
 def seconds_of_run(part: ReportPart) -> float | None:

@@ -1,4 +1,4 @@
-"""Figures of a metric, such as the reward lost, over problems, and relative to one policy."""
+"""Drawing of a metric, such as the reward lost, against a parameter of problems; and of ratios."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, IntArray, argmin_keys, float_array, int_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 
@@ -87,10 +87,10 @@ def count_pull(s: Evidence, arm: int, reward: float, arms: int) -> None:
     s.evidence_pulls[arm] += 1.0
     s.evidence_totals[arm] += reward
     if s.settled[arm] == 0:
-        argmin_set(s.open_pulls, arms, arm, s.evidence_pulls[arm])
+        argmin_update(s.open_pulls, arms, arm, s.evidence_pulls[arm])
 
 
 def settle(s: Evidence, arm: int, verdict: int, arms: int) -> None:
     """Give an arm its final verdict: 1 + its position in `verdicts`."""
     s.settled[arm] = verdict
-    argmin_set(s.open_pulls, arms, arm, math.inf)
+    argmin_update(s.open_pulls, arms, arm, math.inf)
