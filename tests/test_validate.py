@@ -7,13 +7,13 @@ import pytest
 from keyhole.validate import (
     Range,
     check_choice,
-    check_entries,
     check_integer,
     check_line,
-    check_memory,
     check_number,
+    check_sequence,
     check_unit_interval,
     check_vector,
+    explain_memory_errors,
     short_repr,
 )
 
@@ -129,7 +129,7 @@ def test_every_script_may_be_written(text):
 def test_what_does_not_fit_into_memory_is_named():
     with (
         pytest.raises(ValueError, match="arms = 9 must fit into memory: "),
-        check_memory("arms = 9"),
+        explain_memory_errors("arms = 9"),
     ):
         raise MemoryError
 
@@ -170,21 +170,21 @@ FRAME = pa.table({"arm": ["x", "y"], "day": [1, 2]})
     ],
 )
 def test_entries_are_those_of_what_has_an_order(values):
-    assert check_entries("arms", values) == ["x", "y"]
-    assert check_entries("arms", (value for value in check_entries("arms", values))) == ["x", "y"]
+    assert check_sequence("arms", values) == ["x", "y"]
+    assert check_sequence("arms", (value for value in check_sequence("arms", values))) == ["x", "y"]
 
 
 def test_entries_may_be_a_column_of_a_data_frame():
     frame = pytest.importorskip("pandas").DataFrame({"arm": ["x", "y"], "day": [1, 2]})
     assert (
-        check_entries("arms", frame["arm"])
-        == check_entries("arms", frame["arm"].unique())
+        check_sequence("arms", frame["arm"])
+        == check_sequence("arms", frame["arm"].unique())
         == ["x", "y"]
     )
     with pytest.raises(
         TypeError, match=r"df.'arm'., say, got a data frame with the columns arm, d"
     ):
-        check_entries("arms", frame)
+        check_sequence("arms", frame)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_entries_may_be_a_column_of_a_data_frame():
 )
 def test_what_has_no_entries_or_no_order_is_refused_in_a_line(values):
     with pytest.raises(TypeError, match=r"^arms must be a sequence of names, got .*$"):
-        check_entries("arms", values)
+        check_sequence("arms", values)
 
 
 def test_a_data_frame_is_refused_with_what_to_pass_instead():
@@ -201,7 +201,7 @@ def test_a_data_frame_is_refused_with_what_to_pass_instead():
         "got a data frame with the columns arm, day"
     )
     with pytest.raises(TypeError) as raised:
-        check_entries("arms", FRAME)
+        check_sequence("arms", FRAME)
     assert str(raised.value) == message
 
 

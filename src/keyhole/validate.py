@@ -154,7 +154,7 @@ def check_short_line(name: str, value: Any, most: int) -> str:
 
 
 @contextmanager
-def check_memory(what: str) -> Iterator[None]:
+def explain_memory_errors(what: str) -> Iterator[None]:
     """Refuse input that needs more memory than there is."""
     try:
         yield
@@ -252,7 +252,7 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
     return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 
 
-def check_entries(name: str, values: Any, wanted: str = "a sequence of names") -> list[Any]:
+def check_sequence(name: str, values: Any, wanted: str = "a sequence of names") -> list[Any]:
     """Return the entries of a sequence, a column or a generator, in their order.
 
     Sets, which have no order, are refused, and so are texts, mappings and data frames, which
@@ -260,7 +260,7 @@ def check_entries(name: str, values: Any, wanted: str = "a sequence of names") -
 
     Examples
     --------
-    >>> check_entries("arms", {"a": 1, "b": 2})
+    >>> check_sequence("arms", {"a": 1, "b": 2})
     Traceback (most recent call last):
     TypeError: arms must be a sequence of names, got {'a': 1, 'b': 2}
     """

@@ -11,7 +11,7 @@ from keyhole.threshold import (
     OPTIM,
     CappedKLUCB,
     KaplanMeierUCB,
-    ModifiedKaplanMeier,
+    ModifiedKaplanMeierEstimator,
     Problem,
     bounds,
 )
@@ -222,7 +222,7 @@ def test_lemma_3_covers_all_levels_at_once():
 
 
 def test_the_width_is_that_of_the_estimator():
-    estimate = ModifiedKaplanMeier(thresholds=[3, 2, 3, 1], values=[3, 0, 1, 1], levels=3)
+    estimate = ModifiedKaplanMeierEstimator(thresholds=[3, 2, 3, 1], values=[3, 0, 1, 1], levels=3)
     expected = bounds.estimate_width(estimate.support, 0.1)
     assert np.allclose(estimate.width(0.1), expected, rtol=1e-15, atol=0)
 

@@ -15,7 +15,7 @@ from keyhole.threshold import (
     AnytimeOPTIM,
     CappedKLUCB,
     IndexPolicy,
-    KaplanMeier,
+    KaplanMeierEstimator,
     KaplanMeierThompson,
     KaplanMeierUCB,
     PerThresholdUCB,
@@ -108,7 +108,7 @@ def test_survival_thompson_reports_the_estimate_of_kaplan_and_meier():
         learner.tell(None if seen == threshold else seen, censored=seen == threshold)
     # Lost from sight at threshold c: it lasted longer than c - 1.
     ended = [seen < c for c, seen in pulls]
-    classical = KaplanMeier([min(seen, c - 1) for c, seen in pulls], ended)
+    classical = KaplanMeierEstimator([min(seen, c - 1) for c, seen in pulls], ended)
     survival, _ = learner.estimates()
     assert survival[0].tolist() == pytest.approx([classical.at(j - 1) for j in (1, 2, 3, 4)])
 

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.threshold import KaplanMeier, KaplanMeierUCB, ModifiedKaplanMeier, Problem
+from keyhole.threshold import (
+    KaplanMeierEstimator,
+    KaplanMeierUCB,
+    ModifiedKaplanMeierEstimator,
+    Problem,
+)
 from keyhole.threshold.policies.kaplan_meier_ucb import log_term
 from tests.threshold.cases import FIVE
 
@@ -35,7 +40,7 @@ def test_the_classical_estimate_is_that_of_lifelines_on_real_data(name):
     from lifelines import KaplanMeierFitter
 
     for durations, events in groups(name):
-        ours, theirs = KaplanMeier(durations, events), KaplanMeierFitter()
+        ours, theirs = KaplanMeierEstimator(durations, events), KaplanMeierFitter()
         theirs.fit(durations, events)
         curve = theirs.survival_function_["KM_estimate"]
         for time in curve.index:
@@ -49,7 +54,7 @@ def test_the_classical_estimate_is_that_of_lifelines_on_real_data(name):
 
 def test_published_values_of_the_lung_data():
     durations, events = next(groups("lung"))
-    estimate = KaplanMeier(durations, events)
+    estimate = KaplanMeierEstimator(durations, events)
     assert len(durations) == 228
     assert estimate.median == 310.0
     assert estimate.at(180) == pytest.approx(0.72167065, abs=1e-8)
@@ -57,13 +62,13 @@ def test_published_values_of_the_lung_data():
 
 
 def test_greenwoods_variance_computed_by_hand():
-    estimate = KaplanMeier([1, 2, 2, 3], [True, True, False, True])
+    estimate = KaplanMeierEstimator([1, 2, 2, 3], [True, True, False, True])
     assert estimate.survival.tolist() == pytest.approx([0.75, 0.5, 0.0])
     first = 1 / (4 * 3)
     assert estimate.variance.tolist() == pytest.approx(
         [0.75**2 * first, 0.5**2 * (first + 1 / (3 * 2)), 0.0]
     )
-    assert KaplanMeier([1, 2], [False, False]).median == math.inf
+    assert KaplanMeierEstimator([1, 2], [False, False]).median == math.inf
 
 
 def test_a_censored_sequence_worked_through_by_hand():
@@ -73,7 +78,7 @@ def test_a_censored_sequence_worked_through_by_hand():
     #   level 2: thresholds of at least 2: pulls 1, 2, 3, 5; reached by pulls 1, 2: 2 / 4
     #   level 3: pulls 2, 3, 5; reached by pull 2: 1 / 3
     #   level 4: pull 2 alone, which reached it: 1 / 1
-    estimate = ModifiedKaplanMeier([2, 4, 3, 1, 3], [2, 4, 0, 1, 1], levels=4)
+    estimate = ModifiedKaplanMeierEstimator([2, 4, 3, 1, 3], [2, 4, 0, 1, 1], levels=4)
     assert estimate.support.tolist() == [5, 4, 3, 1]
     assert estimate.reached.tolist() == [4, 2, 1, 1]
     assert estimate.survival.tolist() == [4 / 5, 2 / 4, 1 / 3, 1.0]
@@ -101,8 +106,8 @@ def test_a_learner_counts_the_same():
 )
 def test_values_beyond_the_threshold_change_nothing(pulls):
     thresholds = [c for c, _ in pulls]
-    full = ModifiedKaplanMeier(thresholds, [x for _, x in pulls], 6)
-    cut = ModifiedKaplanMeier(thresholds, [min(c, x) for c, x in pulls], 6)
+    full = ModifiedKaplanMeierEstimator(thresholds, [x for _, x in pulls], 6)
+    cut = ModifiedKaplanMeierEstimator(thresholds, [min(c, x) for c, x in pulls], 6)
     assert full.survival.tolist() == cut.survival.tolist()
     for j in range(1, 7):
         known = [x >= j for c, x in pulls if c >= j]
@@ -119,7 +124,7 @@ def test_lemma_4_covers_at_fixed_thresholds(runs):
     for delta in (0.5, 0.9):
         misses = np.zeros(3)
         for row in samples:
-            estimate = ModifiedKaplanMeier(thresholds, np.minimum(row, thresholds), 3)
+            estimate = ModifiedKaplanMeierEstimator(thresholds, np.minimum(row, thresholds), 3)
             misses += np.abs(estimate.survival - survival) >= estimate.width(delta)
         error = math.sqrt(delta * (1 - delta) / runs)
         assert (misses / runs <= delta + 5 * error).all()
@@ -137,15 +142,36 @@ def test_lemma_4_covers_what_a_policy_estimates():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ModifiedKaplanMeier([1, 4], [0, 0], 3), r"thresholds\[1\] must lie in \[1, 3\]"),
-        (lambda: ModifiedKaplanMeier([1], [4], 3), r"values\[0\] must lie in \[0, 3\], got 4"),
-        (lambda: ModifiedKaplanMeier([1], [0.5], 3), r"values\[0\] must be a whole number"),
-        (lambda: ModifiedKaplanMeier([1, 2], [0], 3), "values must have one entry for each"),
-        (lambda: ModifiedKaplanMeier([1], [1], 1).width(1.0), r"delta must lie in \(0, 1\)"),
-        (lambda: KaplanMeier([1, -2], [True, True]), r"durations\[1\] must be at least 0, got -2"),
-        (lambda: KaplanMeier([1, 2], [True]), "events must have one entry for each duration, 2"),
-        (lambda: KaplanMeier([1], [0.5]), r"events\[0\] must be True or False, got 0\.5"),
-        (lambda: KaplanMeier([1], [True]).at(-1), "time must be at least 0, got -1"),
+        (
+            lambda: ModifiedKaplanMeierEstimator([1, 4], [0, 0], 3),
+            r"thresholds\[1\] must lie in \[1, 3\]",
+        ),
+        (
+            lambda: ModifiedKaplanMeierEstimator([1], [4], 3),
+            r"values\[0\] must lie in \[0, 3\], got 4",
+        ),
+        (
+            lambda: ModifiedKaplanMeierEstimator([1], [0.5], 3),
+            r"values\[0\] must be a whole number",
+        ),
+        (
+            lambda: ModifiedKaplanMeierEstimator([1, 2], [0], 3),
+            "values must have one entry for each",
+        ),
+        (
+            lambda: ModifiedKaplanMeierEstimator([1], [1], 1).width(1.0),
+            r"delta must lie in \(0, 1\)",
+        ),
+        (
+            lambda: KaplanMeierEstimator([1, -2], [True, True]),
+            r"durations\[1\] must be at least 0, got -2",
+        ),
+        (
+            lambda: KaplanMeierEstimator([1, 2], [True]),
+            "events must have one entry for each duration, 2",
+        ),
+        (lambda: KaplanMeierEstimator([1], [0.5]), r"events\[0\] must be True or False, got 0\.5"),
+        (lambda: KaplanMeierEstimator([1], [True]).at(-1), "time must be at least 0, got -1"),
     ],
 )
 def test_bad_input_is_named(make, message):

@@ -9,11 +9,11 @@ some were still open when the data were taken.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from keyhole.threshold import KaplanMeier
+from keyhole.threshold import KaplanMeierEstimator
 
 random = np.random.default_rng(3)
 times, seen_until = random.exponential(20, 80), random.uniform(0, 50, 80)
-estimate = KaplanMeier(durations=np.minimum(times, seen_until), events=times <= seen_until)
+estimate = KaplanMeierEstimator(durations=np.minimum(times, seen_until), events=times <= seen_until)
 places = np.linspace(0, 45, 400)
 
 figure, axes = plt.subplots(layout="constrained")

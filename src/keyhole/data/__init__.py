@@ -8,7 +8,7 @@ from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.aslib_export import ExportedRun, write_aslib
 from keyhole.data.crime_events import Events, load_crimes, patrols, read_events_csv
 from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
-from keyhole.data.deadline_times import Times, count_met_deadlines
+from keyhole.data.deadline_times import Times, count_deadlines_met_by
 from keyhole.data.delayed_conversions import (
     Conversions,
     cdnow,
@@ -38,7 +38,7 @@ __all__ = [
     "Times",
     "aslib",
     "cdnow",
-    "count_met_deadlines",
+    "count_deadlines_met_by",
     "crowd",
     "deliveries",
     "flights",

@@ -12,7 +12,7 @@ from keyhole.policy import FloatArray, Stream, uniform
 from keyhole.validate import (
     ANY,
     Range,
-    check_entries,
+    check_sequence,
     check_vector,
     column_names,
     column_to_array,
@@ -130,5 +130,5 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
     elif isinstance(samples, Mapping):
         found = dict(samples)
     else:
-        found = dict(enumerate(check_entries(name, samples, "a list for each arm")))
+        found = dict(enumerate(check_sequence(name, samples, "a list for each arm")))
     return found

@@ -21,7 +21,7 @@ from keyhole.papers.entry_files import (
     read_tables,
     select_keys,
 )
-from keyhole.papers.entry_name_checks import PlansOf, check_names, metrics_in
+from keyhole.papers.entry_references import PlansOf, check_names, metrics_in
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_drawings import ProblemFigure
 from keyhole.papers.report.published_values import PublishedValues

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from keyhole.validate import Range, check_choice, check_entries, check_integer
+from keyhole.validate import Range, check_choice, check_integer, check_sequence
 
 MOST_CHECKPOINTS: Final = 100_000
 SpacingKind = Literal["linear", "log"]
@@ -36,7 +36,7 @@ def check_checkpoints(
         return (horizon,)
     if isinstance(checkpoints, Mapping):
         return spaced_rounds(checkpoints, min(first, horizon), horizon)
-    listed = check_entries(
+    listed = check_sequence(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
     rounds = tuple(

@@ -27,7 +27,7 @@ from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.plan import Plan
-from keyhole.validate import check_memory
+from keyhole.validate import explain_memory_errors
 
 
 class EngineSimulator:
@@ -77,7 +77,7 @@ class EngineSimulator:
         """
         # `out` is a slice of an array that other threads write to. The compiled loop takes arrays
         # that are contiguous, so it fills one of its own, which is copied.
-        with check_memory(f"the state of {self.policy}"):
+        with explain_memory_errors(f"the state of {self.policy}"):
             written = [i for i in range(out.shape[1]) if i not in self._stopping]
             part = np.empty((out.shape[0], len(written), out.shape[2]))
             memory = self.memory()

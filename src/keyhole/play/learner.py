@@ -50,7 +50,7 @@ from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.replay_column_checks import float_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.validate import Range, check_integer, check_memory, check_seed, short_repr
+from keyhole.validate import Range, check_integer, check_seed, explain_memory_errors, short_repr
 
 _ADDRESS: Final = Range(ge=0, lt=2**63)
 _UNIT: Final = Range(ge=0, le=1)
@@ -122,7 +122,7 @@ class Learner(LearnerProgress):
         self._scaled = self.scale != UNIT
         side = compiled_policy(type(policy))
         known = policy.numbers() | facts
-        with check_memory(f"{policy} with {', '.join(self._known())}"):
+        with explain_memory_errors(f"{policy} with {', '.join(self._known())}"):
             self._words, parts = memory_layout(side, side.sizes(known))
         self._rng = self._words[STREAM : STREAM + 2]
         # A memoryview of the header: its cells are read faster than those of an array.

@@ -21,10 +21,10 @@ from keyhole.results.curves import Curves
 from keyhole.validate import (
     Range,
     check_distinct,
-    check_entries,
     check_integer,
     check_line,
     check_seed,
+    check_sequence,
     short_repr,
 )
 
@@ -37,7 +37,7 @@ def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[st
     if isinstance(policies, Mapping):
         result = dict(policies)
     else:
-        listed = check_entries("policies", policies, "a list of policies")
+        listed = check_sequence("policies", policies, "a list of policies")
         for i, policy in enumerate(listed):
             _check_policy(f"policies[{i}]", policy)
         result = {repr(policy): policy for policy in listed}

@@ -15,7 +15,7 @@ from keyhole.play.lazy_compilation import compile_if_long
 from keyhole.play.plan import Plan
 from keyhole.play.progress import Report
 from keyhole.play.thread_pool import DaemonThreadPool
-from keyhole.validate import check_memory
+from keyhole.validate import explain_memory_errors
 
 # Threads finish at about the same time if each gets several pieces of work.
 _PIECES_PER_THREAD: Final = 8
@@ -43,7 +43,7 @@ def simulate_replications(
     """Simulate some replications of a policy: shape (checkpoints, metrics, replications)."""
     policy, simulators = plan.policies[label], make_simulators(plan, label)
     sizes = [len(simulator.checkpoints) for simulator in simulators]
-    with check_memory(f"replications = {len(replications)}"):
+    with explain_memory_errors(f"replications = {len(replications)}"):
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
     # Views of one array: each run of the policy fills its own checkpoints, without a copy.
     parts = np.split(values, np.cumsum(sizes)[:-1])

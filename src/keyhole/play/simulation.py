@@ -23,7 +23,7 @@ from keyhole.play.replication_block import ReplicationBlock
 from keyhole.play.simulated_workers import Duration, SimulatedWorkers
 from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.results.curves import Curves
-from keyhole.validate import check_integer, check_memory
+from keyhole.validate import check_integer, explain_memory_errors
 
 # A killed call has nothing to resume, so blocks are as long as memory allows: threads wait for each
 # other only at the end of a block.
@@ -131,7 +131,7 @@ def simulate(
             check_is_sendable(type(value))
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     # Allocated before anything is simulated, so that too many replications are refused at once.
-    with check_memory(f"replications = {replications}"):
+    with explain_memory_errors(f"replications = {replications}"):
         found = {label: np.empty(shape) for label in plan.policies}
     jobs = [
         SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies

@@ -10,7 +10,7 @@ from typing import Any
 from keyhole.contract.problem import Problem
 from keyhole.spec_values.error_messages import unknown_name_error
 from keyhole.spec_values.values import ValueReader
-from keyhole.validate import check_memory
+from keyhole.validate import explain_memory_errors
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ProblemFactory:
         }
         first = _read(self.read, f"problem.{name}", given[name], folder)
         try:
-            with check_memory(name):
+            with explain_memory_errors(name):
                 return self.make(first, **arguments)
         except (TypeError, ValueError) as error:
             raise ValueError(f"problem.{self._rename_first(name, str(error))}") from error

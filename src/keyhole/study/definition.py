@@ -30,10 +30,10 @@ from keyhole.validate import (
     Range,
     check_choice,
     check_distinct,
-    check_entries,
     check_line,
     check_number,
     check_seed,
+    check_sequence,
     short_repr,
 )
 
@@ -343,5 +343,5 @@ def _facts(policy: Policy, given: Mapping[str, Any], arms: int) -> tuple[dict[st
 
 
 def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:
-    names = check_entries("arms", arms)
+    names = check_sequence("arms", arms)
     return check_distinct("arms", [check_line(f"arms[{i}]", name) for i, name in enumerate(names)])

@@ -26,7 +26,7 @@ from keyhole.kernels.interpreted_mode import interpreted, is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.definition import Definition
-from keyhole.validate import check_memory
+from keyhole.validate import explain_memory_errors
 
 _NO_ROWS: Final = np.zeros(1)
 
@@ -40,7 +40,7 @@ class PolicyState:
         known = policy.numbers() | self.facts
         self.sizes = compiled.sizes(known)
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
-        with check_memory(f"{policy} with {self.facts['arms']} arms"):
+        with explain_memory_errors(f"{policy} with {self.facts['arms']} arms"):
             self._settled, self._plan, parts = allocate(layouts, compiled.dims, self.sizes)
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
         for name, view in inputs.items():

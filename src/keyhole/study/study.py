@@ -27,7 +27,7 @@ from keyhole.study.storage.rows import LONGEST
 from keyhole.study.study_progress import StudyProgress, learnt_facts
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
-from keyhole.validate import check_distinct, check_entries, check_line, check_short_line
+from keyhole.validate import check_distinct, check_line, check_sequence, check_short_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -291,7 +291,7 @@ class Study(StudyProgress):
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
         new = check_distinct(
-            "names", [check_line("name", name) for name in check_entries("names", names)]
+            "names", [check_line("name", name) for name in check_sequence("names", names)]
         )
         self._writer.submit(lambda transaction: ask_tell_operations.add_arms(transaction, new))
 

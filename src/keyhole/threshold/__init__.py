@@ -28,7 +28,7 @@ from keyhole.threshold.policy_base import Policy
 from keyhole.threshold.problem import Problem
 from keyhole.threshold.problem_factories import PROBLEM_FACTORIES
 from keyhole.threshold.setting import SETTING
-from keyhole.threshold.survival_estimators import KaplanMeier, ModifiedKaplanMeier
+from keyhole.threshold.survival_estimators import KaplanMeierEstimator, ModifiedKaplanMeierEstimator
 
 __all__ = [
     "DKWUCB",
@@ -42,11 +42,11 @@ __all__ = [
     "CappedKLUCB",
     "CustomDistribution",
     "IndexPolicy",
-    "KaplanMeier",
+    "KaplanMeierEstimator",
     "KaplanMeierThompson",
     "KaplanMeierUCB",
     "Learner",
-    "ModifiedKaplanMeier",
+    "ModifiedKaplanMeierEstimator",
     "PerThresholdUCB",
     "Policy",
     "Problem",

@@ -16,7 +16,7 @@ from keyhole.distributions.custom_distribution import CustomSampler, check_momen
 from keyhole.distributions.tabulated_distribution import is_scipy
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.policy import Stream, uniform
-from keyhole.validate import Range, check_entries, check_integer, check_vector, short_repr
+from keyhole.validate import Range, check_integer, check_sequence, check_vector, short_repr
 
 _UNIT = Range(ge=0, le=1)
 
@@ -101,7 +101,7 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     """
     is_matrix = isinstance(arms, np.ndarray) and arms.ndim > 1
     listed = (
-        arms if is_matrix else check_entries("survival", arms, "a list with an entry for each arm")
+        arms if is_matrix else check_sequence("survival", arms, "a list with an entry for each arm")
     )
     if len(listed) == 0:
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")

@@ -23,8 +23,8 @@ from keyhole.validate import (
     Range,
     SequenceLike,
     check_choice,
-    check_entries,
     check_integer,
+    check_sequence,
     check_vector,
 )
 
@@ -186,7 +186,7 @@ class Problem(AnyProblem):
         """
         m = check_integer("levels", levels, Range(ge=1))
         listed, allowed = (
-            check_entries("samples", samples, "a list for each arm"),
+            check_sequence("samples", samples, "a list for each arm"),
             Range(ge=0, le=m),
         )
         if not listed:

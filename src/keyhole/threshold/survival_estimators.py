@@ -20,7 +20,7 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 _UNIT_OPEN = Range(gt=0, lt=1)
 
 
-class ModifiedKaplanMeier:
+class ModifiedKaplanMeierEstimator:
     r"""Estimator of the survival function of one arm, from pulls at known thresholds.
 
     For each level j,
@@ -56,7 +56,8 @@ class ModifiedKaplanMeier:
 
     Examples
     --------
-    >>> estimate = ModifiedKaplanMeier(thresholds=[3, 2, 3, 1], values=[3, 0, 1, 1], levels=3)
+    >>> thresholds, values = [3, 2, 3, 1], [3, 0, 1, 1]
+    >>> estimate = ModifiedKaplanMeierEstimator(thresholds, values, levels=3)
     >>> estimate.support, estimate.survival.round(2)
     (array([4., 3., 2.]), array([0.75, 0.33, 0.5 ]))
     """
@@ -84,7 +85,7 @@ class ModifiedKaplanMeier:
 
         Examples
         --------
-        >>> estimate = ModifiedKaplanMeier(thresholds=[2] * 100, values=[1] * 100, levels=2)
+        >>> estimate = ModifiedKaplanMeierEstimator([2] * 100, values=[1] * 100, levels=2)
         >>> estimate.width(0.05).round(3)
         array([0.272, 0.272])
         """
@@ -94,7 +95,7 @@ class ModifiedKaplanMeier:
 
 
 @dataclass(frozen=True, eq=False)
-class KaplanMeier:
+class KaplanMeierEstimator:
     r"""Product-limit estimator of a survival function from right-censored durations.
 
     .. math:: \hat S(t) = \prod_{t_k \le t} \Big( 1 - \frac{d_k}{n_k} \Big)
@@ -126,7 +127,7 @@ class KaplanMeier:
 
     Examples
     --------
-    >>> estimate = KaplanMeier(durations=[3, 5, 5, 8], events=[True, True, False, True])
+    >>> estimate = KaplanMeierEstimator(durations=[3, 5, 5, 8], events=[True, True, False, True])
     >>> estimate.times, estimate.survival
     (array([3., 5., 8.]), array([0.75, 0.5 , 0.  ]))
     >>> estimate.at(6), estimate.median

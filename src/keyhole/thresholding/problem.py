@@ -24,7 +24,7 @@ from keyhole.thresholding.environment import (
     RewardEnvironment,
 )
 from keyhole.thresholding.setting import SETTING
-from keyhole.validate import Range, SequenceLike, check_entries, check_number, short_repr
+from keyhole.validate import Range, SequenceLike, check_number, check_sequence, short_repr
 
 # A mean this close to the threshold is equal to it: rounding errors are smaller, differences
 # between decimals that a user writes are larger.
@@ -236,7 +236,7 @@ class Problem(RewardProblem):
 
 def _check_gold(gold: Sequence[bool | int | None], arms: int) -> FloatArray:
     """Return gold labels as numbers: 1, 0, or -1 for none."""
-    labels = check_entries("gold", gold, "a list with True, False or None for each arm")
+    labels = check_sequence("gold", gold, "a list with True, False or None for each arm")
     if len(labels) != arms:
         raise ValueError(f"gold must have {arms} entries, got {len(labels)}")
     for i, label in enumerate(labels):

@@ -27,7 +27,7 @@ _REGRET_QUANTILE: Final = 0.95
 
 
 @dataclass(frozen=True)
-class CommandLimit:
+class CommandLimitEstimate:
     """A pair of command and limit, with the estimates of its gain, success rate and run time.
 
     Attributes
@@ -55,7 +55,7 @@ class CommandLimit:
 
 
 @dataclass(frozen=True, repr=False)
-class Best(CommandLimit):
+class Best(CommandLimitEstimate):
     """The pair that is recommended; printed, it is three lines.
 
     Attributes
@@ -65,7 +65,7 @@ class Best(CommandLimit):
         reward.
     regret_bound : float
         With probability 95 %, the best pair is better by at most this much.
-    full : CommandLimit
+    full : CommandLimitEstimate
         The command with the largest mean gain at the full cut-off.
     gain_over_full : Interval
         Gain of a run less that of the best command at the full cut-off; which of the tried
@@ -78,7 +78,7 @@ class Best(CommandLimit):
 
     probability: float
     regret_bound: float
-    full: CommandLimit
+    full: CommandLimitEstimate
     gain_over_full: Interval
     runs_of_arms: dict[str, int]
     successes: int
@@ -131,9 +131,9 @@ class Tune:
         """Return the runs of an arm."""
         return [run for run in self.runs if run.arm == arm]
 
-    def estimate_pair(self, arm: int, place: int) -> CommandLimit:
+    def estimate_pair(self, arm: int, place: int) -> CommandLimitEstimate:
         """Return the estimates of a pair, given the indices of its arm and its limit."""
-        return CommandLimit(**self._estimate_fields(arm, place))
+        return CommandLimitEstimate(**self._estimate_fields(arm, place))
 
     def _estimate_fields(self, arm: int, place: int) -> dict[str, Any]:
         gains = self.gains

@@ -12,7 +12,7 @@ from keyhole.results.estimate import format_estimate
 from keyhole.tune.comparison import compare_time
 from keyhole.tune.function_arms import TYPED
 from keyhole.tune.interval import Interval
-from keyhole.tune.saved_tune import Best, CommandLimit, Tune
+from keyhole.tune.saved_tune import Best, CommandLimitEstimate, Tune
 from keyhole.tune.trial_log import TrialRecord
 
 _SAFE_WORD: Final = re.compile(
@@ -186,7 +186,7 @@ def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def _best_pair(tune: Tune, arm: int) -> CommandLimit | None:
+def _best_pair(tune: Tune, arm: int) -> CommandLimitEstimate | None:
     """Return the estimates of an arm with its best limit, of those that were tried."""
     tried = np.flatnonzero(tune.gains.run_counts[arm] > 0)
     if not len(tried):

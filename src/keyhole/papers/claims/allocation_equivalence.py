@@ -14,7 +14,7 @@ from keyhole.papers.claims.base import Finding, Result, decide, format_round
 from keyhole.papers.claims.claimed_ranges import format_range
 from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.verdict_numbers import number_of
-from keyhole.papers.entry_name_checks import Checkpoint
+from keyhole.papers.entry_references import Checkpoint
 from keyhole.papers.verma2019.threshold_equivalence import allocation_equivalent
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import share_estimate

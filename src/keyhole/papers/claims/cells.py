@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Claim, Result
-from keyhole.papers.entry_name_checks import PolicyName, ProblemName
+from keyhole.papers.entry_references import PolicyName, ProblemName
 
 
 class Cell(BaseModel):

@@ -13,7 +13,7 @@ from keyhole.papers.claims.bounds import BoundName
 from keyhole.papers.claims.cells import Cell, CellsClaim
 from keyhole.papers.claims.claimed_ranges import End, check_ends, each_range
 from keyhole.papers.claims.negative_control import ControlledClaim
-from keyhole.papers.entry_name_checks import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 
 Quantity = Literal[
     "mean",

@@ -14,7 +14,7 @@ from keyhole.papers.claims.base import Claim, Finding, Result, format_round, ord
 from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.ratio_estimates import log_quotient
 from keyhole.papers.claims.verdict_numbers import factor_of
-from keyhole.papers.entry_name_checks import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_estimate
 

@@ -12,7 +12,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.cells import Cell, CellsClaim, cell_names, problems_of
 from keyhole.papers.claims.verdict_numbers import format_compared, known_number
-from keyhole.papers.entry_name_checks import MetricName
+from keyhole.papers.entry_references import MetricName
 from keyhole.papers.verdicts import Number
 
 _SHOWN: Final = 3

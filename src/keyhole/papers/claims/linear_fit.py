@@ -17,7 +17,7 @@ from keyhole.papers.claims.claimed_ranges import or_infinite
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.paired_comparisons import LEVEL, holm
 from keyhole.papers.claims.verdict_numbers import format_compared, number_of
-from keyhole.papers.entry_name_checks import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import (
     Estimate,

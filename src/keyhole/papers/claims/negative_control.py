@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from keyhole.papers.claims.base import Claim, Finding, Result
 from keyhole.papers.claims.verdict_numbers import attribute_numbers
-from keyhole.papers.entry_name_checks import PolicyName, ProblemName
+from keyhole.papers.entry_references import PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from keyhole.papers.claims.base import Finding, ProblemClaim, Result, Rounds, decide
 from keyhole.papers.claims.paired_comparisons import comparisons
 from keyhole.papers.claims.verdict_numbers import differences, format_compared, known_number
-from keyhole.papers.entry_name_checks import PolicyName
+from keyhole.papers.entry_references import PolicyName
 
 _SHOWN = 3
 

@@ -20,7 +20,7 @@ from keyhole.papers.claims.verdict_numbers import (
     format_compared,
     known_number,
 )
-from keyhole.papers.entry_name_checks import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.results.estimate import mean_estimate
 
 _Two = Annotated[list[PolicyName], Field(min_length=2)]

@@ -12,7 +12,7 @@ from pydantic import Field
 from keyhole.papers.claims.base import Finding, ProblemClaim, Result, decide
 from keyhole.papers.claims.paired_comparisons import Comparison, comparisons
 from keyhole.papers.claims.verdict_numbers import differences, format_compared, known_number
-from keyhole.papers.entry_name_checks import Checkpoint, PolicyName
+from keyhole.papers.entry_references import Checkpoint, PolicyName
 
 _SHOWN: Final = 3
 

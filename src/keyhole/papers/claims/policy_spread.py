@@ -11,7 +11,7 @@ from typing import Literal
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, ProblemClaim, Result, decide
 from keyhole.papers.claims.verdict_numbers import factor_of
-from keyhole.papers.entry_name_checks import PolicyName
+from keyhole.papers.entry_references import PolicyName
 from keyhole.results.estimate import mean_estimate
 
 

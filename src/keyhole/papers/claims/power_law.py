@@ -16,7 +16,7 @@ from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.claimed_ranges import check_ends, is_inside, or_infinite
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.verdict_numbers import number_of
-from keyhole.papers.entry_name_checks import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_estimate
 

@@ -12,7 +12,7 @@ from keyhole.papers.bengs2022 import problem_statistics, refinement_schedule
 from keyhole.papers.claims.base import Claim, Finding, Result, decide
 from keyhole.papers.claims.claimed_ranges import check_ends, format_range, or_infinite
 from keyhole.papers.claims.verdict_numbers import attribute_numbers, known_number
-from keyhole.papers.entry_name_checks import ProblemName
+from keyhole.papers.entry_references import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan
 from keyhole.validate import check_choice

@@ -14,7 +14,7 @@ from keyhole.papers.claims.base import Finding, Result, decide, format_round
 from keyhole.papers.claims.cells import Cell, CellsClaim, cell_names, problems_of
 from keyhole.papers.claims.paired_comparisons import LEVEL, holm
 from keyhole.papers.claims.verdict_numbers import format_compared, number_of
-from keyhole.papers.entry_name_checks import Checkpoint
+from keyhole.papers.entry_references import Checkpoint
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
 

@@ -15,7 +15,7 @@ from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.verdict_numbers import number_of
-from keyhole.papers.entry_name_checks import MetricName
+from keyhole.papers.entry_references import MetricName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic.policies import HoeffdingUCB

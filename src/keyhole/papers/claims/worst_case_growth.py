@@ -12,7 +12,7 @@ from pydantic import Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Result
 from keyhole.papers.claims.power_law import PowerGrowth
-from keyhole.papers.entry_name_checks import ProblemName
+from keyhole.papers.entry_references import ProblemName
 
 _PLACES: Final = 3
 

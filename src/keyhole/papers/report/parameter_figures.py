@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from keyhole.papers.claims.bound_registry import BOUNDS
 from keyhole.papers.claims.bounds import BoundName, check_bound
-from keyhole.papers.entry_name_checks import Checkpoint, MetricName, PolicyName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves
 from keyhole.results.drawn_curves import Scale

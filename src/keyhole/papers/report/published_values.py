@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from keyhole.pages.table import Table
-from keyhole.papers.entry_name_checks import Checkpoint, MetricName, PolicyName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.results.curves import Curves
 
 Means = float | Annotated[list[float], Field(min_length=1)]

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from keyhole.papers.claims import KINDS
 from keyhole.papers.claims.base import Finding, ProblemClaim
-from keyhole.papers.entry_name_checks import (
+from keyhole.papers.entry_references import (
     Checkpoint,
     PolicyName,
     ProblemName,
