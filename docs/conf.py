@@ -47,7 +47,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["_tutorials", "_gallery"],  # written by each build
     "filename_pattern": ".*",  # run all of them, whatever their names are
     "within_subsection_order": "FileNameSortKey",
-    "subsection_order": [f"gallery/{folder}" for folder in _GALLERY_PARTS],
+    "subsection_order": ["tutorials/tasks", *(f"gallery/{folder}" for folder in _GALLERY_PARTS)],
     "capture_repr": (),  # the last line returns axes, whose text says nothing
     "min_reported_time": 3600,  # times differ from build to build
     "write_computation_times": False,
