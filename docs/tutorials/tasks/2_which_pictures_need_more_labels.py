@@ -150,11 +150,10 @@ equally = [count_wrong(spread_equally()) for _ in range(20)]
 print(count_wrong(labels.means > 0.5), "pictures on the wrong side with the labels of the file")
 print(f"{sum(equally) / 20:.0f} with six more for each, on average of 20 times")
 print(count_wrong(learner.recommend()), "with as many where LSA asks for them")
+folder.cleanup()
 
 # %%
 # **The decision**: buy further labels where the learner asks for them, and leave clear pictures alone.
 # ``PerArmStopping`` says when to end (:doc:`/stopping`), and a study lets many people answer at a time
 # (:doc:`/studies`). Numbers in place of labels, such as ratings or sales, are read by
 # ``read_rewards_csv``, and times by ``Times``: :doc:`/real_data`.
-
-folder.cleanup()

@@ -156,13 +156,13 @@ print(history.num_rows, "rows with", history.column_names)
 # Recommend
 # ---------
 
-print(study.recommend())
+best = study.recommend()
+print(best)
+study.close()
+folder.cleanup()
 
 # %%
 # **The decision**: the subject line above. The study may go on with fewer letters, or with a new line
 # (``study.add_arm``). To be told when the winner is proved, use ``BestArmStopping``: the tutorial
 # on stopping does. Several machines need PostgreSQL in the place of the file. All of this, and what
 # a study survives, is in :doc:`/studies`.
-
-study.close()
-folder.cleanup()

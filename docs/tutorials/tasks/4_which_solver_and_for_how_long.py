@@ -134,10 +134,9 @@ for (program, outcome), runs in sorted(
 
 tune = Tuner(spec, Path(folder.name, "out")).run(budget=12)
 print(len(tune.runs), "runs;", str(tune.best()).splitlines()[0])
+folder.cleanup()
 
 # %%
 # **The decision**: the command and the limit of the last line. Where it is still open, spend more: ``keyhole
 # tune report out`` says on a page what is open, and roughly how many runs would halve it. Instances,
 # memory limits, success by a pattern in the output, and other machines: :doc:`/tune`.
-
-folder.cleanup()
