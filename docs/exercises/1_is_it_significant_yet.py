@@ -41,8 +41,8 @@ print(f"looked at every day:             {ever[:, -1].mean():.1%}")
 
 # %%
 # Each day is another chance to be misled, and the analyst stops at the first. The days are not
-# independent, or it would be worse still; but there is no end to it: by the law of the iterated
-# logarithm the share grows to one as the test goes on.
+# independent, or it would be worse still. But there is no end to it: as the test goes on the share grows
+# to one, by the law of the iterated logarithm.
 #
 # A *confidence sequence* is made so that the chance of it *ever* missing the mean is 5 %.
 
