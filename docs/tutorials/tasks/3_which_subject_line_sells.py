@@ -134,7 +134,7 @@ for today in range(56):
 #
 # Printed, a study shows each arm with its mean.
 
-print(study)
+print(str(study).replace(f"{folder.name}/", ""))
 
 # %%
 # Beside the means it would show intervals that hold whenever one looks, had no decision expired: nobody

@@ -99,16 +99,16 @@ spec = Spec.from_table(
 #
 # The tuner runs one command after the other, each with a new seed, and kills what exceeds its limit.
 # A run says something of all limits: one that took 0.12 seconds exceeds a limit of 0.1, and keeps to one
-# of 0.2. Here the time for all runs together is eight seconds.
+# of 0.2. Here there are 60 runs; ``budget=`` limits the seconds in their place.
 
-tune = Tuner(spec, Path(folder.name, "out")).run(budget=8)
+tune = Tuner(spec, Path(folder.name, "out")).run(runs=60)
 print(tune.best())
 
 # %%
 # The first line is the answer. The *gain* is what a run is worth, in successes, after its seconds are paid
-# for. Times are measured, so that all numbers differ from run to run, and the answer may: where two
-# pairs are nearly as good, either may be named. How sure it is the third line says, and it promises
-# less than it could.
+# for. Times are measured, so that all numbers differ each time, and the answer may differ, too: of two
+# pairs that are nearly as good, either may be named. The third line says how sure the answer is, and is
+# careful: the answer is right more often than that.
 #
 # Look at it
 # ----------
@@ -118,7 +118,7 @@ print(tune.best())
 tune.plot()
 
 # %%
-# Whatever the machine, this is certain: no run went on beyond its limit, none counts twice, and both programs
+# On every machine this is certain: what exceeded its limit was killed, no run counts twice, and both programs
 # were tried. The log has every run.
 
 from collections import Counter
@@ -126,13 +126,13 @@ from collections import Counter
 for (program, outcome), runs in sorted(
     Counter((run.arm, run.outcome) for run in tune.runs).items()
 ):
-    print(f"{program}: {runs} runs {outcome}")
+    print(f"{program}, {outcome}: {runs}")
 
 # %%
-# More runs make it surer. The budget counts all calls together, and runs that were made are not made
+# More runs make it surer. The number is that of all calls together: the runs that were made are not made
 # again, also after Ctrl-C or a crash.
 
-tune = Tuner(spec, Path(folder.name, "out")).run(budget=12)
+tune = Tuner(spec, Path(folder.name, "out")).run(runs=90)
 print(len(tune.runs), "runs;", str(tune.best()).splitlines()[0])
 folder.cleanup()
 
