@@ -83,9 +83,9 @@ for name, estimate in estimates.items():
 # %%
 # The first two put the wrong market first. Dropping sales leaves those to whom it is worth little. Taking a sale
 # at its price counts everybody who was offered a low price as one who would pay no more. Kaplan and Meier
-# use each record for exactly what it says: a sale at 4 counts as *goes beyond 3*, and then drops out. That no
-# customer of A ever turned down a price of 5 or more is all they need for a price of 8. (It is a guess:
-# nobody has been offered 6 there. It is an optimistic one, and so is soon put right.)
+# use each record for exactly what it says: a sale at 4 counts as *goes beyond 3*, and then drops out. In A
+# the highest price was 5, so that nobody has named a worth of 5 or more, and they put the share for 8 at
+# that for 5. (It is a guess, but an optimistic one, which the first customers would put right.)
 #
 # Now let the records decide: each new customer is served for 8 where the estimate is higher, and the outcome
 # is added to the records. This is the greedy choice. Does it notice its error?

@@ -65,7 +65,7 @@ print(f"{'in truth':>10} {CHANCES[0]:6.2f} {CHANCES[1]:6.2f} {CHANCES[1] - CHANC
 
 import matplotlib.pyplot as plt
 
-waits = np.arange(0, 100, 5)
+waits = np.arange(0, 85, 5)
 seen = np.array([np.diff(credited(100, wait, letters=200_000))[0] for wait in waits])
 figure, axes = plt.subplots(layout="constrained")
 axes.plot(waits, seen, "o-")
