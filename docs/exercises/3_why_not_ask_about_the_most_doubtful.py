@@ -61,9 +61,10 @@ print("labels of each item:", asked.astype(int).tolist())
 # one that gets both a yes and a no is the most doubtful, and stays so: all later labels go to it, while
 # the others are judged by a single label. The rule takes *few labels* for *no doubt*.
 #
-# ``LSA`` has the same goal, and adds how often an item was asked: its index grows with the distance from
-# the threshold *times the number of labels*, and an item with few labels is always asked sooner or later.
-# What does that save against asking equally often?
+# ``LSA`` asks for the most doubtful item, too, but measures doubt by the squared distance from the threshold
+# *times the number of labels* (and adds half the logarithm of that number). So an item with few labels is
+# in doubt wherever its average lies, and every item is asked again sooner or later. What does that save
+# against asking equally often?
 
 lost = {name: curves.mean(name, "aggregate_regret") for name in curves.labels}
 needed = curves.checkpoints[(lost["LSA"] <= lost["equally often"][-1]).argmax()]
