@@ -78,7 +78,7 @@ lists: venv ## write imports of policies, and the tables and sections that follo
 	@$(BIN)/python tools/write_guide.py
 
 docs: venv ## build the documentation into docs/_build/html
-	@rm -rf docs/_gallery docs/_tutorials  # else pages of figures that were renamed would stay
+	@rm -rf docs/_exercises docs/_gallery docs/_tutorials  # else pages of figures that were renamed would stay
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
 .venv-%/.requirements: requirements/%.txt
@@ -112,6 +112,6 @@ lock: ## lock the requirements anew (needs uv)
 		pyproject.toml requirements/lowest.in
 
 clean: ## remove caches and what was built; keeps .venv
-	@rm -rf build dist docs/_build docs/_gallery docs/_tutorials keyhole-out
+	@rm -rf build dist docs/_build docs/_exercises docs/_gallery docs/_tutorials keyhole-out
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,5 +1,6 @@
 """How the documentation is built."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -16,6 +17,8 @@ from sphinx.util.logging import getLogger
 
 from keyhole.contract.policy import Policy
 
+sys.path.insert(0, str(Path(__file__).with_name("_extensions")))
+
 project = "Keyhole"
 author = "The Keyhole developers"
 copyright = "2026, The Keyhole developers"
@@ -29,6 +32,7 @@ extensions = [
     "numpydoc",
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
+    "folded_sections",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
@@ -38,16 +42,16 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks = set()
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-exclude_patterns = ["_build", "gallery", "tutorials"]
+exclude_patterns = ["_build", "exercises", "gallery", "tutorials"]
 _GALLERY_PARTS = [
     "stochastic", "threshold", "thresholding", "delayed", "semibandit", "resource", "production",
 ]  # fmt: skip
 sphinx_gallery_conf = {
-    "examples_dirs": ["tutorials", "gallery"],
-    "gallery_dirs": ["_tutorials", "_gallery"],  # written by each build
+    "examples_dirs": ["tutorials", "exercises", "gallery"],
+    "gallery_dirs": ["_tutorials", "_exercises", "_gallery"],  # written by each build
     "filename_pattern": ".*",  # run all of them, whatever their names are
     "within_subsection_order": "FileNameSortKey",
-    "subsection_order": [f"gallery/{folder}" for folder in _GALLERY_PARTS],
+    "subsection_order": ["tutorials/tasks", *(f"gallery/{folder}" for folder in _GALLERY_PARTS)],
     "capture_repr": (),  # the last line returns axes, whose text says nothing
     "min_reported_time": 3600,  # times differ from build to build
     "write_computation_times": False,
@@ -58,7 +62,7 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = "Keyhole"
 html_static_path = ["_static"]
-html_css_files = ["cards.css"]
+html_css_files = ["cards.css", "folded.css"]
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"
 
