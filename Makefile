@@ -67,9 +67,10 @@ test-lowest: wheel .venv-lowest/.requirements ## some tests, on the lowest versi
 bench: venv ## measure speed against the yardsticks
 	@$(BIN)/python -m benchmarks
 
-lint: venv ## style, types and the direction of imports
+lint: venv ## style, spelling, types and the direction of imports
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report" >&2; exit 1; }
 
