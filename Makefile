@@ -78,8 +78,10 @@ lists: venv ## write imports of policies, and the tables and sections that follo
 	@$(BIN)/python tools/write_lists.py
 	@$(BIN)/python tools/write_guide.py
 
+# Built anew each time: pages that were renamed would stay, and the search would lose the entries of
+# the index on pages that did not change.
 docs: venv ## build the documentation into docs/_build/html, and check it
-	@rm -rf docs/_build docs/_gallery docs/_tutorials  # else pages that were renamed would stay
+	@rm -rf docs/_build docs/_gallery docs/_tutorials
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 	@$(BIN)/python -m tools.check_docs
 
