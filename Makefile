@@ -42,7 +42,7 @@ venv: .venv/.installed ## set up .venv with the locked requirements and this pac
 demo: venv ## a first look
 	@$(BIN)/keyhole demo
 
-browser: venv ## install a browser for the tests of pages, unless there is one
+browser: venv ## install a browser for tests of pages and documentation, unless there is one
 	@$(BIN)/python -m tools.browser
 
 # Bytecode is kept, whatever the environment says: without it each of some 200 processes would compile
@@ -67,9 +67,10 @@ test-lowest: wheel .venv-lowest/.requirements ## some tests, on the lowest versi
 bench: venv ## measure speed against the yardsticks
 	@$(BIN)/python -m benchmarks
 
-lint: venv ## style, types and the direction of imports
+lint: venv ## style, spelling, types and the direction of imports
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/codespell
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report" >&2; exit 1; }
 
@@ -77,9 +78,12 @@ lists: venv ## write imports of policies, and the tables and sections that follo
 	@$(BIN)/python tools/write_lists.py
 	@$(BIN)/python tools/write_guide.py
 
-docs: venv ## build the documentation into docs/_build/html
-	@rm -rf docs/_exercises docs/_gallery docs/_tutorials  # else pages of figures that were renamed would stay
+# Built anew each time: pages that were renamed would stay, and the search would lose the entries of
+# the index on pages that did not change.
+docs: venv ## build the documentation into docs/_build/html, and check it
+	@rm -rf docs/_build docs/_exercises docs/_gallery docs/_tutorials
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	@$(BIN)/python -m tools.check_docs
 
 .venv-%/.requirements: requirements/%.txt
 	@echo "setting up .venv-$* (a minute the first time)" >&2

@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from importlib.metadata import version as installed_version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,7 @@ html_theme = "furo"
 html_title = "Keyhole"
 html_static_path = ["_static"]
 html_css_files = ["cards.css", "folded.css"]
+html_js_files = [("scrollable.js", {"defer": "defer"})]
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"
 
@@ -92,6 +95,22 @@ def _add_traits(app: Sphinx, what: str, name: str, thing: Any, options: Any, lin
         lines[place:place] = [line for trait in traits for line in (trait, "")]
 
 
+def _add_heading_levels(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any
+) -> None:
+    """Give the captions of the navigation a level, which headings must have."""
+    navigation = context["furo_navigation_tree"]
+    context["furo_navigation_tree"] = navigation.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+
+
+def _module_of_class(app: Sphinx, module: str, name: str) -> str | None:
+    """Link an attribute to the source of its class, not of what the attribute refers to."""
+    owner = name.rpartition(".")[0]
+    return attrgetter(owner)(import_module(module)).__module__ if owner else None
+
+
 class AuthorYear(BaseLabelStyle):
     """Labels such as "Tao et al. 2019", accents and all."""
 
@@ -115,6 +134,8 @@ register_plugin("pybtex.style.formatting", "named", Named)
 
 
 def setup(app: Sphinx) -> None:
-    """Register how formulas are written, and what policies say beside their docstrings."""
+    """Register how formulas are written, what policies say, and what the pages lack."""
     app.connect("autodoc-process-docstring", _add_traits, priority=400)  # ahead of numpydoc
+    app.connect("html-page-context", _add_heading_levels, priority=900)  # after the theme
+    app.connect("viewcode-follow-imported", _module_of_class)
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))

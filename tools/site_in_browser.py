@@ -1,0 +1,128 @@
+"""Checks of a built site in a browser: what its search finds, and what axe-core says of it."""
+
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+QUERIES: Final = Path(__file__).with_name("search_queries.toml")
+FIRST: Final = 3  # results among which a page must be
+EXAMINED: Final = (
+    "index.html", "which_setting.html", "threshold.html", "_tutorials/1_*.html",
+    "_gallery/stochastic/index.html", "_gallery/stochastic/regret_by_round.html",
+    "reference/confidence_sequences.html", "search.html?q=timeout",
+)  # fmt: skip
+SCHEMES: Final = ("light", "dark")
+WIDTHS: Final = (1300, 390)
+SERIOUS: Final = ("serious", "critical")
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *details: Any) -> None:
+        """Keep requests out of the output."""
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        """Send a file, unless the browser has gone to another page."""
+        try:
+            super().copyfile(source, outputfile)
+        except ConnectionError:
+            self.close_connection = True
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder on this machine, and give the address."""
+    handler = partial(_QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def load_queries() -> dict[str, list[str]]:
+    """Return what people search for, with the pages of which one must be found."""
+    return tomllib.loads(QUERIES.read_text())["pages"]
+
+
+def find_faults(browser: "Browser", folder: Path) -> Iterator[str]:
+    """Yield a line for each query that misses, and for each fault of a page."""
+    with serve(folder) as address:
+        yield from find_missed_queries(browser, address, load_queries())
+        for pattern in EXAMINED:
+            yield from find_page_faults(browser, address, find_page(folder, pattern))
+
+
+def find_page(folder: Path, pattern: str) -> str:
+    """Return the first page with a name like the pattern, with the pattern's query."""
+    name, question, query = pattern.partition("?")
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.glob(name))
+    if not found:
+        raise FileNotFoundError(f"there is no page like {name} in {folder}")
+    return found[0] + question + query
+
+
+def find_missed_queries(
+    browser: "Browser", address: str, queries: dict[str, list[str]]
+) -> Iterator[str]:
+    """Yield a line for each query that has none of its pages among the first results."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        for query, wanted in queries.items():
+            found = search(page, address, query)
+            if not set(found) & set(wanted):
+                yield f"the search for {query!r} finds {found}, and none of {wanted}"
+
+
+def search(page: "Page", address: str, query: str) -> list[str]:
+    """Return the pages of the first results of a query, as the site shows them."""
+    page.goto(f"{address}search.html?q={quote(query, safe='')}", wait_until="domcontentloaded")
+    page.wait_for_function(
+        f"() => document.querySelectorAll('ul.search > li').length >= {FIRST}"
+        " || (typeof Search !== 'undefined' && Search.status && Search.status.innerText)"
+    )
+    links = page.eval_on_selector_all("ul.search > li > a", "links => links.map(link => link.href)")
+    return [urlsplit(link).path.lstrip("/").removesuffix(".html") for link in links[:FIRST]]
+
+
+def find_page_faults(browser: "Browser", address: str, name: str) -> Iterator[str]:
+    """Yield a line for each serious violation of axe-core, and for each request to a network."""
+    for scheme in SCHEMES:
+        for width in WIDTHS:
+            with browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=scheme
+            ) as context:
+                page = context.new_page()
+                asked: list[str] = []
+                page.on("request", lambda request, asked=asked: asked.append(request.url))
+                page.goto(address + name, wait_until="networkidle")
+                where = f"{name}, {scheme}, {width} pixels"
+                for url in asked:
+                    if not url.startswith((address, "data:", "blob:")):
+                        yield f"{where}: fetches {url} from a network"
+                for violation in find_violations(page):
+                    yield f"{where}: {violation}"
+
+
+def find_violations(page: "Page") -> list[str]:
+    """Return the serious violations that axe-core finds, as one line for each rule."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {one['help']}; {len(one['nodes'])} times, "
+        f"first {one['nodes'][0]['html'][:200]}"
+        for one in found
+        if one["impact"] in SERIOUS
+    ]
