@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 
 from keyhole.contract.arm_names import entry_names, split_names
+from keyhole.contract.reward_units import suggested_conversion
 from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import (
@@ -83,7 +84,8 @@ def parse_reward_distributions(
     for name, given in zip(entry_names("means", fields), means, strict=True):
         if _is_distribution(given):
             found = parse_distribution(name, given, NumberDistribution, REWARDS)
-            found.check(name, UNIT)
+            with suggested_conversion(found.least, found.bound):
+                found.check(name, UNIT)
             found_means.append(found.mean)
         else:
             allowed = UNIT if distribution == "bernoulli" else INSIDE

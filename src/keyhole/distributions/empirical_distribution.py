@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.arm_names import check_arm_texts
+from keyhole.contract.reward_units import suggested_conversion
 from keyhole.distributions.distribution import NumberDistribution
 from keyhole.policy import FloatArray, Stream, uniform
 from keyhole.validate import (
@@ -125,7 +126,14 @@ def check_recorded(name: str, samples: Any, allowed: Range) -> list[FloatArray]:
     by_arm = samples_by_arm(name, samples)
     if not by_arm:
         raise ValueError(f"{name} must have at least one arm, got none")
-    return [check_vector(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
+    return [_check_values(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
+
+
+def _check_values(field: str, values: Any, allowed: Range) -> FloatArray:
+    if hasattr(values, "__len__") and len(values) == 0:
+        return check_vector(field, values, allowed)  # which refuses it
+    with suggested_conversion():
+        return check_vector(field, values, allowed)
 
 
 def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:

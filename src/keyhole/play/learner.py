@@ -48,12 +48,11 @@ from keyhole.play.lazy_compilation import find_step
 from keyhole.play.learner_progress import LearnerProgress
 from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.log_replay import replay_rows
-from keyhole.play.replay_column_checks import float_column
+from keyhole.play.replay_column_checks import reward_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.validate import Range, check_integer, check_memory, check_seed
 
 _ADDRESS: Final = Range(ge=0, lt=2**63)
-_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner(LearnerProgress):
@@ -246,8 +245,7 @@ class Learner(LearnerProgress):
 
     def _check_rewards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
         """Return a column of rewards scaled to [0, 1]; refuse invalid ones."""
-        found = float_column(name, rewards, self.scale.range(_UNIT), like)
-        return self.scale.to_unit(found) if self._scaled else found
+        return reward_column(name, rewards, self.scale, like)
 
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""
