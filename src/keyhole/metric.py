@@ -29,7 +29,8 @@ class Metric:
         How figures show it: as a mean; on an axis that begins at 0; as a share, with its exact
         interval, if it is 0 or 1 in every replication; or as the logarithm of the mean per arm.
     per_arm : bool, default False
-        Whether each arm has one; that of arm 1 is called ``pulls[1]``.
+        Whether each arm has one; that of arm 1 is called ``pulls[1]``, that of an arm with the name
+        red ``pulls[red]``.
     detail : bool, default False
         Whether it is kept only on request.
 
@@ -66,8 +67,8 @@ class Metric:
         """Whether the lowest or the highest mean is the best."""
         return "lowest" if self.better == "lower" else "highest"
 
-    def of(self, arm: int) -> Self:
-        """Return the metric of one arm."""
+    def of(self, arm: int | str) -> Self:
+        """Return the metric of one arm, by its number or the text of its name."""
         words = f"{self.words}, arm {arm}"
         return replace(self, name=f"{self.name}[{arm}]", words=words, per_arm=False)
 

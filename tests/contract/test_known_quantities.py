@@ -1,6 +1,7 @@
 """Settings, learners' arguments and their documentation follow from the declared facts."""
 
 import inspect
+from collections.abc import Hashable, Sequence
 
 import pytest
 
@@ -65,6 +66,14 @@ def test_a_setting_has_the_facts_of_its_class_in_their_order():
     assert list(SETTING.known_quantities(())) == ["arms", "weights", "loud", "capacity"]
 
 
+def test_a_learner_without_names_of_arms_refuses_them():
+    message = (
+        "arms must be a number for learners of the setting 'hall', which have no names of arms"
+    )
+    with pytest.raises(TypeError, match=message):
+        Deaf().learner(arms=["a", "b"], weights=[1, 1], feedback="quiet")
+
+
 def test_a_learner_has_the_signature_that_follows():
     signature = inspect.signature(Deaf().learner)
     assert list(signature.parameters) == [
@@ -89,6 +98,16 @@ def test_a_learner_is_documented_from_the_facts():
     assert 'feedback : {"quiet", "loud"}\n    Whether it is heard.\n' in text
     assert "horizon : int, optional\n" in text
     assert "capacity" not in text.split("Returns")[0]
+
+
+def test_names_of_arms_are_documented_where_they_are_taken():
+    assert (
+        inspect.signature(LSA().learner).parameters["arms"].annotation == int | Sequence[Hashable]
+    )
+    assert "arms : int or sequence of names\n    Number of arms; must lie" in inspect.getdoc(
+        LSA.learner
+    )
+    assert "Or the names of the arms, distinct hashable\n    values" in inspect.getdoc(LSA.learner)
 
 
 def test_known_quantities_of_a_learner_are_converted():

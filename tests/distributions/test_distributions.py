@@ -183,11 +183,12 @@ def test_a_pair_draws_one_after_the_other():
 
 
 def test_means_stand_for_distributions_and_stay_as_they_were_given():
-    means, distributions = parse_reward_distributions(
+    means, distributions, names = parse_reward_distributions(
         [0.1, stats.beta(2, 6), Replay([0, 1])], "beta", concentration=7.0, scale=None
     )
     assert means.tolist() == [0.1, distributions[1].mean, 0.5]
     assert distributions[0] == Beta(0.1 * 7.0, 0.9 * 7.0)
+    assert names is None
 
 
 def too_rich(rng, numbers):

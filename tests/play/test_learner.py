@@ -232,7 +232,7 @@ def edited(path, change):
     [
         (lambda d: d["content"].update(rounds=99), "is damaged: its checksum does not match"),
         (lambda d: d.update(format="other"), "is not a saved learner"),
-        (lambda d: d.update(version=3, keyhole="9.0"), r"version 3 .*written by keyhole 9.0"),
+        (lambda d: d.update(version=4, keyhole="9.0"), r"version 4 .*written by keyhole 9.0"),
         (lambda d: d.pop("content"), "is damaged"),
     ],
 )

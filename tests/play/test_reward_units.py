@@ -5,11 +5,14 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from keyhole import Learner
 from keyhole.delayed import ODAAF, QPMD, DelayedUCB1
+from keyhole.distributions import Replay
 from keyhole.resource import RCUCB, Power
-from keyhole.stochastic import UCB1
+from keyhole.stochastic import KLUCB, UCB1, Problem
+from keyhole.study import Study
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA, UCBE, KnownGaps
 
@@ -84,7 +87,7 @@ def test_what_is_no_reward_in_its_units_changes_nothing(reward):
     ("facts", "message"),
     [
         ({"threshold": 0.5, "scale": (1, 5)}, r"threshold must lie in \(1, 5\), got 0.5"),
-        ({"threshold": 3, "scale": (5, 1)}, r"scale must have its low below its high, got \(5, 1"),
+        ({"threshold": 3, "scale": (5, 1)}, r"high, got \(5, 1\) \(did you mean \(1, 5\)\?\)"),
         ({"threshold": 3, "scale": (1, 1)}, "scale must have its low below its high"),
         ({"threshold": 3, "scale": 5}, r"scale must be a pair \(low, high\), got 5"),
         ({"threshold": 3, "scale": (1, "5")}, r"scale\[1\] must be a number, got '5'"),
@@ -93,6 +96,56 @@ def test_what_is_no_reward_in_its_units_changes_nothing(reward):
 def test_a_scale_and_what_is_in_it_are_checked(facts, message):
     with pytest.raises((TypeError, ValueError), match=message):
         LSA().learner(arms=2, **facts)
+
+
+def test_errors_about_values_outside_of_0_and_1_suggest_a_scale():
+    suggested = r"; for rewards in other units, make the learner or study with scale=\(low, high\)$"
+    with pytest.raises(ValueError, match=rf"^threshold must lie in \(0, 1\), got 3.5{suggested}"):
+        LSA().learner(arms=2, threshold=3.5)
+    learner = LSA().learner(arms=2, threshold=0.5)
+    with pytest.raises(
+        ValueError, match=rf"^rewards\[1\] must lie in \[0, 1\], got 5.0{suggested}"
+    ):
+        learner.replay([0, 1], [1, 5])
+    learner.ask()
+    with pytest.raises(ValueError, match=rf"^reward must lie in \[0, 1\], got 4{suggested}"):
+        learner.tell(4)
+
+
+def test_other_errors_suggest_no_scale():
+    for rewards in ([1], ["good", "bad"]):
+        with pytest.raises((TypeError, ValueError), match=r"rewards must (?!.*scale=)"):
+            LSA().learner(arms=2, threshold=0.5).replay([0, 1], rewards)
+    with pytest.raises(ValueError, match=r"got 0\.5$"):
+        LSA().learner(arms=2, threshold=0.5, scale=STARS)
+
+
+@pytest.mark.parametrize(
+    ("make", "formula"),
+    [
+        (lambda: Problem([Replay([1, 5])]), r"\(reward - 1\) / 4"),
+        (lambda: Problem([stats.uniform(-1, 4)]), r"\(reward \+ 1\) / 4"),
+        (lambda: Problem.replay({"a": [1, 5]}), r"\(reward - low\) / \(high - low\)"),
+    ],
+)
+def test_problems_say_how_to_convert_rewards_in_other_units(make, formula):
+    with pytest.raises(
+        ValueError, match=rf"simulations .* from 0 to 1: convert yours by {formula}$"
+    ):
+        make()
+    with pytest.raises(ValueError, match=r"samples\['a'\] must have at least one entry.*none$"):
+        Problem.replay({"a": []})
+
+
+def test_a_scale_is_given_once(tmp_path):
+    study = Study.create(tmp_path / "s.db", "stars", UCB1(), ["a", "b"], scale=STARS)
+    for stars in (5, 2, 4, 4):
+        study.tell(study.ask().id, stars)
+    replayed = study.replay(KLUCB())
+    assert replayed.asked == 4
+    study.change_policy(KLUCB())
+    study.tell(study.ask().id, 4.5)
+    assert study.definition.scale == STARS
 
 
 def test_a_scale_is_saved_and_copied(tmp_path):

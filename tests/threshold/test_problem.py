@@ -190,7 +190,7 @@ def test_survival_from_mass_never_rises(weights):
         ),
         (lambda: Problem([], feedback="censored"), "survival must have at least one arm"),
         (
-            lambda: Problem({"a": [0.5]}, feedback="censored"),
+            lambda: Problem({"a"}, feedback="censored"),
             "survival must be a list with an entry for each arm, got {'a'",
         ),
         (lambda: Problem(PAIR, feedback="cut"), "feedback must be one of uncensored, censored"),

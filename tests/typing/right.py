@@ -1,6 +1,7 @@
 """Programs of users that a type checker must accept, and what it must know of them."""
 
 import math
+from enum import Enum
 from typing import assert_type
 
 import numpy as np
@@ -33,6 +34,13 @@ class Bold(stochastic.IndexPolicy):
 
     def index(p, pulls: float, total: float) -> float:
         return total / pulls + p.width * math.sqrt(p.order * p.arms / pulls)
+
+
+class Colour(Enum):
+    """Names of arms."""
+
+    RED = 1
+    BLUE = 2
 
 
 class Turns(thresholding.Policy):
@@ -69,6 +77,11 @@ assert_type(arms.recommend(), int)
 arms.tell(3)
 arms.tell(True)
 
+for names in (["red", ("dark", 2)], ("red", None), np.array([1, 2]), Colour):
+    named = Bold(order=1).learner(arms=names, scale=(1, 5))
+    named.ask().upper()
+    named.tell(3)
+
 with interpreted():
     assert_type(Turns().learner(arms=3, threshold=0.5, interpreted=True), thresholding.Learner)
 
@@ -93,6 +106,7 @@ late = delayed.ODAAF(expected_delay=5).learner(arms=2, feedback="anonymous", hor
 assert_type(late, delayed.Learner)
 
 problem = stochastic.Problem(means=[0.2, 0.5])
+stochastic.Problem({"red": 0.2, Colour.BLUE: stats.beta(2, 6)})
 stochastic.Problem((0.2, stats.beta(2, 6), distributions.Beta(2, 6)))
 stochastic.Problem(np.linspace(0.1, 0.9, 5))
 thresholding.Problem(pd.Series([0.2, 0.5]), threshold=0.5)

@@ -78,9 +78,12 @@ def test_programs_that_would_fail_are_refused(complaints):
 
 
 def written_learner(module):
-    """Return the arguments, with their defaults, that type checkers see of `Policy.learner`."""
+    """Return the arguments, with their defaults, that type checkers see of `Policy.learner`.
+
+    The second overload, for names of arms, and the implementation are left out.
+    """
     tree = ast.parse(inspect.getsource(module))
-    [taken] = [
+    taken, *_ = [
         function.args
         for kind in tree.body
         if isinstance(kind, ast.ClassDef) and kind.name == "Policy"

@@ -4,15 +4,24 @@ Its arguments are what the policy may know in advance, such as the number of opt
 on the setting, the kind of decision problem.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any, Final, cast, get_args
 
+from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.known_quantities import Fact
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.validate import ANY, check_choice, short_repr, suggestion
+
+ARMS: Final = "arms"
+"""The fact that is the number of arms, for which a learner may take their names."""
+
+_OR_NAMES: Final = (
+    ". Or the names of the arms, distinct hashable\n    values, which the learner then takes and "
+    "returns in place of numbers from 0"
+)
 
 
 @dataclass(frozen=True)
@@ -29,15 +38,25 @@ class Argument:
         return self.parameter.default is Parameter.empty
 
 
-def learner_arguments(setting: Setting) -> list[Argument]:
-    """Return the arguments of `Policy.learner` in a setting, the required ones first."""
+def learner_arguments(setting: Setting, kind: Any) -> list[Argument]:
+    """Return the arguments of `Policy.learner` in a setting, the required ones first.
+
+    `kind` is the class of learners, which may take names of arms.
+    """
     found = [
-        _learner_argument(setting, n, f) for n, f in setting.facts.items() if f.argument is not None
+        _learner_argument(setting, name, one, names_arms=name == ARMS and takes_names(kind))
+        for name, one in setting.facts.items()
+        if one.argument is not None
     ]
     return sorted(found, key=lambda argument: not argument.required)
 
 
-def _learner_argument(setting: Setting, name: str, one: Fact) -> Argument:
+def takes_names(kind: Any) -> bool:
+    """Return whether learners of a class take names of arms."""
+    return getattr(kind, "names_arms", False)
+
+
+def _learner_argument(setting: Setting, name: str, one: Fact, *, names_arms: bool) -> Argument:
     prose = f"{one.doc[0].upper()}{one.doc[1:]}"
     if name == setting.mode:
         # A learner is given the kind of feedback by its name; kernels read its position in `modes`.
@@ -45,8 +64,12 @@ def _learner_argument(setting: Setting, name: str, one: Fact) -> Argument:
         taken = Parameter("feedback", Parameter.KEYWORD_ONLY, annotation=str)
         return Argument(taken, f"{{{words}}}", f"{prose}.")
     kind, typed = one.argument, _describe_type(one)
+    if names_arms:
+        kind, typed = kind | Sequence[Hashable], f"{typed} or sequence of names"
     if one.allowed != ANY and one.argument == one.own:
         prose += f"; each must {one.allowed}" if one.field.shape else f"; must {one.allowed}"
+    if names_arms:
+        prose += _OR_NAMES
     default: Any = Parameter.empty
     if not one.always:
         kind, default, typed = kind | None, None, f"{typed}, optional"
@@ -67,7 +90,7 @@ def _describe_type(one: Fact) -> str:
 def learner_signature(setting: Setting, kind: Any) -> Signature:
     """Return the signature of `Policy.learner` in a setting."""
     own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    taken = [argument.parameter for argument in learner_arguments(setting)]
+    taken = [argument.parameter for argument in learner_arguments(setting, kind)]
     if setting.rewards:
         ends = tuple[float, float]
         taken.append(Parameter("scale", Parameter.KEYWORD_ONLY, annotation=ends, default=(0, 1)))
@@ -105,9 +128,11 @@ scale : (float, float), default (0, 1)
     and known quantities in units of reward, are given and shown in these units."""
 
 
-def learner_docstring(setting: Setting) -> str:
-    """Return the docstring of `Policy.learner` in a setting."""
-    lines = [f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in learner_arguments(setting)]
+def learner_docstring(setting: Setting, kind: Any) -> str:
+    """Return the docstring of `Policy.learner` in a setting, for a class of learners."""
+    lines = [
+        f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in learner_arguments(setting, kind)
+    ]
     return _PROSE.format(arguments="\n".join(lines), scale=_SCALE if setting.rewards else "")
 
 
@@ -130,19 +155,35 @@ def make_learner_method(
             raise TypeError(
                 f"learner() takes facts by name ({named}); got {short_repr(unnamed[0])}"
             )
+        own: dict[str, Any] = {}
+        if (arms := _check_names(setting, kind, given.get(ARMS))) is not None:
+            given, own = given | {ARMS: len(arms)}, {"arm_names": arms}
         facts, scale = resolve_facts(setting, type(self), given)
-        own = {"scale": scale} if setting.rewards else {}
+        own |= {"scale": scale} if setting.rewards else {}
         return kind(self, facts, seed=seed, interpreted=interpreted, **own)
 
     # One function for all settings; `inspect.signature`, help and editors see that of the setting.
     made = cast(Any, learner)
-    made.__signature__, made.__doc__ = signature, learner_docstring(setting)
+    made.__signature__, made.__doc__ = signature, learner_docstring(setting, kind)
     made.__annotations__ = {
         **{name: signature.parameters[name].annotation for name in names},
         "return": kind,
     }
     made.__module__, made.__qualname__ = home.__module__, f"{home.__qualname__}.learner"
     return learner
+
+
+def _check_names(setting: Setting, kind: Any, arms: Any) -> ArmNames | None:
+    """Return the names of the arms, checked; None if `arms` is their number."""
+    if ARMS not in setting.facts or not isinstance(arms, Iterable):
+        return None
+    names = ArmNames(ARMS, arms)
+    if not takes_names(kind):
+        raise TypeError(
+            f"arms must be a number for learners of the setting {setting.name!r}, which have no "
+            f"names of arms; got {names!r}"
+        )
+    return names
 
 
 def resolve_facts(

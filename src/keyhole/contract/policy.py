@@ -389,7 +389,8 @@ class Policy:
         pulls are those of all rounds, an interval follows that holds it at all times at once, with
         95 % confidence for each arm. A policy may override this: `learner.state` has its arrays by
         name, `learner.facts` the known quantities, both with rewards from 0 to 1, and
-        `learner.scale` the units to show them in.
+        `learner.scale` the units to show them in. Arms are numbers here, also in what methods of
+        the learner return: where arms have names, these then replace "arm 3" in a line.
 
         Parameters
         ----------

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
 from html import escape
-from typing import Any
+from typing import Any, Final
+
+from keyhole.contract.arm_names import name_text
+
+_LISTED_ARMS: Final = 20
 
 
 def policy_html(policy: Any) -> str:
@@ -27,10 +31,19 @@ def problem_html(problem: Any) -> str:
     """Return the problem, its setting and the number of its arms."""
     rows = [["setting", problem.setting.name]]
     with suppress(Exception):  # it may be a user's code, and a notebook would show its traceback
-        rows.append(["arms", f"{problem.arms:,}"])
+        rows.append(["arms", _list_arms(problem)])
     if problem.rounds is not None:
         rows.append(["most rounds", f"{problem.rounds:,}"])
     return html_table(repr(problem), [], [*rows, *_metric_rows(problem.environment)])
+
+
+def _list_arms(problem: Any) -> str:
+    """Return the number of arms, and the names of the first ones."""
+    count, names = f"{problem.arms:,}", problem.arm_names
+    if names is None:
+        return count
+    more = ", ..." if len(names) > _LISTED_ARMS else ""
+    return f"{count}: {', '.join(map(name_text, names[:_LISTED_ARMS]))}{more}"
 
 
 def _metric_rows(environment: Any) -> list[list[str]]:

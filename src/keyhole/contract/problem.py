@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import Any, Final
 
+from keyhole.contract.arm_names import name_text
 from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.policy_html import problem_html
 from keyhole.contract.setting import Setting
@@ -35,6 +36,11 @@ class Problem(ABC):
 
     rounds: int | None = None
     """The most rounds there are, where a sequence is replayed; None for any number."""
+    arm_names: tuple[Any, ...] | None = None
+    """The names of the arms, whose texts differ; None if they have only numbers.
+
+    Metrics of an arm are called by its name; nothing else depends on it.
+    """
 
     @property
     @abstractmethod
@@ -87,18 +93,22 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     Returns
     -------
     tuple of Metric
-        Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ...
+        Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the
+        arms, ``pulls[red]``.
     """
     chosen = [m for m in check_metrics(problem.environment) if details or not m.detail]
-    arms = int(problem.fact("arms")) if any(metric.per_arm for metric in chosen) else 0
+    arms: range | tuple[str, ...] = range(0)
+    if any(metric.per_arm for metric in chosen):
+        names = problem.arm_names
+        arms = range(int(problem.fact("arms"))) if names is None else tuple(map(name_text, names))
     return _list_by_arm(tuple(chosen), arms)
 
 
 @lru_cache(maxsize=16)  # a simulation asks several times, and there may be thousands of arms
-def _list_by_arm(metrics: tuple[Metric, ...], arms: int) -> tuple[Metric, ...]:
+def _list_by_arm(metrics: tuple[Metric, ...], arms: range | tuple[str, ...]) -> tuple[Metric, ...]:
     found: list[Metric] = []
     for metric in metrics:
-        found += [metric.of(arm) for arm in range(arms)] if metric.per_arm else [metric]
+        found += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
     return tuple(found)
 
 

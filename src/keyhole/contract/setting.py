@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.contract.kernel_checks import check_argument_names, check_field_access
 from keyhole.contract.known_quantities import Fact, declared_facts
-from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.contract.reward_units import REWARD, UNIT, Scale, suggested_scale
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import Range, check_integer
@@ -90,8 +90,13 @@ class Setting:
         """Return facts in units of policies, given in those of the user."""
         found = dict(values)
         for name, fact in self.facts.items():
-            if scale != UNIT and fact.unit and values.get(name) is not None:
+            if values.get(name) is None:
+                continue
+            if scale != UNIT and fact.unit:
                 found[name] = fact.to_unit(name, values[name], scale)
+            elif fact.unit == REWARD and not fact.field.shape:
+                with suggested_scale():
+                    fact.check(name, values[name])
         return found
 
     def check(self, needs: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:

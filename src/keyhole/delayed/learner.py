@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.contract.policy import Policy
 from keyhole.drivers.learner_step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import float_column, int_column
+from keyhole.play.replay_column_checks import float_column
 from keyhole.validate import Range, check_integer, check_number
 
 # Relative slack for the rounding of sums of sums.
@@ -50,6 +50,7 @@ class Learner(CoreLearner):
     1
     """
 
+    names_arms = True
     _ledger: dict[str, NDArray[Any]]
     """Pulls and number of told rewards of each arm, and the sum of all rewards told."""
 
@@ -73,8 +74,14 @@ class Learner(CoreLearner):
     def ask(self) -> int:
         """Return the arm to pull next, from 0; the same one if asked again before `tell`.
 
-        Raises a RuntimeError when the horizon has been reached, if the policy needs one.
+        If arms have names, it is the name. Raises a RuntimeError when the horizon has been reached,
+        if the policy needs one.
         """
+        arm: int = self._arm(self._ask_number())
+        return arm
+
+    def _ask_number(self) -> int:
+        """Return the number of the arm to pull next."""
         if self.rounds == self.facts.get("horizon") and not self._pending:
             raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
         return self._ask()
@@ -93,7 +100,7 @@ class Learner(CoreLearner):
         arrived : float or sequence of (int, float or bool)
             Anonymous feedback: the sum of the rewards. Named: pairs of an arm and a reward in
             [0, 1] (True is 1, False is 0), in any order, an empty list for none. With a `scale`,
-            rewards are numbers in its units.
+            rewards are numbers in its units. If arms have names, pairs have these.
         rounds : int, default 1
             The number of rounds in which the arm was pulled since `ask`: nothing arrived in all but
             the last. Refused if the policy would ask for another arm before the last one.
@@ -144,7 +151,7 @@ class Learner(CoreLearner):
         Parameters
         ----------
         arms : sequence of int
-            The arm of each round.
+            The arm of each round; its name, if arms have names.
         arrived : sequence of the same length
             The argument of `tell` in each round.
 
@@ -154,7 +161,7 @@ class Learner(CoreLearner):
             The number of rounds.
         """
         self._expect_no_decision()
-        pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
+        pulled = self._arm_column("arms", arms)
         if (left := self.facts.get("horizon", math.inf) - self.rounds) < len(pulled):
             raise ValueError(f"arms must have at most {left} entries, the rounds left")
         if self.facts["named"]:
@@ -185,11 +192,12 @@ class Learner(CoreLearner):
         before = copy(self)
         try:
             for row, (arm, pairs) in enumerate(zip(arms, arrived, strict=True)):
-                if (taken := self.ask()) != arm:
-                    raise ValueError(
+                if (taken := self._ask_number()) != arm:
+                    text = (
                         f"row {row} of the log must be what {self.policy} decides there (arm "
                         f"{taken}), got arm {arm}: it cannot learn from decisions of others"
                     )
+                    raise ValueError(self._name_arms(text))
                 self.tell(pairs)
         except BaseException:
             vars(self).update(vars(before))
@@ -240,10 +248,11 @@ class Learner(CoreLearner):
         for arm, count in Counter(arm for arm, _ in pairs).items():
             due = self._pulls_without_reward(arm)
             if count > due:
-                raise ValueError(
+                text = (
                     f"arrived must have at most {due} rewards of arm {arm}, one for each of its "
                     f"pulls without a reward so far; got {count}"
                 )
+                raise ValueError(self._name_arms(text))
         self._reserve(len(pairs))
         for i, (arm, reward) in enumerate(pairs):
             self._feedback["sources"][i] = arm
@@ -284,7 +293,7 @@ class Learner(CoreLearner):
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a pair (arm, reward), got {pair!r}") from None
         return (
-            check_integer(f"{name}[0]", arm, Range(ge=0, le=self.facts["arms"] - 1)),
+            self._arm_number(f"{name}[0]", arm),
             self._check_reward(f"{name}[1]", reward),
         )
 

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
+from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
 from keyhole.contract.state_arrays import FloatArray, IntArray
@@ -42,6 +43,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
 
+        @overload
         def learner(
             self,
             *,
@@ -51,7 +53,10 @@ class Policy(Facts, CorePolicy, abstract=True):
             scale: tuple[float, float] = (0, 1),
             seed: int = 0,
             interpreted: bool | None = None,
-        ) -> Learner:
+        ) -> Learner: ...
+        @overload
+        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
+        def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
             ...
 

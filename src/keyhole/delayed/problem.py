@@ -8,6 +8,7 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
+from keyhole.contract.arm_names import split_names
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
@@ -15,7 +16,11 @@ from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, 
 from keyhole.delayed.setting import SETTING, Feedback
 from keyhole.distributions import NumberDistribution
 from keyhole.distributions.distribution_parser import parse_reward_distributions
-from keyhole.distributions.empirical_distribution import check_recorded, samples_by_arm
+from keyhole.distributions.empirical_distribution import (
+    check_recorded,
+    recorded_names,
+    samples_by_arm,
+)
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
@@ -37,9 +42,10 @@ class Problem(RewardProblem):
 
     Parameters
     ----------
-    means : sequence of float or distribution, shape (arms,)
+    means : sequence of float or distribution, shape (arms,), or mapping
         The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
-        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`.
+        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. A
+        mapping has them by the names of the arms.
     delay : distribution or mapping
         The distribution of the delays, of whole numbers: see `keyhole.distributions` and
         `keyhole.delayed.delay_distributions`; or, as in a spec, its name with its parameters,
@@ -72,7 +78,7 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: SequenceLike,
+        means: SequenceLike | Mapping[Any, Any],
         delay: NumberDistribution | Mapping[str, Any] | None,
         *,
         feedback: Feedback = "anonymous",
@@ -148,13 +154,15 @@ class Problem(RewardProblem):
                     f"delays[{arm!r}] must have {len(values)} entries, got {len(arm_delays)}"
                 )
             pairs.append(Pairs(values, arm_delays))
-        return cls(pairs, None, feedback=feedback)
+        names = recorded_names("rewards", rewards)
+        named = pairs if names is None else dict(zip(names, pairs, strict=True))
+        return cls(named, None, feedback=feedback)
 
     def __repr__(self) -> str:
         """Return the means, the delay and the feedback, shortened."""
         delay = "recorded" if self.delay is None else self.delay
-        means = list_values(self.means)
-        return f"Problem({self.arms} arms, means=[{means}], delay={delay}, {self.feedback})"
+        means = list_values(self.means, self.arm_names)
+        return f"Problem({self.arms} arms, means={means}, delay={delay}, {self.feedback})"
 
     @property
     def gaps(self) -> FloatArray:
@@ -195,8 +203,9 @@ class Problem(RewardProblem):
         }
 
 
-def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs]]:
-    """Return the means and distributions of arms with recorded pairs of reward and delay."""
+def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[Any, ...] | None]:
+    """Return the means, distributions and names of arms with pairs of reward and delay."""
+    arms, names = split_names("means", arms)
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
         raise TypeError("delay must be a distribution of delays, got None")
-    return np.array([arm.mean for arm in arms]), arms
+    return np.array([arm.mean for arm in arms]), arms, names

@@ -6,6 +6,8 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from keyhole.contract.arm_names import entry_names, split_names
+from keyhole.contract.reward_units import suggested_conversion
 from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import (
@@ -39,14 +41,14 @@ REWARDS: Final[dict[str, type[NumberDistribution]]] = {
 
 def parse_reward_distributions(
     means: Any, distribution: str, *, concentration: float | None, scale: float | None
-) -> tuple[FloatArray, list[NumberDistribution]]:
-    """Return the mean and the distribution of each arm's rewards.
+) -> tuple[FloatArray, list[NumberDistribution], tuple[Any, ...] | None]:
+    """Return the mean and the distribution of each arm's rewards, and the names of the arms.
 
     Parameters
     ----------
-    means : sequence of float or distribution, shape (arms,)
+    means : sequence of float or distribution, shape (arms,), or mapping
         The mean reward of each arm, in [0, 1], or the distribution of its rewards: see
-        `parse_distribution`.
+        `parse_distribution`. A mapping has them by the names of the arms.
     distribution : {"bernoulli", "beta", "truncated-normal"}
         The distribution of the arms whose means are given.
     concentration : float or None
@@ -58,8 +60,9 @@ def parse_reward_distributions(
 
     Returns
     -------
-    tuple of ndarray and list of Number
-        The means, as given or computed from the distributions; the distributions.
+    tuple of ndarray, list of Number, and tuple or None
+        The means, as given or computed from the distributions; the distributions; the names, None
+        if there are none.
 
     Raises
     ------
@@ -70,18 +73,19 @@ def parse_reward_distributions(
     --------
     >>> arms = [0.5, {"distribution": "Beta", "a": 2, "b": 6}]
     >>> parse_reward_distributions(arms, "bernoulli", concentration=None, scale=None)
-    (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)])
+    (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)], None)
     """
-    make, means = _distribution_maker(distribution, concentration, scale), column_to_array(means)
+    make, fields = _distribution_maker(distribution, concentration, scale), means
+    means, names = split_names("means", column_to_array(means))
     if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
         check_vector("means", means)  # which refuses it
     found_means: list[float] = []
     distributions: list[NumberDistribution] = []
-    for i, given in enumerate(means):
-        name = f"means[{i}]"
+    for name, given in zip(entry_names("means", fields), means, strict=True):
         if _is_distribution(given):
             found = parse_distribution(name, given, NumberDistribution, REWARDS)
-            found.check(name, UNIT)
+            with suggested_conversion(found.least, found.bound):
+                found.check(name, UNIT)
             found_means.append(found.mean)
         else:
             allowed = UNIT if distribution == "bernoulli" else INSIDE
@@ -89,10 +93,10 @@ def parse_reward_distributions(
             try:
                 found = make(found_means[-1])
             except ValueError as error:
-                # The distribution names its own parameter `mean`; the user wrote `means[i]`.
+                # The distribution names its own parameter `mean`; the user wrote `means`.
                 raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None
         distributions.append(found)
-    return np.array(found_means), distributions
+    return np.array(found_means), distributions, names
 
 
 def _distribution_maker(

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.contract.arm_names import check_arm_texts
+from keyhole.contract.reward_units import suggested_conversion
 from keyhole.distributions.distribution import NumberDistribution
 from keyhole.policy import FloatArray, Stream, uniform
 from keyhole.validate import (
@@ -94,12 +96,44 @@ def make_replay(
     return [distribution(values) for values in check_recorded("samples", samples, allowed)]
 
 
+def replay_by_name(
+    samples: Any,
+    allowed: Range = ANY,
+    distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
+) -> Any:
+    """Return what `make_replay` does; as a mapping, if the arms have names.
+
+    Examples
+    --------
+    >>> replay_by_name({"red": [0, 1, 1, 0]})
+    {'red': Replay(4 samples, mean 0.5)}
+    """
+    found = make_replay(samples, allowed, distribution)
+    if (names := recorded_names("samples", samples)) is None:
+        return found
+    return dict(zip(names, found, strict=True))
+
+
+def recorded_names(name: str, samples: Any) -> tuple[Any, ...] | None:
+    """Return the names of arms in recorded values; None if these are a list for each arm."""
+    if column_names(samples) is None and not isinstance(samples, Mapping):
+        return None
+    return check_arm_texts(name, samples_by_arm(name, samples))
+
+
 def check_recorded(name: str, samples: Any, allowed: Range) -> list[FloatArray]:
     """Return checked values of each arm."""
     by_arm = samples_by_arm(name, samples)
     if not by_arm:
         raise ValueError(f"{name} must have at least one arm, got none")
-    return [check_vector(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
+    return [_check_values(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
+
+
+def _check_values(field: str, values: Any, allowed: Range) -> FloatArray:
+    if hasattr(values, "__len__") and len(values) == 0:
+        return check_vector(field, values, allowed)  # which refuses it
+    with suggested_conversion():
+        return check_vector(field, values, allowed)
 
 
 def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:

@@ -7,13 +7,19 @@ from keyhole.contract.problem import Problem
 from keyhole.distributions.distribution import Distribution
 from keyhole.distributions.sampler_dispatch import combine_distributions
 from keyhole.policy import FloatArray
+from keyhole.validate import short_repr
 
 
 class RewardProblem(Problem):
     """Base class of problems whose arms have means, or distributions of rewards."""
 
-    def __init__(self, means: FloatArray, distributions: Sequence[Distribution]) -> None:
-        self.means, self.distributions = means, list(distributions)
+    def __init__(
+        self,
+        means: FloatArray,
+        distributions: Sequence[Distribution],
+        names: tuple[Any, ...] | None = None,
+    ) -> None:
+        self.means, self.distributions, self.arm_names = means, list(distributions), names
         self._drawn = combine_distributions(self.distributions)
 
     @property
@@ -26,6 +32,10 @@ class RewardProblem(Problem):
         return {"arms": self.arms, **self._drawn.truth()}
 
 
-def list_values(values: Any) -> str:
-    """Return the first six numbers of a list as text, for a `repr`."""
-    return ", ".join(f"{v:g}" for v in values[:6]) + (", ..." if len(values) > 6 else "")
+def list_values(values: Any, names: Sequence[Any] | None = None) -> str:
+    """Return the first six numbers of a list as text, for a `repr`: with names as a mapping."""
+    shown = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
+    if names is None:
+        return f"[{', '.join(shown)}]"
+    named = [f"{short_repr(name)}: {v}" for name, v in zip(names, shown[:6], strict=False)]
+    return f"{{{', '.join(named + shown[6:])}}}"

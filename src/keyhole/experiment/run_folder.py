@@ -304,11 +304,11 @@ def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> C
 
 
 def _metric(column: str, known: Mapping[str, Metric]) -> Metric:
-    """Return the metric of a column, such as ``pulls[1]``."""
+    """Return the metric of a column, such as ``pulls[1]`` or ``pulls[red]``."""
     name, _, arm = column.removesuffix("]").partition("[")
     if name not in known:
         return Metric(column)
-    return known[name].of(int(arm)) if arm else known[name]
+    return known[name].of(arm) if arm else known[name]
 
 
 def checksum(data: bytes) -> str:

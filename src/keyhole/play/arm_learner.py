@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from keyhole.drivers.learner_step import ASK, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
-from keyhole.play.replay_column_checks import int_column
-from keyhole.validate import Range, short_repr
+from keyhole.validate import short_repr
 
 
 class ArmLearner(Learner):
     """The base class of learners that ask for an arm and are told its reward."""
+
+    names_arms = True
 
     # `ask` and `tell` repeat the code of `_do` instead of calling it: a method call would take a
     # tenth of their time (measured).
@@ -22,13 +23,16 @@ class ArmLearner(Learner):
     def ask(self) -> int:
         """Return the arm to pull next, from 0; the same one if asked again before `tell`.
 
-        The same thread must tell its reward: see `keyhole.Learner`.
+        If arms have names (``learner(arms=["red", "blue"])``), it is the name. The same thread must
+        tell its reward: see `keyhole.Learner`.
         """
         try:
             arm: int = self._step(self._words, ASK, 0.0)
         except IndexError as error:
             self.raise_kernel_error(error)
-        return arm if arm >= 0 else self._handle_code(arm, ASK, 0.0)
+        if arm < 0:
+            arm = self._handle_code(arm, ASK, 0.0)
+        return arm if (names := self._names) is None else names[arm]
 
     def tell(self, reward: float, *unnamed: Never) -> None:
         """Tell the reward of the arm last asked for: in [0, 1], True for 1, False for 0.
@@ -61,7 +65,7 @@ class ArmLearner(Learner):
         Parameters
         ----------
         arms : sequence of int
-            The arm that was pulled in each round.
+            The arm that was pulled in each round; its name, if arms have names.
         rewards : sequence of float or bool, of the same length
             The reward in each round, as for `tell`.
 
@@ -70,7 +74,7 @@ class ArmLearner(Learner):
         int
             The number of rounds in which the policy asked for the arm in the log.
         """
-        pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
+        pulled = self._arm_column("arms", arms)
         return self._replay(arm=pulled, reward=self._check_rewards("rewards", rewards, pulled))
 
     def _unusual(self, reward: Any) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NoReturn, Self
@@ -48,12 +48,11 @@ from keyhole.play.lazy_compilation import find_step
 from keyhole.play.learner_progress import LearnerProgress
 from keyhole.play.learner_summary import describe_state, learner_html
 from keyhole.play.log_replay import replay_rows
-from keyhole.play.replay_column_checks import float_column
+from keyhole.play.replay_column_checks import reward_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.validate import Range, check_integer, check_seed, explain_memory_errors, short_repr
+from keyhole.validate import Range, check_integer, check_seed, explain_memory_errors
 
 _ADDRESS: Final = Range(ge=0, lt=2**63)
-_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner(LearnerProgress):
@@ -86,6 +85,9 @@ class Learner(LearnerProgress):
     interpreted : bool, optional
         Whether Python runs the kernels: see `keyhole.interpreted`. By default, Keyhole's own
         kernels that are not compiled yet are interpreted first: `keyhole.kernels.tiered_execution`.
+    arm_names : sequence of hashable values, optional
+        The names of the arms, which its methods then take and return in place of numbers. Names
+        that are equal are one name, as in a `dict`: 1, 1.0 and True.
     """
 
     scale: Scale = UNIT
@@ -104,6 +106,7 @@ class Learner(LearnerProgress):
         replication: int = 0,
         scale: tuple[float, float] = UNIT,
         interpreted: bool | None = None,
+        arm_names: Sequence[Any] | None = None,
     ) -> None:
         self._interpreted = is_interpretation_requested() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
@@ -111,6 +114,7 @@ class Learner(LearnerProgress):
         address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
         if text := policy.caution(known, None):
             warnings.warn(text, stacklevel=3)
+        self._names = self._check_names(arm_names, known)
         self._prepare(policy, known)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address
@@ -185,8 +189,8 @@ class Learner(LearnerProgress):
                 "a learner is not shared between threads: the thread that asks must tell, before "
                 "another may ask, tell or save (a copy is for any thread)"
             )
-        taken = ", ".join(f"{n} {short_repr(v.tolist())}" for n, v in self._decision.items())
-        raise ValueError(self.policy.refusal(f"round {self.rounds + 1}", taken))
+        where = f"round {self.rounds + 1}"
+        raise ValueError(self.policy.refusal(where, self._decision_text(self._decision)))
 
     def _ask(self, context: float | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
@@ -205,11 +209,6 @@ class Learner(LearnerProgress):
         if not self._pending:
             self._refuse(NOT_ASKED)
         self._claim()
-
-    def _expect_no_decision(self) -> None:
-        """Raise an error if a decision is waiting for feedback."""
-        if self._pending:
-            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn from feedback: one number, or what was written to `_feedback`."""
@@ -246,8 +245,7 @@ class Learner(LearnerProgress):
 
     def _check_rewards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
         """Return a column of rewards scaled to [0, 1]; refuse invalid ones."""
-        found = float_column(name, rewards, self.scale.range(_UNIT), like)
-        return self.scale.to_unit(found) if self._scaled else found
+        return reward_column(name, rewards, self.scale, like)
 
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""
@@ -264,6 +262,12 @@ class Learner(LearnerProgress):
         """Save the learner to a file.
 
         An existing file is replaced atomically once the new one is complete.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an arm has a name that JSON cannot hold exactly: it may be a text, a whole number, a
+            finite number, a boolean or None. Pickle keeps every name.
         """
         write_state(Path(path), self._saved())
 
@@ -277,6 +281,7 @@ class Learner(LearnerProgress):
                 rounds=self.rounds,
                 pending=self._pending,
                 scale=self.scale,
+                arm_names=self.arm_names,
                 stream=self._rng.copy(),
                 arrays={
                     group: {name: view.copy() for name, view in views.items()}
@@ -310,6 +315,7 @@ class Learner(LearnerProgress):
         """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
         facts = policy.check_facts(saved.facts)
+        self._names = self._check_names(saved.arm_names, facts)
         side = compiled_policy(type(policy))
         sizes = side.sizes(policy.numbers() | facts)
         saved = saved.reduce_trees_to_keys(side.state, sizes)

@@ -4,21 +4,16 @@ A learner is a policy (a rule that chooses among options, the arms) at work. A p
 settles arms one by one, and is done when none is left.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.policy import Policy
 from keyhole.contract.stopping import is_done, remaining_arms, settled_arms
 from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import DONE
+from keyhole.play.named_arms import NamedArms
 
 
-class LearnerProgress:
+class LearnerProgress(NamedArms):
     """Base class of learners: its rounds, and the arms that are settled; see `Policy.verdicts`."""
-
-    policy: Policy
-    facts: dict[str, Any]
-    state: Mapping[str, Any]
 
     rounds: Any
     _pending: Any
@@ -34,14 +29,21 @@ class LearnerProgress:
         return is_done(self.policy, self.state)
 
     @property
-    def settled(self) -> dict[int, str]:
-        """The final verdict on each settled arm, such as "above", by the arm's number."""
-        return settled_arms(self.policy, self.state)
+    def settled(self) -> dict[Any, str]:
+        """The final verdict on each settled arm, such as "above", by the arm's number or name."""
+        found = settled_arms(self.policy, self.state)
+        return {self._arm(arm): verdict for arm, verdict in found.items()}
 
     @property
-    def remaining(self) -> list[int]:
+    def remaining(self) -> list[Any]:
         """The arms that are not settled: all of them if the policy cannot stop."""
-        return remaining_arms(self.policy, self.state, self.facts["arms"])
+        left = remaining_arms(self.policy, self.state, self.facts["arms"])
+        return [self._arm(arm) for arm in left]
+
+    def _expect_no_decision(self) -> None:
+        """Raise an error if a decision is waiting for feedback."""
+        if self._pending:
+            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 
     def _refuse_done(self, code: int) -> None:
         """Raise an error if a code of the compiled step says that the policy is done."""

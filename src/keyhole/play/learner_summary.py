@@ -13,12 +13,18 @@ _SHOWN_LINES: Final = 10
 
 
 def describe_state(learner: "Learner") -> list[str]:
-    """Return what the policy says that it has learnt, the first ten lines.
+    """Return what the policy says that it has learnt, the first ten lines, with names of arms."""
+    return [learner._name_arms(line) for line in _describe_by_number(learner)]
+
+
+def _describe_by_number(learner: "Learner") -> list[str]:
+    """Return what the policy says that it has learnt, with numbers of arms.
 
     An error in the code of a policy becomes the only line: printing must not fail.
     """
     try:
-        lines = learner.policy.describe(learner)
+        # A policy knows no names: it reads numbers of arms, and writes them.
+        lines = learner.policy.describe(learner._without_names())
     except Exception as error:
         return [_say_error(f"{type(learner.policy).__name__}.describe", error)]
     if len(lines) > _SHOWN_LINES:
@@ -51,13 +57,16 @@ def learner_html(learner: "Learner", known: Sequence[str], waiting: Mapping[str,
         ["rounds", f"{learner.rounds_told:,}"],
     ]
     if waiting:
-        taken = (f"{name} {short_repr(value.tolist())}" for name, value in waiting.items())
-        rows.append(["waiting for the feedback of", ", ".join(taken)])
+        rows.append(["waiting for the feedback of", learner._decision_text(waiting)])
     if (recommended := _recommendation(learner)) is not None:
         rows.append(["recommended", recommended])
-    # A line such as "arm 0: 2 pulls, mean 1" has its name before the colon.
-    parts = [line.partition(": ") for line in describe_state(learner)]
-    state = [[name, value] if value else ["", name] for name, _, value in parts]
+    # A line such as "arm 0: 2 pulls, mean 1" has its name before the colon. Names of arms may have
+    # colons themselves, and are put in afterwards.
+    parts = [line.partition(": ") for line in _describe_by_number(learner)]
+    state = [
+        [*map(learner._name_arms, [name, value] if value else ["", name])]
+        for name, _, value in parts
+    ]
     tables = [Table(repr(learner.policy), ["", ""], rows)]
     if state:
         after = count_text(learner.rounds_told, "round")

@@ -17,7 +17,6 @@ from keyhole.contract.compiled_class import compiled_policy
 from keyhole.drivers.replay import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
-from keyhole.validate import short_repr
 
 if TYPE_CHECKING:
     from keyhole.play.learner import Learner
@@ -64,8 +63,8 @@ def replay_rows(learner: Learner, columns: Columns) -> int:
 def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
     """Raise the error of a row that the compiled loop refused."""
     policy, where = learner.policy, f"row {row} of the log"
-    logged = ", ".join(f"{n} {short_repr(columns[n][row].tolist())}" for n in learner._decision)
-    taken = ", ".join(f"{n} {short_repr(v.tolist())}" for n, v in learner._decision.items())
+    logged = learner._decision_text({name: columns[name][row] for name in learner._decision})
+    taken = learner._decision_text(learner._decision)
     if code == DIFFERENT_DECISION:
         raise ValueError(
             f"{where} must be what {policy} decides there ({taken}), got {logged}: it cannot learn "

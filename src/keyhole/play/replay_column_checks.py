@@ -1,11 +1,14 @@
 """Checks of a log of decisions before a policy learns from it: errors name the first bad row."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.contract.reward_units import UNIT, Scale, suggested_scale
 from keyhole.validate import Range, check_integer, check_number, short_repr
+
+_UNIT_RANGE: Final = Range(ge=0, le=1)
 
 
 def float_column(
@@ -18,6 +21,15 @@ def float_column(
     found = _column(name, values, "bifu", "numbers", like, wide)
     with np.errstate(invalid="ignore"):
         return _check_values(name, found.astype(np.float64), allowed, check_number)
+
+
+def reward_column(name: str, values: Any, scale: Scale, like: Any = None) -> NDArray[np.float64]:
+    """Return a column of rewards in the user's units, as long as the column `like`, in [0, 1]."""
+    found = _column(name, values, "bifu", "numbers", like).astype(np.float64)
+    if scale != UNIT:
+        return scale.to_unit(_check_values(name, found, scale.range(_UNIT_RANGE), check_number))
+    with suggested_scale():
+        return _check_values(name, found, _UNIT_RANGE, check_number)
 
 
 def int_column(name: str, values: Any, allowed: Range, like: Any = None) -> NDArray[np.int64]:

@@ -8,7 +8,8 @@ keys and no spaces), and ``content``: the policy's class, module and parameters,
 quantities, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all
 arrays with dtype, shape and values. Floats are written so that they read back exactly. Version 2
 also has ``scale``, the least and the largest reward: a program that reads version 1 alone would
-take rewards for numbers in [0, 1].
+take rewards for numbers in [0, 1]. Version 3 also has ``arm_names``, and ``scale`` if it is not
+[0, 1]: a program that reads no names would return numbers of arms in their place.
 """
 
 import importlib
@@ -43,8 +44,10 @@ from keyhole.validate import (
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
 _WITH_SCALE: Final = 2
+_WITH_NAMES: Final = 3
 _ROUNDS: Final = Range(ge=0, le=2**53)  # a float represents every integer up to there
 _FORMER_TREE_CANDIDATES: Final = 24  # from here on whole trees were saved once
+_NAME_TYPES: Final = (str, int, float, bool, type(None))
 _NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
 _EMPTY_MODULE: Final = ModuleType("empty")
@@ -70,6 +73,7 @@ class SavedLearner:
     stream: NDArray[np.uint64]
     arrays: Arrays
     scale: Scale = UNIT
+    arm_names: tuple[Any, ...] | None = None
 
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays whose dtypes or shapes differ from those of a layout."""
@@ -149,15 +153,34 @@ def write_state(path: Path, saved: SavedLearner) -> None:
     }
     if saved.scale != UNIT:
         content["scale"] = list(saved.scale)
+    if saved.arm_names is not None:
+        content["arm_names"] = [_check_name(name) for name in saved.arm_names]
     document = {
         "format": _FORMAT,
-        "version": _VERSION if saved.scale == UNIT else _WITH_SCALE,
+        "version": _version(saved),
         "keyhole": version("keyhole"),
         "checksum": content_checksum(content),
         "content": content,
     }
     # JSON has no infinity and no NaN: `_to_json` has written them as texts.
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
+
+
+def _version(saved: SavedLearner) -> int:
+    """Return the lowest version of the format that can hold a learner."""
+    if saved.arm_names is not None:
+        return _WITH_NAMES
+    return _VERSION if saved.scale == UNIT else _WITH_SCALE
+
+
+def _check_name(name: Any) -> Any:
+    """Return the name of an arm; refuse one that would read back as another value."""
+    if type(name) not in _NAME_TYPES or (type(name) is float and not math.isfinite(name)):
+        raise TypeError(
+            "the name of an arm must be a text, a finite number, True, False or None to be saved "
+            f"(pickle keeps every name), got {short_repr(name)}"
+        )
+    return name
 
 
 def read_state(path: Path) -> SavedLearner:
@@ -168,11 +191,11 @@ def read_state(path: Path) -> SavedLearner:
         raise ValueError(f"{path} is not a saved learner, or was cut short") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise ValueError(f"{path} is not a saved learner")
-    if document.get("version") not in (_VERSION, _WITH_SCALE):
+    if document.get("version") not in (_VERSION, _WITH_SCALE, _WITH_NAMES):
         raise ValueError(
             f"{path} has version {short_repr(document.get('version'))} of the format (written by "
             f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
-            f"reads versions {_VERSION} and {_WITH_SCALE}"
+            f"reads versions {_VERSION} to {_WITH_NAMES}"
         )
     try:
         content = document["content"]
@@ -204,7 +227,16 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
             for group, arrays in content["arrays"].items()
         },
         scale=Scale.of(content.get("scale", UNIT)),
+        arm_names=_read_names(content),
     )
+
+
+def _read_names(content: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    if "arm_names" not in content:
+        return None
+    if not isinstance(content["arm_names"], list):
+        raise TypeError(f"arm_names must be a list, got {short_repr(content['arm_names'])}")
+    return tuple(map(_check_name, content["arm_names"]))
 
 
 def _to_json(array: NDArray[Any]) -> dict[str, Any]:

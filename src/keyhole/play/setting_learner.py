@@ -4,7 +4,7 @@ Its `ask` returns a decision and its `tell` takes what came of it, under the set
 settings with further arguments have learners of their own, which inherit from it.
 """
 
-from typing import Any
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from keyhole.play.study_vocabulary import StudyRound, StudyVocabulary
 
 Values = dict[str, Any]
 
+_CALLS: Final = ("ask", "tell", "recommend")
+
 
 class SettingLearner(Learner):
     """A learner for any setting: the `learner_class` in the base class of its policies.
 
     `ask`, `tell` and `recommend` take and return the words of the setting's `StudyVocabulary`, in
-    which arms are numbers from 0. A setting with other words defines a subclass: its `ask` calls
-    `decide` with the values of the context, its `tell` calls `learn` with those of the feedback.
+    which arms are numbers from 0, or names if they have any. A setting with other words defines a
+    subclass: its `ask` calls `decide` with the values of the context, its `tell` calls `learn` with
+    those of the feedback. It takes no names of arms, unless it sets ``names_arms = True`` and
+    converts them, by `vocabulary.arm_number` and `vocabulary.arms`.
     Both refuse other threads between a decision and its feedback.
 
     Examples
@@ -35,13 +39,30 @@ class SettingLearner(Learner):
                 self.learn(seconds=number("seconds", seconds, Range(ge=0)))
     """
 
+    names_arms = True
     vocabulary: StudyVocabulary
-    """The vocabulary of the setting, in which arms are numbers."""
+    """The vocabulary of the setting, in which arms are numbers, or their names if they have any."""
+
+    def __init_subclass__(cls) -> None:
+        """Refuse names of arms in a subclass with calls of its own, unless it declares them."""
+        super().__init_subclass__()
+        if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_CALLS):
+            cls.names_arms = False
 
     def _prepare(self, policy: Policy, facts: Values) -> None:
         super()._prepare(policy, facts)
-        kind = policy.vocabulary_class or StudyVocabulary
-        self.vocabulary = kind(policy.setting, facts, range(facts["arms"]), self.scale)
+        self._set_vocabulary(policy, facts)
+
+    def _set_vocabulary(self, policy: Policy, facts: Values) -> None:
+        kind, names = policy.vocabulary_class or StudyVocabulary, self._names
+        arms: Any = range(facts["arms"]) if names is None else names
+        self.vocabulary = kind(policy.setting, facts, arms, self.scale)
+
+    def _without_names(self) -> Self:
+        view = super()._without_names()
+        if view is not self:
+            view._set_vocabulary(self.policy, self.facts)
+        return view
 
     def ask(self, **context: Any) -> Any:
         """Return the next decision.
@@ -101,7 +122,7 @@ class SettingLearner(Learner):
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, in words of the vocabulary."""
-        return self.vocabulary.format_report(self._recommend(), self.vocabulary.arms)
+        return self.vocabulary.format_report(self._recommend(), range(self.facts["arms"]))
 
     def decide(self, **context: Any) -> Values:
         """Return the policy's decision for a context, as values by name.

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
@@ -42,7 +43,7 @@ class StudyVocabulary:
         The known quantities of the study, as kernels read them.
     arms : sequence of str
         The names of all present and former arms; values are indices into it. In a `SettingLearner`
-        they are the numbers themselves, ``range(...)``.
+        they are the numbers themselves, ``range(...)``, or names of any hashable type.
     scale : Scale
         The units of rewards.
 
@@ -102,6 +103,8 @@ class StudyVocabulary:
         """Return the number of an arm by its name; errors call it `name`."""
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
+        if isinstance(self.arms, ArmNames):
+            return self.arms.number(name, arm)
         numbers = self._numbers
         # Arms are only ever appended: the index is extended, not built anew at each call.
         if len(numbers) < len(self.arms):

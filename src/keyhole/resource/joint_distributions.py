@@ -7,12 +7,13 @@ user's own.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.distributions import Distribution as Distribution
 from keyhole.distributions import NumberDistribution, TabulatedDistribution
 from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler
@@ -423,7 +424,7 @@ class Replay(Distribution):
 
 
 def check_distributions(arms: Any) -> list[Distribution]:
-    """Return the distributions of a problem's arms.
+    """Return the distributions of a problem's arms, given in a list or by name.
 
     Raises
     ------
@@ -436,17 +437,18 @@ def check_distributions(arms: Any) -> list[Distribution]:
     Traceback (most recent call last):
     TypeError: arms[0] must be a distribution, such as BetaExponential(a=5, b=5, rate=1), got 0.5
     """
-    if not isinstance(arms, Sequence) or isinstance(arms, str):
+    if not isinstance(arms, Sequence | Mapping) or isinstance(arms, str):
         raise TypeError(f"arms must be a list of distributions, got {arms!r}")
     if not arms:
         raise ValueError("arms must have at least one entry, got none")
-    for i, distribution in enumerate(arms):
+    found, _ = split_names("arms", arms)
+    for field, distribution in zip(entry_names("arms", arms), found, strict=True):
         if not isinstance(distribution, Distribution):
             raise TypeError(
-                f"arms[{i}] must be a distribution, such as BetaExponential(a=5, b=5, rate=1), "
+                f"{field} must be a distribution, such as BetaExponential(a=5, b=5, rate=1), "
                 f"got {distribution!r}"
             )
-    return list(arms)
+    return list(found)
 
 
 def _positive_definite(covariance: ArrayLike) -> FloatArray:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.contract.reward_units import Scale
 from keyhole.play.fact_descriptions import describe_units
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import bool_column, float_column, int_column
+from keyhole.play.replay_column_checks import bool_column, float_column
 from keyhole.validate import Range, check_number
 
 _FROM_0: Final = Range(ge=0)
@@ -38,10 +38,12 @@ class Learner(CoreLearner):
       arm 0: 1 run
     """
 
+    names_arms = True
+
     def ask(self) -> tuple[int, float]:
-        """Return the arm to run next, from 0, and its limit: the same until `tell`."""
+        """Return the arm to run next, from 0 or its name, and its limit: the same until `tell`."""
         self._ask()
-        return self._decision["arm"].item(), self._decision["limit"].item()
+        return self._arm(self._decision["arm"].item()), self._decision["limit"].item()
 
     def tell(
         self,
@@ -85,7 +87,7 @@ class Learner(CoreLearner):
         Parameters
         ----------
         arms : sequence of int
-            Arm of each round.
+            Arm of each round; its name, if arms have names.
         limits : sequence of float
             Limit of each round.
         rewards, consumptions : sequence of float
@@ -98,7 +100,7 @@ class Learner(CoreLearner):
         int
             Number of rounds.
         """
-        run = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
+        run = self._arm_column("arms", arms)
         limit = float_column("limits", limits, _FROM_0, run)
         over = bool_column("exceeded", exceeded, run)
         earned = self._check_rewards("rewards", _unless(over, rewards, self.scale.low), run)
@@ -115,7 +117,7 @@ class Learner(CoreLearner):
     def recommend(self) -> tuple[int, float]:
         """Return the pair that the policy considers best so far."""
         report = self._recommend()
-        return report["best_arm"].item(), report["best_limit"].item()
+        return self._arm(report["best_arm"].item()), report["best_limit"].item()
 
     def _known(self) -> list[str]:
         arms, limits = self.facts["arms"], self.facts["limits"]

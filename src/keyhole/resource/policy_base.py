@@ -1,8 +1,9 @@
 """Base class of the policies that choose what to run, and the limit at which it is stopped."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
+from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.contract.text_formatting import count_text
@@ -50,6 +51,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
+        @overload
         def learner(
             self,
             *,
@@ -62,7 +64,10 @@ class Policy(Facts, CorePolicy, abstract=True):
             scale: tuple[float, float] = (0, 1),
             seed: int = 0,
             interpreted: bool | None = None,
-        ) -> Learner:
+        ) -> Learner: ...
+        @overload
+        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
+        def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner, which takes one decision at a time with this policy."""
             ...
 

@@ -5,11 +5,12 @@ then there is a penalty. A problem is what an experiment is made on, so it also 
 expected gain of every pair of an arm and a limit, which policies must learn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from keyhole.contract.arm_names import split_names
 from keyhole.contract.environment import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray
@@ -46,8 +47,8 @@ class Problem(AnyProblem):
 
     Parameters
     ----------
-    arms : sequence of Distribution
-        See `keyhole.resource.joint_distributions`.
+    arms : sequence of Distribution, or mapping
+        See `keyhole.resource.joint_distributions`. A mapping has them by the names of the arms.
     limits : sequence of float, shape (limits,)
         Increasing, above 0.
     cost : Function or callable
@@ -95,7 +96,7 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        arms: Sequence[Distribution],
+        arms: Sequence[Distribution] | Mapping[Any, Distribution],
         limits: SequenceLike,
         cost: KnownFunction,
         penalty: KnownFunction,
@@ -103,6 +104,7 @@ class Problem(AnyProblem):
         continuous: bool = False,
     ) -> None:
         self.distributions = check_distributions(arms)
+        self.arm_names = split_names("arms", arms)[1]
         self._drawn = combine_distributions(self.distributions, always=KERNELS)
         self._facts = facts_of(len(self.distributions), limits, cost, penalty, continuous)
         self.limits: FloatArray = self._facts["limits"]

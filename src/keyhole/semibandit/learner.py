@@ -5,16 +5,18 @@ tells it where losses occurred. An arm with enough has none, how much is enough 
 """
 
 import warnings
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.contract.arm_names import ArmNames, order_by_name
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.learner_step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.replay_column_checks import float_column
-from keyhole.validate import Range, check_integer, check_vector
+from keyhole.validate import Range, check_integer, check_vector, short_repr
 
 _UNIT: Final = Range(ge=0, le=1)
 
@@ -38,14 +40,21 @@ class Learner(CoreLearner):
       arm 2: threshold above 0, at most 1; trying 0.5, 1 of 51 rounds without a loss
     """
 
+    names_arms = True
+
     def ask(self) -> FloatArray:
         """Return the allocation: in [0, 1] for each arm, with a sum of at most the resource.
 
-        It is the same if asked again before `tell`.
+        If arms have names, it is a dict by name. It is the same if asked again before `tell`.
         """
         self._ask()
-        given: FloatArray = self._decision["allocation"].copy()
-        return given
+        return self._by_name(self._decision["allocation"].copy())
+
+    def _by_name(self, values: FloatArray) -> FloatArray:
+        """Return values of the arms as they are, or by name if arms have names."""
+        if self._names is None:
+            return values
+        return cast(FloatArray, dict(zip(self._names, values.tolist(), strict=True)))
 
     def tell(self, losses: ArrayLike, *, round: int | None = None) -> None:
         """Tell the losses that were observed under the last allocation.
@@ -53,12 +62,13 @@ class Learner(CoreLearner):
         Parameters
         ----------
         losses : sequence of 0 or 1, or of bool, shape (arms,)
-            Whether a loss was observed at each arm. An arm with a sufficient allocation has none;
-            since thresholds are unknown, a loss is accepted for every arm.
+            Whether a loss was observed at each arm. If arms have names: the names of those with a
+            loss, or a mapping from all names to 0 or 1. An arm with a sufficient allocation has
+            none; since thresholds are unknown, a loss is accepted for every arm.
         round : int, optional
             Round of the losses, from 1, as a check: it must be that of the last `ask`.
         """
-        seen = zeros_and_ones("losses", losses, self.facts["arms"])
+        seen = self._check_losses("losses", losses)
         self._expect_feedback()
         if round is not None and check_integer("round", round) != self.rounds:
             raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
@@ -66,6 +76,12 @@ class Learner(CoreLearner):
         before = self._count_violations()
         self._tell()
         self._warn_of_violation(before, f", in round {self.rounds},")
+
+    def _check_losses(self, name: str, losses: Any) -> FloatArray:
+        """Return 0 or 1 for each arm, from a vector or from names of arms."""
+        if (names := self._names) is None:
+            return zeros_and_ones(name, losses, self.facts["arms"])
+        return losses_by_name(name, losses, names, names.number)
 
     def replay(self, allocations: ArrayLike, losses: ArrayLike) -> int:
         """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
@@ -76,9 +92,10 @@ class Learner(CoreLearner):
         Parameters
         ----------
         allocations : sequence of sequences of float, shape (rounds, arms)
-            Allocation of each round.
+            Allocation of each round. If arms have names, a round may have it by name.
         losses : sequence of sequences of 0 or 1, shape (rounds, arms)
-            Observed losses of each round.
+            Observed losses of each round. If arms have names: of each round what `tell` takes, or
+            an array of 0 or 1.
 
         Returns
         -------
@@ -86,6 +103,8 @@ class Learner(CoreLearner):
             Number of rounds.
         """
         arms = self.facts["arms"]
+        if self._names is not None:
+            allocations, losses = self._log_by_number(self._names, allocations, losses)
         given = float_column("allocations", allocations, _UNIT, wide=arms)
         seen = float_column("losses", losses, _UNIT, given, arms)
         if (between := (seen > 0) & (seen < 1)).any():
@@ -96,9 +115,25 @@ class Learner(CoreLearner):
         self._warn_of_violation(before)
         return rounds
 
+    def _log_by_number(self, names: ArmNames, allocations: Any, losses: Any) -> tuple[Any, Any]:
+        """Return the columns of a log, given by names of arms, in the order of the arms."""
+        if isinstance(allocations, list | tuple):
+            allocations = [
+                order_by_name(f"allocations[{i}]", row, names) for i, row in enumerate(allocations)
+            ]
+        if isinstance(losses, list | tuple):
+            losses = [
+                row if isinstance(row, np.ndarray) else self._check_losses(f"losses[{i}]", row)
+                for i, row in enumerate(losses)
+            ]
+        return allocations, losses
+
     def recommend(self) -> FloatArray:
-        """Return the estimated threshold of each arm, at the policy's confidence level."""
-        return self._recommend()["estimates"]
+        """Return the estimated threshold of each arm, at the policy's confidence level.
+
+        If arms have names, it is a dict by name.
+        """
+        return self._by_name(self._recommend()["estimates"])
 
     def _warn_of_violation(self, before: int, when: str = "") -> None:
         """Warn of the first loss that contradicts an estimate; `before` is the earlier number."""
@@ -121,6 +156,27 @@ class Learner(CoreLearner):
         if "thresholds" in known:
             known["thresholds"] = "thresholds known"
         return list(known.values())
+
+
+def losses_by_name(
+    name: str, losses: Any, arms: Sequence[Any], number: Callable[[str, Any], int]
+) -> FloatArray:
+    """Return 0 or 1 for each arm, from the names of the arms with a loss, or a mapping.
+
+    `number` returns the number of an arm by its name, or raises an error.
+    """
+    if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
+        raise TypeError(
+            f"{name} must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
+        )
+    for arm in losses:
+        number(f"an arm of {name}", arm)
+    if not isinstance(losses, Mapping):
+        seen = set(losses)
+        losses = {arm: int(arm in seen) for arm in arms}
+    if missing := [arm for arm in arms if arm not in losses]:
+        raise ValueError(f"{name} must have all arms, or be names only; {missing[0]!r} lacks")
+    return zeros_and_ones(name, [losses[arm] for arm in arms], len(arms))
 
 
 def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:

@@ -1,8 +1,9 @@
 """Base class of the policies that divide a resource among arms (places where losses may occur)."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
+from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.semibandit.learner import Learner
@@ -44,6 +45,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
+        @overload
         def learner(
             self,
             *,
@@ -52,7 +54,10 @@ class Policy(Facts, CorePolicy, abstract=True):
             thresholds: Sequence[float] | FloatArray | None = None,
             seed: int = 0,
             interpreted: bool | None = None,
-        ) -> Learner:
+        ) -> Learner: ...
+        @overload
+        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
+        def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner, which takes one decision at a time with this policy."""
             ...
 

@@ -4,12 +4,13 @@ An arm is a place where a loss may occur; one that gets the amount that it needs
 none. A problem is what an experiment is made on: policies must learn what they do not know of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.contract.arm_names import check_arm_texts, order_by_name, split_names
 from keyhole.contract.environment import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray
@@ -54,12 +55,13 @@ class Problem(AnyProblem):
 
     Parameters
     ----------
-    mean_losses : sequence of float, shape (arms,)
-        In [0, 1], for independent losses. Or a `CustomDistribution`, the joint distribution of all
-        losses of a round.
-    thresholds : float or sequence of float, shape (arms,)
+    mean_losses : sequence of float, shape (arms,), or mapping
+        In [0, 1], for independent losses; a mapping has them by the names of the arms. Or a
+        `CustomDistribution`, the joint distribution of all losses of a round.
+    thresholds : float or sequence of float, shape (arms,), or mapping
         Smallest allocation that prevents an arm's losses, in (0, 1]; a number for a threshold
-        common to all arms. An allocation is sufficient from 1e-9 below the threshold on.
+        common to all arms; a mapping has them by the names of the arms. An allocation is sufficient
+        from 1e-9 below the threshold on.
     resource : float
         Q, the amount to allocate in a round, above 0.
 
@@ -89,9 +91,16 @@ class Problem(AnyProblem):
     setting = SETTING
 
     def __init__(
-        self, mean_losses: SequenceLike | DayDistribution, thresholds: ArrayLike, resource: float
+        self,
+        mean_losses: SequenceLike | Mapping[Any, float] | DayDistribution,
+        thresholds: ArrayLike | Mapping[Any, float],
+        resource: float,
     ) -> None:
         self.distribution = mean_losses if isinstance(mean_losses, DayDistribution) else None
+        mean_losses, self.arm_names = split_names("mean_losses", mean_losses)
+        if self.arm_names is None:
+            thresholds, self.arm_names = split_names("thresholds", thresholds)
+        thresholds = order_by_name("thresholds", thresholds, self.arm_names)
         self.mean_losses: FloatArray = (
             check_vector("mean_losses", mean_losses, _UNIT)
             if self.distribution is None
@@ -107,15 +116,21 @@ class Problem(AnyProblem):
 
     @classmethod
     def replay(
-        cls, losses: ArrayLike, thresholds: ArrayLike, resource: float, *, order: str = "drawn"
+        cls,
+        losses: ArrayLike,
+        thresholds: ArrayLike | Mapping[Any, float],
+        resource: float,
+        *,
+        order: str = "drawn",
     ) -> Self:
         """Make a problem of recorded days, with a loss of 0 or 1 for each arm and day.
 
         Parameters
         ----------
         losses : sequence of sequences of 0 or 1, shape (days, arms), or data frame
-            Loss of each arm on each day without any allocation.
-        thresholds : float or sequence of float, shape (arms,)
+            Loss of each arm on each day without any allocation. The columns of a data frame name
+            the arms.
+        thresholds : float or sequence of float, shape (arms,), or mapping
             As for `Problem`; an assumption, since data do not contain them.
         resource : float
             As for `Problem`.
@@ -142,8 +157,9 @@ class Problem(AnyProblem):
         >>> problem.mean_losses
         array([0.25, 0.5 , 0.75])
         """
-        if column_names(losses) is not None:
-            losses = np.asarray(losses)
+        names = None
+        if (columns := column_names(losses)) is not None:
+            names, losses = check_arm_texts("losses", columns), np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")
         first = check_vector("losses[0]", losses[0], _UNIT)
@@ -151,15 +167,19 @@ class Problem(AnyProblem):
             [zeros_and_ones(f"losses[{i}]", day, len(first)) for i, day in enumerate(losses)]
         )
         in_order = check_choice("order", order, _ORDERS) == "recorded"
+        if names is not None:
+            values = _thresholds(order_by_name("thresholds", thresholds, names), len(names))
+            thresholds = dict(zip(names, values.tolist(), strict=True))
         return cls(Days(days, in_order=in_order), thresholds, resource)
 
     def __repr__(self) -> str:
         """Return a summary of mean losses, thresholds and resource."""
-        several = f"[{list_values(self.thresholds)}]"
+        names = self.arm_names
+        several = list_values(self.thresholds, names)
         thresholds = f"{self.thresholds[0]:g}" if self.common else several
         days = f", {self.distribution.days} days" if isinstance(self.distribution, Days) else ""
         return (
-            f"Problem({self.arms} arms, mean_losses=[{list_values(self.mean_losses)}], "
+            f"Problem({self.arms} arms, mean_losses={list_values(self.mean_losses, names)}, "
             f"thresholds={thresholds}, resource={self.resource:g}{days})"
         )
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.semibandit.learner import zeros_and_ones
-from keyhole.validate import short_repr
+from keyhole.semibandit.learner import losses_by_name
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -31,19 +30,7 @@ class StudyVocabulary(CoreVocabulary):
         self, context: Values, decision: Values, losses: Mapping[str, Any] | Sequence[str]
     ) -> Values:
         """Return 0 or 1 for each arm."""
-        if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
-            raise TypeError(
-                f"losses must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
-            )
-        for arm in losses:
-            self.arm_number("an arm of losses", arm)
-        if not isinstance(losses, Mapping):
-            seen = set(losses)
-            losses = {arm: int(arm in seen) for arm in self.arms}
-        if missing := [arm for arm in self.arms if arm not in losses]:
-            raise ValueError(f"losses must have all arms, or be names only; {missing[0]!r} lacks")
-        values = [losses[arm] for arm in self.arms]
-        return {"losses": zeros_and_ones("losses", values, len(self.arms)).tolist()}
+        return {"losses": losses_by_name("losses", losses, self.arms, self.arm_number).tolist()}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the names of the arms with a loss."""

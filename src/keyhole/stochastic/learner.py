@@ -22,9 +22,11 @@ class Learner(ArmLearner):
     UCB1() after 1 round, 2 arms
       arm 0: 1 pull, mean 1.00 [0.02, 1.00] at any time
       arm 1: 0 pulls
+    >>> UCB1().learner(arms=["red", "blue"]).ask()
+    'red'
     """
 
     def recommend(self) -> int:
-        """Return the recommended arm."""
-        best: int = self._recommend()["best"].item()
+        """Return the recommended arm: its number, or its name if arms have names."""
+        best: int = self._arm(self._recommend()["best"].item())
         return best

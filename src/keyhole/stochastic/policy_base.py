@@ -1,7 +1,8 @@
 """Base classes of the policies of the classical bandit: rules that choose an option each round."""
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 
+from keyhole.contract.arm_names import Names
 from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
@@ -44,6 +45,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
 
+        @overload
         def learner(
             self,
             *,
@@ -52,7 +54,10 @@ class Policy(Facts, CorePolicy, abstract=True):
             scale: tuple[float, float] = (0, 1),
             seed: int = 0,
             interpreted: bool | None = None,
-        ) -> Learner:
+        ) -> Learner: ...
+        @overload
+        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
+        def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
             ...
 

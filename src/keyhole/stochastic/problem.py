@@ -3,6 +3,7 @@
 A problem is what an experiment is made on: policies do not know these, and must learn.
 """
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution_parser import parse_reward_distributions
-from keyhole.distributions.empirical_distribution import make_replay
+from keyhole.distributions.empirical_distribution import replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import environment_of
@@ -30,9 +31,10 @@ class Problem(RewardProblem):
 
     Parameters
     ----------
-    means : sequence of float or distribution, shape (arms,)
+    means : sequence of float or distribution, shape (arms,), or mapping
         The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
-        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`.
+        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. A
+        mapping has them by the names of the arms.
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The distribution of the arms whose means are given.
     concentration : float, optional
@@ -63,13 +65,15 @@ class Problem(RewardProblem):
     >>> from scipy import stats
     >>> Problem([stats.beta(2, 6), 0.5]).means.round(3)
     array([0.25, 0.5 ])
+    >>> Problem({"red": 0.04, "blue": 0.05})  # metrics of an arm are then called pulls[red], ...
+    Problem(2 bernoulli arms, means={'red': 0.04, 'blue': 0.05})
     """
 
     setting = SETTING
 
     def __init__(
         self,
-        means: SequenceLike,
+        means: SequenceLike | Mapping[Any, Any],
         *,
         distribution: str = "bernoulli",
         concentration: float | None = None,
@@ -106,11 +110,12 @@ class Problem(RewardProblem):
         >>> Problem.replay([[0, 1, 1, 0], [0.25]]).means
         array([0.5 , 0.25])
         """
-        return cls(make_replay(samples, UNIT))
+        return cls(replay_by_name(samples, UNIT))
 
     def __repr__(self) -> str:
         """Return the distribution and the means, shortened."""
-        return f"Problem({self.arms} {self._drawn.words} arms, means=[{list_values(self.means)}])"
+        means = list_values(self.means, self.arm_names)
+        return f"Problem({self.arms} {self._drawn.words} arms, means={means})"
 
     @property
     def gaps(self) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions import Distribution, Replay, TabulatedDistribution
 from keyhole.distributions.custom_distribution import CustomSampler, check_moments
@@ -84,13 +85,14 @@ Samples = SurvivalTable | Replay | CustomDistribution
 """The distributions of the threshold bandit."""
 
 
-def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
-    """Return the distribution of each arm's samples, and the number of levels.
+def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple[Any, ...] | None]:
+    """Return the distribution of each arm's samples, the number of levels, and the arms' names.
 
     Parameters
     ----------
-    arms : sequence
-        Survival functions, frozen distributions of SciPy, or distributions of this module.
+    arms : sequence or mapping
+        Survival functions, frozen distributions of SciPy, or distributions of this module; a
+        mapping has them by the names of the arms.
     levels : int, optional
         m; by default that of the arms.
 
@@ -99,31 +101,31 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     TypeError, ValueError
         If there is no arm, one is not allowed, or they have different levels.
     """
-    is_matrix = isinstance(arms, np.ndarray) and arms.ndim > 1
-    listed = (
-        arms if is_matrix else check_sequence("survival", arms, "a list with an entry for each arm")
-    )
+    values, names = split_names("survival", arms)
+    is_matrix = isinstance(values, np.ndarray) and values.ndim > 1
+    wanted = "a list with an entry for each arm"
+    listed = values if is_matrix else check_sequence("survival", values, wanted)
     if len(listed) == 0:
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
-    found = [_distribution(f"survival[{i}]", arm) for i, arm in enumerate(listed)]
+    fields = entry_names("survival", listed if names is None else arms)
+    found = [_distribution(field, arm) for field, arm in zip(fields, listed, strict=True)]
     m = _levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
     distributions: list[Samples] = []
-    for i, distribution in enumerate(found):
+    for field, distribution in zip(fields, found, strict=True):
         if isinstance(distribution, TabulatedDistribution):
             # sf(m - 1) is the chance of level m: values above m count as m.
             distribution = SurvivalTable(
                 np.minimum(np.asarray(distribution.distribution.sf(np.arange(m)), np.float64), 1.0)
             )
         elif isinstance(distribution, Replay):
-            distribution.check(f"survival[{i}]", Range(ge=0, le=m), whole=True)
+            distribution.check(field, Range(ge=0, le=m), whole=True)
         elif len(distribution.survival) != m:
-            where = "survival[0], " if levels is None else "levels, "
+            where = f"{fields[0]}, " if levels is None else "levels, "
             raise ValueError(
-                f"survival[{i}] must have as many levels as {where}{m}; "
-                f"got {len(distribution.survival)}"
+                f"{field} must have as many levels as {where}{m}; got {len(distribution.survival)}"
             )
         distributions.append(distribution)
-    return distributions, m
+    return distributions, m, names
 
 
 def _distribution(name: str, arm: Any) -> Samples | TabulatedDistribution:

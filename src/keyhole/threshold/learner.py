@@ -4,7 +4,7 @@ A user calls it in each round with a bar (the threshold). It answers with the op
 arm), and learns from the number that this gave (the sample), which should reach the bar.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,8 @@ class Learner(CoreLearner):
       arm 1: level 1 0 of 0, level 2 0 of 0, level 3 0 of 0
     """
 
+    names_arms = True
+
     def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
         super()._prepare(policy, facts)
         # Made once, since making a range takes longer than a round.
@@ -46,8 +48,9 @@ class Learner(CoreLearner):
     def ask(self, *, threshold: int) -> int:
         """Return the arm to pull at a threshold, from 0.
 
-        It is the same arm if asked again with the same threshold before `tell`. Another threshold
-        is refused then, and so is one that the policy does not allow.
+        If arms have names, it is the name. It is the same arm if asked again with the same
+        threshold before `tell`. Another threshold is refused then, and so is one that the policy
+        does not allow.
 
         Parameters
         ----------
@@ -61,7 +64,8 @@ class Learner(CoreLearner):
             raise RuntimeError(
                 f"tell must come first: the decision at threshold {shown} has no feedback yet"
             )
-        return arm
+        named: int = self._arm(arm)
+        return named
 
     def tell(self, value: int | None = None, *, censored: bool = False) -> None:
         """Tell the feedback of the last decision: the sample, or that it is censored.
@@ -90,8 +94,8 @@ class Learner(CoreLearner):
         Parameters
         ----------
         thresholds, arms, values : sequence of int, of the same length
-            Threshold, arm and sample of each round. With censored feedback a sample that reached
-            the threshold is given as the threshold.
+            Threshold, arm and sample of each round; arms are names, if they have names. With
+            censored feedback a sample that reached the threshold is given as the threshold.
 
         Returns
         -------
@@ -99,7 +103,7 @@ class Learner(CoreLearner):
             The number of rounds in which the policy asked for the arm in the log.
         """
         shown = int_column("thresholds", thresholds, self._thresholds)
-        pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]), shown)
+        pulled = self._arm_column("arms", arms, shown)
         seen = int_column("values", values, self._samples, shown)
         if self.facts["censored"] and (above := seen > shown).any():
             at = int(above.argmax())
@@ -118,7 +122,12 @@ class Learner(CoreLearner):
         )
 
     def recommend(self) -> IntArray:
-        """Return the recommended arm for each level, level c at position c - 1."""
+        """Return the recommended arm for each level, level c at position c - 1.
+
+        If arms have names, it is a dict from levels to names.
+        """
+        if self._names is not None:
+            return cast(IntArray, self._recommend_in_words())
         return self._recommend()["best"]
 
     def estimates(self) -> tuple[FloatArray, FloatArray]:

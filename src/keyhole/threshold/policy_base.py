@@ -1,8 +1,9 @@
 """Base class of the policies that choose an option, whose sample should reach the round's bar."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
+from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold.learner import Learner
@@ -53,6 +54,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
 
+        @overload
         def learner(
             self,
             *,
@@ -62,7 +64,10 @@ class Policy(Facts, CorePolicy, abstract=True):
             horizon: int | None = None,
             seed: int = 0,
             interpreted: bool | None = None,
-        ) -> Learner:
+        ) -> Learner: ...
+        @overload
+        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
+        def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
             ...
 

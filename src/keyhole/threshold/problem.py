@@ -4,10 +4,12 @@ Each round shows a bar (the threshold); the reward is 1 if the sample of the cho
 A problem is what an experiment is made on: policies do not know it, and must learn.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, Self, get_args
 
 import numpy as np
 
+from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.contract.environment import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray, IntArray
@@ -51,10 +53,11 @@ class Problem(AnyProblem):
 
     Parameters
     ----------
-    survival : sequence of sequences of float, shape (arms, levels)
+    survival : sequence of sequences of float, shape (arms, levels), or mapping
         For each arm the chances that a sample reaches level 1, 2, ..., m: decreasing, in [0, 1];
         the first may be below 1. Or its distribution: a frozen distribution of `scipy.stats` on the
-        whole numbers from 0, where values above m count as m, or a `CustomDistribution`.
+        whole numbers from 0, where values above m count as m, or a `CustomDistribution`. A mapping
+        has them by the names of the arms.
     feedback : {"uncensored", "censored"}
         Whether every sample is seen, or only one below the threshold.
     order : ThresholdSequence, str or mapping, default "iid"
@@ -83,13 +86,13 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        survival: SequenceLike,
+        survival: SequenceLike | Mapping[Any, Any],
         *,
         feedback: Feedback,
         order: ThresholdSequence | str | dict[str, Any] = "iid",
         levels: int | None = None,
     ) -> None:
-        self.distributions, m = parse_arms(survival, levels)
+        self.distributions, m, self.arm_names = parse_arms(survival, levels)
         self.survival: FloatArray = np.array(
             [survival_function(distribution, m) for distribution in self.distributions]
         )
@@ -102,7 +105,7 @@ class Problem(AnyProblem):
     @classmethod
     def from_mass(
         cls,
-        mass: SequenceLike,
+        mass: SequenceLike | Mapping[Any, Any],
         *,
         feedback: Feedback,
         order: ThresholdSequence | str | dict[str, Any] = "iid",
@@ -111,8 +114,9 @@ class Problem(AnyProblem):
 
         Parameters
         ----------
-        mass : sequence of sequences of float, shape (arms, levels + 1)
-            For each arm the chances of the levels 0, 1, ..., m, summing to 1.
+        mass : sequence of sequences of float, shape (arms, levels + 1), or mapping
+            For each arm the chances of the levels 0, 1, ..., m, summing to 1; a mapping has them by
+            the names of the arms.
         feedback : {"uncensored", "censored"}
             Whether every sample is seen, or only one below the threshold.
         order : ThresholdSequence, str or mapping, default "iid"
@@ -133,23 +137,25 @@ class Problem(AnyProblem):
         >>> Problem.from_mass([[0.25, 0.25, 0.5]], feedback="censored").survival
         array([[0.75, 0.5 ]])
         """
-        chances = _matrix("mass", mass)
+        chances, names = _matrix("mass", mass)
+        fields = entry_names("mass", mass)
         if chances.shape[1] < 2:
             raise ValueError(f"mass must have at least the levels 0 and 1, got {chances.shape[1]}")
-        for i, row in enumerate(chances):
+        for field, row in zip(fields, chances, strict=True):
             if abs(row.sum() - 1.0) > _CLOSE:
-                raise ValueError(f"mass[{i}] must sum to 1, got {row.sum():g}")
+                raise ValueError(f"{field} must sum to 1, got {row.sum():g}")
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
         # 1 minus the chance of level 0 is exact where that is 0; the sum need not be exactly 1.
         survival[:, 0] = 1.0 - chances[:, 0]
         # Rounding may make a sum rise by its last digit, which would be refused.
         falling = np.minimum.accumulate(survival, axis=1)
-        return cls(falling, feedback=feedback, order=order)
+        named = falling if names is None else dict(zip(names, falling, strict=True))
+        return cls(named, feedback=feedback, order=order)
 
     @classmethod
     def replay(
         cls,
-        samples: SequenceLike,
+        samples: SequenceLike | Mapping[Any, Any],
         levels: int,
         *,
         feedback: Feedback,
@@ -159,7 +165,7 @@ class Problem(AnyProblem):
 
         Parameters
         ----------
-        samples : sequence of sequences of int
+        samples : sequence or mapping of sequences of int
             The recorded samples of each arm, from 0 to `levels`; at least one each.
         levels : int
             m, the number of levels, at least 1.
@@ -185,14 +191,19 @@ class Problem(AnyProblem):
                [1.  , 0.  ]])
         """
         m = check_integer("levels", levels, Range(ge=1))
+        values, names = split_names("samples", samples)
         listed, allowed = (
-            check_sequence("samples", samples, "a list for each arm"),
+            check_sequence("samples", values, "a list for each arm"),
             Range(ge=0, le=m),
         )
         if not listed:
             raise ValueError("samples must have at least one arm, got none")
-        arms = [whole_numbers(f"samples[{i}]", s, allowed) for i, s in enumerate(listed)]
-        return cls([Replay(a) for a in arms], feedback=feedback, order=order, levels=m)
+        fields = entry_names("samples", listed if names is None else samples)
+        both = zip(fields, listed, strict=True)
+        arms: Any = [Replay(whole_numbers(field, one, allowed)) for field, one in both]
+        if names is not None:
+            arms = dict(zip(names, arms, strict=True))
+        return cls(arms, feedback=feedback, order=order, levels=m)
 
     def __repr__(self) -> str:
         """Return the sizes, the feedback and the sequence of thresholds."""
@@ -257,13 +268,16 @@ class Problem(AnyProblem):
         }
 
 
-def _matrix(name: str, values: Any) -> FloatArray:
+def _matrix(name: str, arms: Any) -> tuple[FloatArray, tuple[Any, ...] | None]:
+    """Return the rows of the arms as a matrix, and the names of the arms."""
+    values, names = split_names(name, arms)
     if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
         raise ValueError(f"{name} must have at least one arm, got {values!r}")
-    rows = [check_vector(f"{name}[{i}]", row, _UNIT) for i, row in enumerate(values)]
-    for i, row in enumerate(rows):
+    fields = entry_names(name, arms)
+    rows = [check_vector(field, row, _UNIT) for field, row in zip(fields, values, strict=True)]
+    for field, row in zip(fields, rows, strict=True):
         if len(row) != len(rows[0]):
             raise ValueError(
-                f"{name}[{i}] must have as many levels as {name}[0], {len(rows[0])}; got {len(row)}"
+                f"{field} must have as many levels as {fields[0]}, {len(rows[0])}; got {len(row)}"
             )
-    return np.array(rows)
+    return np.array(rows), names

@@ -4,6 +4,8 @@ A user asks it which option (arm) to try next, tells it the reward, and gets in 
 each arm: its mean reward is at least the threshold (a given number), or below.
 """
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,5 +31,10 @@ class Learner(ArmLearner):
     """
 
     def recommend(self) -> NDArray[np.bool_]:
-        """Return for each arm whether its mean is estimated to be at least the threshold."""
+        """Return for each arm whether its mean is estimated to be at least the threshold.
+
+        If arms have names, it is a dict by name.
+        """
+        if self._names is not None:
+            return cast(NDArray[np.bool_], self._recommend_in_words())
         return self._recommend()["labels"] > 0.5

@@ -1,8 +1,9 @@
 """Base classes of the policies that try options, to tell whose mean is at least a threshold."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, overload
 
+from keyhole.contract.arm_names import Names
 from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
@@ -55,6 +56,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
 
+        @overload
         def learner(
             self,
             *,
@@ -66,7 +68,10 @@ class Policy(Facts, CorePolicy, abstract=True):
             scale: tuple[float, float] = (0, 1),
             seed: int = 0,
             interpreted: bool | None = None,
-        ) -> Learner:
+        ) -> Learner: ...
+        @overload
+        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
+        def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
             ...
 

@@ -4,16 +4,17 @@ Arms are to be sorted, after a number of trials (pulls), into those whose mean r
 the threshold, and those below. A problem is what an experiment is made on: policies must learn it.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.contract.arm_names import order_by_name
 from keyhole.contract.environment import Environment
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution_parser import parse_reward_distributions
-from keyhole.distributions.empirical_distribution import Replay, make_replay
+from keyhole.distributions.empirical_distribution import Replay, replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import environment_of
@@ -25,6 +26,8 @@ from keyhole.thresholding.environment import (
 )
 from keyhole.thresholding.setting import SETTING
 from keyhole.validate import Range, SequenceLike, check_number, check_sequence, short_repr
+
+Gold: TypeAlias = Sequence[bool | int | None] | Mapping[Any, bool | int | None]
 
 # A mean this close to the threshold is equal to it: rounding errors are smaller, differences
 # between decimals that a user writes are larger.
@@ -46,9 +49,10 @@ class Problem(RewardProblem):
 
     Parameters
     ----------
-    means : sequence of float or distribution, shape (arms,)
+    means : sequence of float or distribution, shape (arms,), or mapping
         The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
-        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`.
+        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. A
+        mapping has them by the names of the arms.
     threshold : float
         In (0, 1).
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
@@ -60,9 +64,9 @@ class Problem(RewardProblem):
     scale : float, optional
         For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
         to [0, 1]. The means are those after it.
-    gold : sequence of bool or None, shape (arms,), optional
-        Gold label of each arm (True: above), None for none. Adds the metric ``gold_agreement``: the
-        share of these arms on which the policy agrees.
+    gold : sequence of bool or None, shape (arms,), or mapping, optional
+        Gold label of each arm (True: above), None for none; by name, if arms have names. Adds the
+        metric ``gold_agreement``: the share of these arms on which the policy agrees.
 
     Attributes
     ----------
@@ -93,13 +97,13 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: SequenceLike,
+        means: SequenceLike | Mapping[Any, Any],
         threshold: float,
         *,
         distribution: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
-        gold: Sequence[bool | int | None] | None = None,
+        gold: Gold | None = None,
     ) -> None:
         super().__init__(
             *parse_reward_distributions(
@@ -111,6 +115,7 @@ class Problem(RewardProblem):
             isinstance(distribution, ReplayOnce) for distribution in self.distributions
         )
         self.rounds = len(self._drawn.truth()["numbers"]) if self._without_replacement else None
+        gold = order_by_name("gold", gold, self.arm_names)
         self._gold = None if gold is None else _check_gold(gold, self.arms)
 
     @classmethod
@@ -120,7 +125,7 @@ class Problem(RewardProblem):
         threshold: float,
         *,
         replacement: bool = True,
-        gold: Sequence[bool | int | None] | None = None,
+        gold: Gold | None = None,
     ) -> Self:
         """Make a problem whose arms draw from recorded rewards.
 
@@ -138,7 +143,7 @@ class Problem(RewardProblem):
             Whether samples are drawn with replacement. If not, there can be as many rounds as
             there are samples. A pull of an arm whose samples are used up takes a round as any
             other, and its reward is their mean. No policy knows the number of samples.
-        gold : sequence of bool or None, shape (arms,), optional
+        gold : sequence of bool or None, shape (arms,), or mapping, optional
             As for `Problem`.
 
         Returns
@@ -162,14 +167,14 @@ class Problem(RewardProblem):
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement must be True or False, got {replacement!r}")
         distribution = Replay if replacement else ReplayOnce
-        return cls(make_replay(samples, UNIT, distribution), threshold, gold=gold)
+        return cls(replay_by_name(samples, UNIT, distribution), threshold, gold=gold)
 
     def __repr__(self) -> str:
         """Return the distribution, the means and the threshold, shortened."""
         gold = "" if self._gold is None else "gold-"
         return (
             f"Problem({self.arms} {gold}{self._drawn.words} arms, "
-            f"means=[{list_values(self.means)}], threshold={self.threshold:g})"
+            f"means={list_values(self.means, self.arm_names)}, threshold={self.threshold:g})"
         )
 
     @property
@@ -234,7 +239,7 @@ class Problem(RewardProblem):
         return getattr(self, name)
 
 
-def _check_gold(gold: Sequence[bool | int | None], arms: int) -> FloatArray:
+def _check_gold(gold: Any, arms: int) -> FloatArray:
     """Return gold labels as numbers: 1, 0, or -1 for none."""
     labels = check_sequence("gold", gold, "a list with True, False or None for each arm")
     if len(labels) != arms:

@@ -1,0 +1,201 @@
+"""Names of the options (arms): hashable values that stand for their numbers from 0."""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.validate import (
+    check_distinct,
+    check_line,
+    check_sequence,
+    column_to_array,
+    short_repr,
+    suggestion,
+)
+
+Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
+"""What type checkers accept as names of arms; a text is a sequence too, but is refused."""
+
+_LISTED: Final = 100  # names that a message lists
+
+
+class ArmNames(Sequence[Hashable]):
+    """The names of arms by number, and their numbers by name.
+
+    Names that are equal are one name, as in a `dict`: 1, 1.0 and True.
+
+    Parameters
+    ----------
+    field : str
+        The name of the field, for errors.
+    values : sequence of hashable values, column of a data frame, or enumeration
+        The names, distinct. Scalars of NumPy become plain values; a text must fit on one line.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If these are no names, or two of them are equal.
+
+    Examples
+    --------
+    >>> names = ArmNames("arms", ["red", ("dark", 2)])
+    >>> names[1], names.number("arm", "red"), names.text(1)
+    (('dark', 2), 0, "('dark', 2)")
+    """
+
+    def __init__(self, field: str, values: Any) -> None:
+        wanted = "a number, or a sequence of names"
+        entries = check_sequence(field, column_to_array(values), wanted)
+        self._names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
+        check_distinct(field, self._names[:1])  # which refuses none
+        self._numbers: dict[Hashable, int] = {}
+        for number, name in enumerate(self._names):
+            if (first := self._numbers.setdefault(name, number)) != number:
+                raise ValueError(
+                    f"{field} must differ, {_describe_equal(self._names[first], name)}"
+                )
+
+    def __len__(self) -> int:
+        """Return the number of arms."""
+        return len(self._names)
+
+    def __getitem__(self, number: Any) -> Any:
+        """Return the name of an arm."""
+        return self._names[number]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the names."""
+        return iter(self._names)
+
+    def __repr__(self) -> str:
+        """Return the names, shortened."""
+        return short_repr(list(self._names))
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The names, in the order of the arms."""
+        return self._names
+
+    def number(self, field: str, name: Any) -> int:
+        """Return the number of an arm by its name; errors call it `field`."""
+        try:
+            return self._numbers[name]
+        except (KeyError, TypeError):  # a TypeError is of a value that has no hash
+            raise ValueError(f"{field} must be one of {self._list()}; {self._got(name)}") from None
+
+    def column(self, field: str, names: Any) -> NDArray[np.int64]:
+        """Return the numbers of the arms in a column of names."""
+        entries = check_sequence(field, column_to_array(names))
+        try:
+            return np.array([self._numbers[name] for name in entries], np.int64)
+        except (KeyError, TypeError):
+            # Slowly again, for an error that names the row.
+            found = (self.number(f"{field}[{i}]", name) for i, name in enumerate(entries))
+            return np.fromiter(found, np.int64)
+
+    def text(self, number: int) -> str:
+        """Return the name of an arm as text."""
+        return name_text(self._names[number])
+
+    def _list(self) -> str:
+        listed = ", ".join(map(name_text, self._names[:_LISTED]))
+        more = len(self) - _LISTED
+        return listed + (f" and {more:,} more" if more > 0 else "")
+
+    def _got(self, name: Any) -> str:
+        texts = [known for known in self._names if isinstance(known, str)]
+        meant = suggestion(name, texts) if isinstance(name, str) else ""
+        return f"got {short_repr(name)}{meant}"
+
+
+def name_text(name: Any) -> str:
+    """Return the name of an arm as text, for printing.
+
+    Examples
+    --------
+    >>> name_text("red"), name_text(3), name_text(("dark", 2))
+    ('red', '3', "('dark', 2)")
+    """
+    if isinstance(name, Enum):
+        return f"{type(name).__name__}.{name.name}"
+    return str(name) if isinstance(name, str) else short_repr(name)
+
+
+def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    """Return the values of arms, and their names if they are given by name, in a mapping.
+
+    The texts of the names must differ, since metrics of an arm are called by them.
+
+    Examples
+    --------
+    >>> split_names("means", {"red": 0.04, "blue": 0.05})
+    ([0.04, 0.05], ('red', 'blue'))
+    >>> split_names("means", [0.04, 0.05])
+    ([0.04, 0.05], None)
+    """
+    if not isinstance(arms, Mapping):
+        return arms, None
+    return list(arms.values()), check_arm_texts(field, arms) if arms else None
+
+
+def check_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
+    """Return names of arms whose texts differ too: not 1 and "1"."""
+    found = ArmNames(f"the arms of {field}", list(names)).names
+    check_distinct(f"the names of arms of {field}", map(name_text, found))
+    return found
+
+
+def entry_names(field: str, arms: Any) -> list[str]:
+    """Return how errors call the values of the arms: ``means[0]``, or ``means['red']``.
+
+    Examples
+    --------
+    >>> entry_names("means", {"red": 0.04, "blue": 0.05})
+    ["means['red']", "means['blue']"]
+    """
+    keys = arms if isinstance(arms, Mapping) else range(len(arms))
+    return [f"{field}[{key!r}]" for key in keys]
+
+
+def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
+    """Return values in the order of the arms if they are given by name; others as they are.
+
+    Examples
+    --------
+    >>> order_by_name("thresholds", {"blue": 0.5, "red": 0.7}, ("red", "blue"))
+    [0.7, 0.5]
+    """
+    if names is None or not isinstance(values, Mapping):
+        return values
+    if values.keys() != set(names):
+        listed = ", ".join(map(name_text, names[:_LISTED]))
+        raise ValueError(
+            f"{field} must have a value of each arm, {listed}; got {short_repr(values)}"
+        )
+    return [values[name] for name in names]
+
+
+def _check_name(field: str, name: Any) -> Any:
+    """Return a name of an arm, a scalar of NumPy as a plain value."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    try:
+        hash(name)
+    except TypeError:
+        raise TypeError(
+            f"{field} must be hashable, such as a text, got {short_repr(name)}"
+        ) from None
+    if isinstance(name, str) and not isinstance(name, Enum):
+        return check_line(field, name)
+    if name != name:
+        raise ValueError(f"{field} must be equal to itself, got {short_repr(name)}")
+    return name
+
+
+def _describe_equal(first: Any, second: Any) -> str:
+    if (type(first), repr(first)) == (type(second), repr(second)):
+        return f"got {short_repr(second)} twice"
+    return f"but {short_repr(first)} and {short_repr(second)} are equal"

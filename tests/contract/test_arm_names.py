@@ -1,0 +1,106 @@
+"""Names of arms: which are taken, and how they are looked up."""
+
+import enum
+import math
+
+import numpy as np
+import pytest
+
+from keyhole.contract.arm_names import ArmNames, name_text, order_by_name, split_names
+
+
+class Colour(enum.Enum):
+    RED = "r"
+    BLUE = "b"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["red", "blue"],
+        ("red", 2, 2.5, None, False, ("dark", 1), frozenset({1})),
+        [10, 20],
+        list(Colour),
+        {"red": 1, "blue": 2}.keys(),
+    ],
+)
+def test_names_are_any_hashable_values(names):
+    found = ArmNames("arms", names)
+    assert found.names == tuple(names)
+    assert [found.number("arm", name) for name in names] == list(range(len(names)))
+    assert found.column("arms", list(names)).tolist() == list(range(len(names)))
+
+
+def test_an_enumeration_names_arms_by_its_members():
+    assert ArmNames("arms", Colour).names == (Colour.RED, Colour.BLUE)
+    assert name_text(Colour.RED) == "Colour.RED"
+
+
+def test_scalars_of_numpy_become_plain_values():
+    names = ArmNames("arms", np.array(["red", "blue"])).names
+    assert names == ("red", "blue")
+    assert {type(name) for name in names} == {str}
+    assert [type(name) for name in ArmNames("arms", [np.int64(3), np.float64(0.5)])] == [int, float]
+
+
+def test_equal_names_are_one_name():
+    names = ArmNames("arms", [1, "1"])
+    assert names.number("arm", True) == names.number("arm", 1.0) == 0
+    assert names.number("arm", np.int64(1)) == 0
+    assert names.number("arm", "1") == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("red", "arms must be a number, or a sequence of names, got 'red'"),
+        ({"red", "blue"}, "arms must be a number, or a sequence of names, got"),
+        ({"red": 1}, "arms must be a number, or a sequence of names, got {'red': 1}"),
+        ([], "arms must have at least one entry, got none"),
+        (["red", ["blue"]], r"arms\[1\] must be hashable, such as a text, got \['blue'\]"),
+        (["red", "blue", "red"], "arms must differ, got 'red' twice"),
+        ([1, True], "arms must differ, but 1 and True are equal"),
+        ([1, 1.0], "arms must differ, but 1 and 1.0 are equal"),
+        ([math.nan], r"arms\[0\] must be equal to itself, got nan"),
+        (["red\n"], r"arms\[0\] must have no control characters"),
+        (["red", ""], r"arms\[1\] must not be empty"),
+    ],
+)
+def test_other_names_are_refused(names, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        ArmNames("arms", names)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rde", r"arm must be one of red, 7; got 'rde' \(did you mean 'red'\?\)"),
+        (8, "arm must be one of red, 7; got 8"),
+        ([7], r"arm must be one of red, 7; got \[7\]"),
+    ],
+)
+def test_unknown_names_are_refused(name, message):
+    names = ArmNames("arms", ["red", 7])
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        names.number("arm", name)
+    with pytest.raises(ValueError, match=rf"^arms\[1\]{message.removeprefix('arm')}$"):
+        names.column("arms", ["red", name])
+
+
+def test_many_names_are_listed_in_part():
+    with pytest.raises(ValueError, match=r"98, 99 and 900 more; got -1$"):
+        ArmNames("arms", range(1000)).number("arm", -1)
+
+
+def test_names_of_problems_differ_as_texts():
+    with pytest.raises(ValueError, match="the names of arms of means must differ, got '1' twice"):
+        split_names("means", {1: 0.2, "1": 0.3})
+
+
+def test_values_by_name_need_the_same_names():
+    with pytest.raises(
+        ValueError, match="thresholds must have a value of each arm, red, blue; got"
+    ):
+        order_by_name("thresholds", {"red": 0.5}, ("red", "blue"))
+    values = {"red": 0.5}
+    assert order_by_name("thresholds", values, None) is values
