@@ -217,6 +217,57 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command(
     epilog=show_examples(
+        "keyhole init",
+        "keyhole init --goal simulate --setting stochastic --horizon 5000 --out test.toml",
+        "keyhole init --goal study --setting thresholding --arms 'cat, dog, owl'",
+        "keyhole init --goal tune --command 'make test' --command 'make -j4 test' --limit 10m",
+    )
+)
+def init(
+    goal: Annotated[str | None, typer.Option("--goal", help="simulate, study or tune.")] = None,
+    setting: Annotated[
+        str | None, typer.Option("--setting", help="Of a simulation or a study: what you have.")
+    ] = None,
+    horizon: Annotated[
+        str | None, typer.Option("--horizon", metavar="N", help="Decisions of a simulation.")
+    ] = None,
+    arms: Annotated[
+        str | None, typer.Option("--arms", metavar="NAME,NAME,...", help="The arms of a study.")
+    ] = None,
+    command: Annotated[
+        list[str] | None, typer.Option("--command", help="A command of a tune; repeatable.")
+    ] = None,
+    limit: Annotated[
+        str | None, typer.Option("--limit", help="The time limit of its commands, such as 10m.")
+    ] = None,
+    instances: Annotated[
+        str | None, typer.Option("--instances", help="The files of {instance}, as 'cnf/*.cnf'.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="By default experiment.toml, study.py or tune.toml, here.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Answer three questions, and get a file to run.
+
+    The file is commented, and runs as it stands: an experiment, a study, or the spec of a tune.
+    Options answer the questions beforehand; without a terminal, the options of the goal are needed.
+    To extend Keyhole by a policy, setting, problem or entry of your own, there is keyhole new.
+    """
+    from keyhole.cli.init import write_first_file
+
+    given = {"setting": setting, "horizon": horizon, "arms": arms, "command": command}
+    given |= {"limit": limit, "instances": instances}
+    write_first_file(goal, given, out, force=force)
+
+
+@app.command(
+    epilog=show_examples(
         "keyhole new policy Mine --setting thresholding",
         "keyhole new problem narrow_gap --out problems",
     )
@@ -231,7 +282,11 @@ def new(
         Path, typer.Option("--out", help="Folder; created if it does not exist.")
     ] = Path(),
 ) -> None:
-    """Write a working stub with its test, to begin from."""
+    """Write a stub with its test, to extend Keyhole.
+
+    It is code of a policy, setting, problem or entry of your own. For a file that uses Keyhole as
+    it is (an experiment, a study, or the spec of a tune), there is keyhole init.
+    """
     from keyhole.cli.new import write_stubs
 
     write_stubs(kind, name, setting, out)

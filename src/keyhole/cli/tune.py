@@ -1,6 +1,5 @@
 """The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
-import re
 import shlex
 import sys
 import time
@@ -11,19 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from keyhole.cli.durations import parse_duration
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Quiet, show_examples
 from keyhole.cli.terminal_output import escape_controls
 from keyhole.clusters.cluster_address import check_address
 from keyhole.extras import has_extra, missing_extra, require_extra
-from keyhole.validate import check_integer, short_repr
+from keyhole.validate import check_integer
 
 if TYPE_CHECKING:
     from keyhole.tune import Spec, TrialRecord, Tune
 
 _RUN: Final = "run"
-_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
 _DRY_RUNS: Final = 10
 # Seconds between two lines of progress: at least, as a share of the elapsed time, and at most.
 _MIN_INTERVAL: Final = 5.0
@@ -81,7 +79,7 @@ def run(
 
     read = Spec.from_file(spec)
     check_integer("workers", workers, WORKERS)
-    seconds = None if budget is None else _duration(budget)
+    seconds = None if budget is None else parse_duration("--budget", budget)
     if dry_run:
         _print_dry_run(read)
         return
@@ -195,23 +193,6 @@ def _print(tune: "Tune") -> None:
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join(cells))
     typer.echo(POOLING_NOTE)
-
-
-def _duration(text: str) -> float:
-    """Return seconds; as 90, 90s, 1h30m.
-
-    Examples
-    --------
-    >>> _duration("90"), _duration("1h30m"), _duration("0.5d")
-    (90.0, 5400.0, 43200.0)
-    """
-    text = text.strip()
-    if not _DURATION.fullmatch(text):
-        raise ValueError(f"--budget must be as 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
-    if text[-1] not in _SECONDS:
-        return float(text)
-    parts = re.findall(r"([\d.]+)([smhd])", text)
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
 class _Progress:
