@@ -177,11 +177,13 @@ def compile_(
     what: Annotated[
         str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
     ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compile a setting or an experiment in advance."""
     from keyhole.cli.compilation import compile_ahead
 
-    compile_ahead(what)
+    compile_ahead(what, as_json=as_json, quiet=quiet)
 
 
 @app.command(
