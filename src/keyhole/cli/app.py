@@ -2,16 +2,18 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli import bench, study, study_check, study_policies, tune
+from keyhole.cli import bench, file_commands, study, study_check, study_policies, tune
 from keyhole.cli.json_output import print_json
-from keyhole.cli.options import AsJson, On, Quiet, Threads, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
 from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
 from keyhole.clusters.cluster_address import check_address
 from keyhole.extras import require_extra
+
+_DEMO: Final = Path("keyhole-out/demo")
 
 app = typer.Typer(
     name="keyhole",
@@ -22,8 +24,14 @@ app = typer.Typer(
 )
 
 app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
-for command in (study_policies.replay, study_policies.change, study_check.check):
-    study.app.command()(command)
+app.command(name="init", epilog=file_commands.INIT_EXAMPLES)(file_commands.init)
+app.command(name="new", epilog=file_commands.NEW_EXAMPLES)(file_commands.new)
+for command, example in (
+    (study_policies.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
+    (study_policies.change, "keyhole study change items.db labels APT epsilon=0.05"),
+    (study_check.check, "keyhole study check items.db"),
+):
+    study.app.command(epilog=show_examples(example))(command)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
@@ -73,7 +81,7 @@ def catalog(
 )
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    out: Out = None,
     threads: Threads = None,
     on: On = "threads",
     dry_run: Annotated[
@@ -131,7 +139,7 @@ def reproduce(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME|ENTRY.toml", help="Which entry, or your own.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    out: Out = None,
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     threads: Threads = None,
     on: On = "threads",
@@ -219,91 +227,12 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command(
     epilog=show_examples(
-        "keyhole init",
-        "keyhole init --goal simulate --setting stochastic --horizon 5000 --out test.toml",
-        "keyhole init --goal study --setting thresholding --arms 'cat, dog, owl'",
-        "keyhole init --goal tune --command 'make test' --command 'make -j4 test' --limit 10m",
-    )
-)
-def init(
-    goal: Annotated[str | None, typer.Option("--goal", help="simulate, study or tune.")] = None,
-    setting: Annotated[
-        str | None, typer.Option("--setting", help="Of a simulation or a study: what you have.")
-    ] = None,
-    horizon: Annotated[
-        str | None, typer.Option("--horizon", metavar="N", help="Decisions of a simulation.")
-    ] = None,
-    arms: Annotated[
-        str | None, typer.Option("--arms", metavar="NAME,NAME,...", help="The arms of a study.")
-    ] = None,
-    command: Annotated[
-        list[str] | None, typer.Option("--command", help="A command of a tune; repeatable.")
-    ] = None,
-    limit: Annotated[
-        str | None, typer.Option("--limit", help="The time limit of its commands, such as 10m.")
-    ] = None,
-    instances: Annotated[
-        str | None, typer.Option("--instances", help="The files of {instance}, as 'cnf/*.cnf'.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="By default experiment.toml, study.py or tune.toml, here.",
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-) -> None:
-    """Answer three questions, and get a file to run.
-
-    The file is commented, and runs as it stands: an experiment, a study, or the spec of a tune.
-    Options answer the questions beforehand; without a terminal, the options of the goal are needed.
-    To extend Keyhole by a policy, setting, problem or entry of your own, there is keyhole new.
-    """
-    from keyhole.cli.init import write_first_file
-
-    given = {"setting": setting, "horizon": horizon, "arms": arms, "command": command}
-    given |= {"limit": limit, "instances": instances}
-    write_first_file(goal, given, out, force=force)
-
-
-@app.command(
-    epilog=show_examples(
-        "keyhole new policy Mine --setting thresholding",
-        "keyhole new problem narrow_gap --out problems",
-    )
-)
-def new(
-    kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
-    setting: Annotated[
-        str | None, typer.Option("--setting", help="The setting of a policy.")
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", help="Folder; created if it does not exist.")
-    ] = Path(),
-) -> None:
-    """Write a stub with its test, to extend Keyhole.
-
-    It is code of a policy, setting, problem or entry of your own. For a file that uses Keyhole as
-    it is (an experiment, a study, or the spec of a tune), there is keyhole init.
-    """
-    from keyhole.cli.new import write_stubs
-
-    write_stubs(kind, name, setting, out)
-
-
-@app.command(
-    epilog=show_examples(
         "keyhole demo",
         "keyhole demo --out results --threads 2",
     )
 )
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
-        "keyhole-out/demo"
-    ),
+    out: Out = _DEMO,
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -312,4 +241,4 @@ def demo(
     require_extra("files,plots,scipy", "keyhole demo")
     from keyhole import papers
 
-    print_verdicts(papers.demo(out, threads=threads, progress=not quiet), as_json=as_json)
+    print_verdicts(papers.demo(out or _DEMO, threads=threads, progress=not quiet), as_json=as_json)

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from keyhole.cli.durations import parse_duration
 from keyhole.cli.json_output import print_json
-from keyhole.cli.options import AsJson, On, Quiet, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
 from keyhole.cli.terminal_output import escape_controls
 from keyhole.clusters.cluster_address import check_address
 from keyhole.extras import has_extra, missing_extra, require_extra
@@ -54,12 +54,16 @@ app = typer.Typer(
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A tune folder.")]
 
 
-@app.command(name=_RUN)
+@app.command(
+    name=_RUN,
+    epilog=show_examples(
+        "keyhole tune run spec.toml --dry-run",
+        "keyhole tune run spec.toml --out results --runs 200 --workers 2",
+    ),
+)
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Commands, limits, instances.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the results; new, or of this tune.")
-    ] = None,
+    out: Out = None,
     workers: Annotated[int, typer.Option("--workers", help="How many runs at a time.")] = 1,
     budget: Annotated[
         str | None, typer.Option("--budget", help="Time in all, such as 90s, 2h, 1d12h.")
@@ -103,7 +107,7 @@ def run(
         typer.echo(report_line)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune show results"))
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
     from keyhole.tune import Tune
@@ -116,7 +120,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         _print(tune)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune best results --json"))
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
     from keyhole.tune import Tune
@@ -136,7 +140,7 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
         typer.echo(text)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune report results"))
 def report(folder: Folder) -> None:
     """Write the report again; a tuner may be at work."""
     from keyhole.tune import Tune
@@ -145,7 +149,7 @@ def report(folder: Folder) -> None:
     typer.echo(_write_report(Tune.load(folder)))
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune export results --aslib scenario"))
 def export(
     folder: Folder,
     aslib: Annotated[Path, typer.Option("--aslib", help="Folder for an ASlib scenario.")],
