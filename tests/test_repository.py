@@ -109,6 +109,8 @@ def test_all_settings_have_the_same_files(setting_entry):
         "policies/__init__.py",
         "stubs/name.py.tmpl",
         "stubs/test_name.py.tmpl",
+        "starters/simulate.toml.tmpl",
+        "starters/study.py.tmpl",
     ):
         assert (folder / name).is_file(), name
 

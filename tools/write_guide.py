@@ -1,15 +1,19 @@
 """Write docs/which_policy.md from docs/benchmark.json, the results of `keyhole bench` in full.
 
+Also write the time of a round of each policy, from which the time left of a run is estimated.
+
 `make lists` runs it. What it recommends is the policy with the smallest ratio on the problems for
 judging: by hand nothing is added that could differ from the table.
 """
 
 import sys
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "benchmark.json"
 GUIDE = ROOT / "docs" / "which_policy.md"
+ROUND_TIMES = ROOT / "src" / "keyhole" / "experiment" / "round_times.toml"
 MOST_NAMED = 3
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -103,10 +107,27 @@ def behind(summary, best) -> str:
     return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
+def round_times() -> str:
+    """Return the file of the nanoseconds that a round of each policy takes: a median."""
+    from keyhole.benchmark import read_results
+
+    found: dict[str, dict[str, list[float]]] = {}
+    for problem in read_results(RESULTS).problems:
+        for result in problem.results:
+            policy = result.policy.partition("(")[0]
+            found.setdefault(problem.setting, {}).setdefault(policy, []).append(result.nanoseconds)
+    parts = ["# Nanoseconds of a round, the medians of docs/benchmark.json: tools/write_guide.py."]
+    for setting, policies in found.items():
+        lines = [f"{name} = {round(median(times))}" for name, times in sorted(policies.items())]
+        parts.append("\n".join([f"\n[{setting}]", *lines]))
+    return "\n".join(parts) + "\n"
+
+
 def main() -> None:
-    """Write the page."""
+    """Write the page and the file."""
     sys.path.insert(0, str(ROOT / "src"))
     GUIDE.write_text(guide())
+    ROUND_TIMES.write_text(round_times())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,10 @@ def test_the_guide_is_what_the_results_say():
     assert write_guide.GUIDE.read_text() == write_guide.guide(), "python tools/write_guide.py"
 
 
+def test_the_times_of_a_round_are_those_of_the_results():
+    assert write_guide.ROUND_TIMES.read_text() == write_guide.round_times(), "write_guide.py"
+
+
 def test_the_results_are_of_the_problems_of_the_list_in_full(content):
     assert content.scale == "paper"
     for setting in content.settings:

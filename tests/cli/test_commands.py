@@ -11,6 +11,7 @@ from importlib.metadata import version
 from types import ModuleType
 
 import pytest
+import shellingham
 from typer.main import get_command
 
 from keyhole import load_run
@@ -256,11 +257,23 @@ def test_the_help_names_each_command_in_a_whole_sentence(keyhole):
     assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 
-@pytest.mark.parametrize("name", get_command(app).commands)
+def walk_commands(command, path=()):
+    """Yield the words and the command of each command, also of groups."""
+    if path:
+        yield " ".join(path), command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from walk_commands(inner, (*path, name))
+
+
+COMMANDS = dict(walk_commands(get_command(app)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_examples_of_help_are_commands(name):
-    lines = get_command(app).commands[name].epilog.splitlines()[2:]
+    lines = COMMANDS[name].epilog.splitlines()[2:]
     assert lines
     for line in lines:
+        assert line.startswith(f"  keyhole {name}")
         _, *words = shlex.split(line)
         command = get_command(app)
         while hasattr(command, "commands"):
@@ -268,6 +281,45 @@ def test_examples_of_help_are_commands(name):
             called = words.pop(0) if words[0] in command.commands else "run"
             command = command.commands[called]
         assert command.make_context(called, words).params  # parsed, and not run
+
+
+# What an option of this name is in every command that has it; in these, it is something else.
+OTHER_OPTIONS = {
+    "init --out": "a file",
+    "new --out": "a folder of sources",
+    "study check --out": "a database",
+}
+
+
+@pytest.mark.parametrize("option", ["--out", "--json", "--quiet", "--threads", "--on", "--policy"])
+def test_an_option_means_the_same_in_every_command(option):
+    found = {
+        name: parameter
+        for name, command in COMMANDS.items()
+        for parameter in command.params
+        if option in parameter.opts and f"{name} {option}" not in OTHER_OPTIONS
+    }
+    assert len(found) > 1
+    assert len({(one.help, one.metavar, one.is_flag) for one in found.values()}) == 1
+
+
+def test_no_command_spells_these_options_in_another_way():
+    spelt = {opt for command in COMMANDS.values() for one in command.params for opt in one.opts}
+    assert not spelt & {"--output", "--out-dir", "-o", "--as-json", "--format", "--silent", "-q"}
+    assert not spelt & {"--jobs", "--num-threads", "--overwrite", "--random-seed"}
+
+
+@pytest.mark.parametrize("name", ["run", "reproduce", "demo", "bench", "compile", "tune run"])
+def test_every_long_command_can_be_quiet(name):
+    assert any("--quiet" in parameter.opts for parameter in COMMANDS[name].params)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_a_help_that_ends_as_a_sentence(name):
+    for parameter in COMMANDS[name].params:
+        if any(opt.startswith("-") for opt in parameter.opts) and parameter.name != "help":
+            assert parameter.help, parameter.opts
+            assert parameter.help[-1] in ".)", parameter.help
 
 
 def test_the_package_says_its_version(keyhole):
@@ -314,6 +366,53 @@ def test_every_command_has_a_help_text(keyhole, command):
     code, out, err = keyhole(command, "--help")
     assert (code, err) == (0, "")
     assert f"keyhole {command}" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("keyhole re", {"report", "reproduce"}),
+        ("keyhole run --d", {"--dry-run"}),
+        ("keyhole study c", {"create", "change", "check"}),
+    ],
+)
+def test_bash_completes_names(keyhole, monkeypatch, words, completed):
+    monkeypatch.setenv("_KEYHOLE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    code, out, _ = keyhole()
+    assert (code, set(out.split())) == (0, completed)
+
+
+def found_shell(monkeypatch, name):
+    def detect():
+        if name is None:
+            raise shellingham.ShellDetectionFailure
+        return name, f"/bin/{name}"
+
+    monkeypatch.setattr(shellingham, "detect_shell", detect)
+
+
+def test_completion_is_installed_for_bash_under_the_name_of_the_command(
+    keyhole, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found_shell(monkeypatch, "bash")
+    assert keyhole("--install-completion")[0] == 0
+    (script,) = (tmp_path / ".bash_completions").iterdir()
+    assert script.name == "keyhole.sh"
+    assert str(script) in (tmp_path / ".bashrc").read_text()
+    assert script.read_text().endswith("complete -o default -F _keyhole_completion keyhole")
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+@pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
+@pytest.mark.parametrize(("shell", "said"), [("sh", "sh"), (None, "no shell")])
+def test_a_shell_that_cannot_complete_is_refused(keyhole, monkeypatch, option, shell, said):
+    found_shell(monkeypatch, shell)
+    shells = "bash, zsh, fish, powershell, pwsh"
+    message = f"keyhole: {option} must be called from one of {shells}; got {said}\n"
+    assert keyhole(option) == (2, "", message)
 
 
 def test_without_a_command_help_is_shown(keyhole):

@@ -1,5 +1,7 @@
 """`keyhole compile` and `keyhole compile_cache`."""
 
+import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -57,6 +59,19 @@ def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
     assert out.splitlines()[1].startswith("compiled code: 3 pieces, 0.")
     assert keyhole("cache", "clear")[1] == f"removed 3 pieces of compiled code from {folder}\n"
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("compiles_all")
+def test_it_says_what_was_compiled_as_json_and_how_long_the_rest_takes(keyhole, spec, folder):
+    spec.write_text(TEXT.rpartition("[[policy]]")[0])
+    names = ["LSA", "LSA loaded from a file", "LSA in BernoulliRewardEnvironment"]
+    code, out, err = keyhole("compile", spec, "--json")
+    assert code == 0
+    assert json.loads(out) == {"kernels": names, "compiled": 3}
+    assert re.search("^2 left to compile, about ", err, re.MULTILINE)
+    code, out, err = keyhole("compile", spec, "--json", "--quiet")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {"kernels": names, "compiled": 0}
 
 
 def test_every_setting_lists_the_kernels_to_compile(tmp_path):

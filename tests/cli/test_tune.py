@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from keyhole.cli.command_execution import _warned
-from keyhole.cli.tune import _duration
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -93,10 +92,6 @@ def test_a_bad_call_is_refused_on_one_line(keyhole, file, tmp_path, monkeypatch,
 def test_a_missing_spec_and_a_folder_without_a_tune_are_refused(keyhole, tmp_path):
     assert keyhole("tune", tmp_path / "x.toml", "--dry-run")[2].endswith("x.toml does not exist\n")
     assert "must be a tune folder" in keyhole("tune", "show", tmp_path)[2]
-
-
-def test_budgets_are_parsed_as_days_hours_minutes_and_seconds():
-    assert [_duration(text) for text in ("90", "90s", "1h30m", "0.5d")] == [90, 90, 5400, 43200]
 
 
 def test_the_report_is_written_before_anything_is_printed(keyhole, file, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from keyhole.kernels import cache_files, compile_cache, kernel_declaration
+from keyhole.kernels.interpreted_mode import interpreted
 from tests.forks import ENOUGH
 
 pytestmark = pytest.mark.skipif(
@@ -195,6 +196,22 @@ def test_code_that_cannot_be_cached_is_announced_as_such(monkeypatch, tmp_path):
     folder = tmp_path / "file" / "cache"
     said = f"keyhole: compiling Uniform (once, in every process: nothing can be kept in {folder})\n"
     assert announced(monkeypatch, folder) == said
+
+
+def test_the_file_of_code_is_found_before_it_is_compiled(monkeypatch, tmp_path):
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
+
+    def seven():
+        return 7
+
+    def compile_it():
+        return compile_cache.compile_cached("made up", "of the test", lambda: seven, "int64()")
+
+    file = compile_cache.find_code_file(compile_it)
+    assert (file.parent, file.suffix) == (tmp_path, ".code")
+    assert not file.exists()
+    with interpreted():
+        assert compile_cache.find_code_file(compile_it) is None
 
 
 def test_code_is_freed_with_its_last_reference(monkeypatch):

@@ -22,6 +22,37 @@ def test_plain_lines_go_to_standard_error(capsys):
     assert line.startswith("LSA: 100 %")
 
 
+def test_lines_say_how_much_time_is_left_in_all(capsys):
+    seen = []
+
+    def observe(*what):
+        seen.append(what)
+        return "about 5 s left in all"
+
+    with progress_report(True, observe) as report:
+        report("LSA", 0, 10)
+        report("LSA", 10, 10)
+    assert seen == [("LSA", 0, 10), ("LSA", 10, 10)]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("LSA: 100 %")
+    assert line.endswith("; about 5 s left in all")
+
+
+def test_a_speed_of_the_first_moment_says_no_time(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(keyhole.play.progress.time, "monotonic", lambda: now[0])
+    with progress_report(True) as report:
+        now[0] = 10.0  # compiling
+        report("LSA", 0, 100)
+        now[0] = 10.2
+        report("LSA", 1, 100)
+        now[0] = 20.0
+        report("LSA", 50, 100)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "LSA: 1 %, 5 rounds/s"
+    assert second == "LSA: 50 %, 5 rounds/s, 10 s left"
+
+
 class Notebook:
     """What a notebook shows: for each output of its cells, the texts that it had in turn."""
 

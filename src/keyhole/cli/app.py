@@ -2,16 +2,18 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli import bench, study, study_check, study_policies, tune
+from keyhole.cli import bench, file_commands, study, study_check, study_policies, tune
 from keyhole.cli.json_output import print_json
-from keyhole.cli.options import AsJson, On, Quiet, Threads, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
 from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
 from keyhole.clusters.cluster_address import check_address
 from keyhole.extras import require_extra
+
+_DEMO: Final = Path("keyhole-out/demo")
 
 app = typer.Typer(
     name="keyhole",
@@ -22,8 +24,14 @@ app = typer.Typer(
 )
 
 app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
-for command in (study_policies.replay, study_policies.change, study_check.check):
-    study.app.command()(command)
+app.command(name="init", epilog=file_commands.INIT_EXAMPLES)(file_commands.init)
+app.command(name="new", epilog=file_commands.NEW_EXAMPLES)(file_commands.new)
+for command, example in (
+    (study_policies.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
+    (study_policies.change, "keyhole study change items.db labels APT epsilon=0.05"),
+    (study_check.check, "keyhole study check items.db"),
+):
+    study.app.command(epilog=show_examples(example))(command)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
@@ -73,7 +81,7 @@ def catalog(
 )
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    out: Out = None,
     threads: Threads = None,
     on: On = "threads",
     dry_run: Annotated[
@@ -131,7 +139,7 @@ def reproduce(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME|ENTRY.toml", help="Which entry, or your own.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    out: Out = None,
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     threads: Threads = None,
     on: On = "threads",
@@ -177,11 +185,13 @@ def compile_(
     what: Annotated[
         str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
     ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compile a setting or an experiment in advance."""
     from keyhole.cli.compilation import compile_ahead
 
-    compile_ahead(what)
+    compile_ahead(what, as_json=as_json, quiet=quiet)
 
 
 @app.command(
@@ -217,36 +227,12 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command(
     epilog=show_examples(
-        "keyhole new policy Mine --setting thresholding",
-        "keyhole new problem narrow_gap --out problems",
-    )
-)
-def new(
-    kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
-    setting: Annotated[
-        str | None, typer.Option("--setting", help="The setting of a policy.")
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", help="Folder; created if it does not exist.")
-    ] = Path(),
-) -> None:
-    """Write a working stub with its test, to begin from."""
-    from keyhole.cli.new import write_stubs
-
-    write_stubs(kind, name, setting, out)
-
-
-@app.command(
-    epilog=show_examples(
         "keyhole demo",
         "keyhole demo --out results --threads 2",
     )
 )
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
-        "keyhole-out/demo"
-    ),
+    out: Out = _DEMO,
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -255,4 +241,4 @@ def demo(
     require_extra("files,plots,scipy", "keyhole demo")
     from keyhole import papers
 
-    print_verdicts(papers.demo(out, threads=threads, progress=not quiet), as_json=as_json)
+    print_verdicts(papers.demo(out or _DEMO, threads=threads, progress=not quiet), as_json=as_json)

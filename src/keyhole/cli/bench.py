@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from keyhole.cli.json_output import print_json
-from keyhole.cli.options import AsJson, Quiet, Threads, show_examples
+from keyhole.cli.options import AsJson, Out, Quiet, Threads, show_examples
 from keyhole.cli.terminal_output import print_heading
 from keyhole.extras import require_extra
 
@@ -18,7 +18,7 @@ EXAMPLES: Final = show_examples(
 
 def run_bench(
     setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    out: Out = None,
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     problems: Annotated[
         list[str] | None,

@@ -17,9 +17,12 @@ import typer
 
 from keyhole.cli import exit_codes
 from keyhole.cli.app import app
+from keyhole.cli.completion import check_shell
 from keyhole.cli.terminal_output import one_line_text
 from keyhole.validate import short_repr
 
+# Also where it was started by `python -m keyhole`: shells complete the command of this name.
+_PROGRAM: Final = "keyhole"
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 
@@ -37,8 +40,9 @@ def _code() -> int | None:
     """Run the command line; return its exit code."""
     code: int | None
     try:
+        check_shell(sys.argv[1:])
         # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
-        code = app(standalone_mode=False)
+        code = app(prog_name=_PROGRAM, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         code = exit_codes.INTERRUPTED
     except BrokenPipeError:

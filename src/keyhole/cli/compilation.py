@@ -7,18 +7,30 @@ import typer
 from keyhole.cli.json_output import print_json
 from keyhole.experiment import setting_registry
 from keyhole.experiment.ahead_of_time_compilation import CompileJob, setting_jobs, spec_jobs
+from keyhole.experiment.compilation_progress import CompilationProgress
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 
 _MEGABYTE = 10**6
 
 
-def compile_ahead(what: str | None) -> None:
-    """Compile the kernels of a setting or a spec, by default of all settings; print each."""
+def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = False) -> None:
+    """Compile the kernels of a setting or a spec, by default of all settings; print each.
+
+    Progress tells how long the rest will take, as soon as something was compiled.
+    """
     jobs = _jobs(what)
+    progress = CompilationProgress(jobs)
     for number, (name, compile_it) in enumerate(jobs, 1):
         compile_it()
-        typer.echo(f"{number} of {len(jobs)}: {name}")
+        if not as_json:
+            typer.echo(f"{number} of {len(jobs)}: {name}")
+        progress.count_next()
+        if not quiet:
+            progress.show()
+    if as_json:
+        print_json({"kernels": [name for name, _ in jobs], "compiled": progress.compiled})
+        return
     _print_size()
 
 

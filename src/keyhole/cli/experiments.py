@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import typer
 
+from keyhole.cli.durations import format_duration
 from keyhole.cli.json_output import print_json
 from keyhole.cli.terminal_output import one_line_text
 from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
@@ -24,7 +25,6 @@ from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves
 
 _SHOWN_POINTS: Final = 12
-_UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 
 
 def run_spec(
@@ -138,20 +138,6 @@ def _lines(found: Forecast, on: str, starting: float) -> list[str]:
 
 def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration as text, with about two digits.
-
-    Examples
-    --------
-    >>> [format_duration(seconds) for seconds in (0.21, 42.4, 500, 9000)]
-    ['0.2 s', '42 s', '8.3 min', '2.5 h']
-    """
-    for length, unit in _UNITS:
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
 
 
 def _print_means(curves: Curves) -> None:

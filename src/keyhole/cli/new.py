@@ -9,13 +9,11 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-import typer
-
+from keyhole.cli.template_files import check_absent, list_templates, setting_folder, write_files
 from keyhole.experiment import setting_registry
 from keyhole.validate import check_choice
 
 _POLICY: Final = "policy"
-_SUFFIX: Final = ".tmpl"
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DEFAULT_SETTING: Final = "thresholding"
 
@@ -33,25 +31,20 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         folder = templates / kind
     snake, camel = _spellings(name)
     stubs = {
-        out / path.replace("name", snake): Template(file.read_text(encoding="utf-8"))
-        for path, file in _list_templates(folder)
+        out / path.replace("name", snake): Template(file.read_text(encoding="utf-8")).substitute(
+            name=snake, Name=camel
+        )
+        for path, file in list_templates(folder)
     }
     # All are checked before the first is written, so that a refused call leaves nothing behind.
-    for path in stubs:
-        if path.exists():
-            raise FileExistsError(f"{path} exists already; choose another NAME or --out")
-    for path, stub in sorted(stubs.items()):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(stub.substitute(name=snake, Name=camel), encoding="utf-8")
-        typer.echo(path)
+    check_absent(stubs, advice="choose another NAME or --out")
+    write_files(stubs)
 
 
 def _policy_stubs(registered: setting_registry.RegisteredSetting) -> Traversable:
     """Return the folder `stubs` beside the module of a setting."""
-    # A setting of another package may be a single module, which has no folder.
-    for folder in getattr(registered.module, "__path__", ()):
-        if (Path(folder) / "stubs").is_dir():
-            return Path(folder) / "stubs"
+    if (folder := setting_folder(registered, "stubs")) is not None:
+        return folder
     file = inspect.getfile(next(iter(registered.policies.values()), registered.module))
     raise ValueError(
         f"--setting: {registered.package} has no stubs of a policy for its setting "
@@ -70,14 +63,3 @@ def _spellings(name: str) -> tuple[str, str]:
     if not name[0].isupper():
         camel = "".join(word.capitalize() for word in snake.split("_"))
     return snake, camel
-
-
-def _list_templates(folder: Traversable, above: str = "") -> list[tuple[str, Traversable]]:
-    """Return the templates of a folder with their paths."""
-    found = []
-    for file in folder.iterdir():
-        if file.is_dir():
-            found += _list_templates(file, f"{above}{file.name}/")
-        else:
-            found.append((f"{above}{file.name.removesuffix(_SUFFIX)}", file))
-    return found

@@ -51,7 +51,7 @@ def show_help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole study create items.db study.toml"))
 def create(
     storage: Storage,
     spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A description of it.")],
@@ -88,7 +88,12 @@ def create(
     typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole study ask items.db labels",
+        "keyhole study ask items.db labels --json --key first-of-today",
+    )
+)
 def ask(
     storage: Storage,
     name: Name,
@@ -106,7 +111,12 @@ def ask(
         typer.echo(f"{decision.id} {format_key_values(decision.words)}")
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole study tell items.db labels ID reward=1",
+        'keyhole study tell items.db patrols ID \'losses=["north", "south"]\'',
+    )
+)
 def tell(
     storage: Storage,
     name: Name,
@@ -119,7 +129,9 @@ def tell(
         study.tell(id, **parse_key_values(words))
 
 
-@app.command("tell-sum")
+@app.command(
+    "tell-sum", epilog=show_examples("keyhole study tell-sum items.db sales 17 --rounds 40")
+)
 def tell_sum(
     storage: Storage,
     name: Name,
@@ -132,7 +144,7 @@ def tell_sum(
         study.tell_sum(total, rounds=rounds)
 
 
-@app.command("expire")
+@app.command("expire", epilog=show_examples("keyhole study expire items.db labels ID"))
 def expire(
     storage: Storage,
     name: Name,
@@ -144,7 +156,7 @@ def expire(
         study.expire(id)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole study add-arm items.db labels emu gnu"))
 def add_arm(
     storage: Storage,
     name: Name,
@@ -156,7 +168,7 @@ def add_arm(
         study.add_arms(arms)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole study retire items.db labels owl"))
 def retire(
     storage: Storage,
     name: Name,
@@ -168,7 +180,11 @@ def retire(
         study.retire(arm)
 
 
-@app.command()
+@app.command(
+    epilog=show_examples(
+        "keyhole study show items.db labels", "keyhole study show items.db labels --json"
+    )
+)
 def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
@@ -213,7 +229,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
         )
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole study history items.db labels"))
 def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print all events, one a line."""
     from keyhole.study.log_export import EventFormatter
@@ -236,7 +252,7 @@ def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = No
                 typer.echo(" ".join(filter(None, words)))
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole study export items.db labels labels.jsonl"))
 def export(
     storage: Storage,
     name: Name,
@@ -248,7 +264,7 @@ def export(
         study.export(path)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole study restore elsewhere.db labels.jsonl"))
 def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
@@ -261,7 +277,7 @@ def restore(
     Study.restore(storage, path, name=name, policies=load_user_policies(own)).close()
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole study backup items.db monday.db"))
 def backup(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="TO", help="A new file.")],
@@ -273,7 +289,7 @@ def backup(
     typer.echo(f"{path}: {count_text(len(names), 'study')}")
 
 
-@app.command(name="list")
+@app.command(name="list", epilog=show_examples("keyhole study list items.db"))
 def list_(storage: Storage, as_json: AsJson = False) -> None:
     """Print the studies in a database."""
     from keyhole.study import list_studies

@@ -1,6 +1,5 @@
 """The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
-import re
 import shlex
 import sys
 import time
@@ -11,19 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from keyhole.cli.durations import parse_duration
 from keyhole.cli.json_output import print_json
-from keyhole.cli.options import AsJson, On, Quiet, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
 from keyhole.cli.terminal_output import escape_controls
 from keyhole.clusters.cluster_address import check_address
 from keyhole.extras import has_extra, missing_extra, require_extra
-from keyhole.validate import check_integer, short_repr
+from keyhole.validate import check_integer
 
 if TYPE_CHECKING:
     from keyhole.tune import Spec, TrialRecord, Tune
 
 _RUN: Final = "run"
-_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
 _DRY_RUNS: Final = 10
 # Seconds between two lines of progress: at least, as a share of the elapsed time, and at most.
 _MIN_INTERVAL: Final = 5.0
@@ -56,12 +54,16 @@ app = typer.Typer(
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A tune folder.")]
 
 
-@app.command(name=_RUN)
+@app.command(
+    name=_RUN,
+    epilog=show_examples(
+        "keyhole tune run spec.toml --dry-run",
+        "keyhole tune run spec.toml --out results --runs 200 --workers 2",
+    ),
+)
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Commands, limits, instances.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the results; new, or of this tune.")
-    ] = None,
+    out: Out = None,
     workers: Annotated[int, typer.Option("--workers", help="How many runs at a time.")] = 1,
     budget: Annotated[
         str | None, typer.Option("--budget", help="Time in all, such as 90s, 2h, 1d12h.")
@@ -81,7 +83,7 @@ def run(
 
     read = Spec.from_file(spec)
     check_integer("workers", workers, WORKERS)
-    seconds = None if budget is None else _duration(budget)
+    seconds = None if budget is None else parse_duration("--budget", budget)
     if dry_run:
         _print_dry_run(read)
         return
@@ -105,7 +107,7 @@ def run(
         typer.echo(report_line)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune show results"))
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
     from keyhole.tune import Tune
@@ -118,7 +120,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         _print(tune)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune best results --json"))
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
     from keyhole.tune import Tune
@@ -138,7 +140,7 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
         typer.echo(text)
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune report results"))
 def report(folder: Folder) -> None:
     """Write the report again; a tuner may be at work."""
     from keyhole.tune import Tune
@@ -147,7 +149,7 @@ def report(folder: Folder) -> None:
     typer.echo(_write_report(Tune.load(folder)))
 
 
-@app.command()
+@app.command(epilog=show_examples("keyhole tune export results --aslib scenario"))
 def export(
     folder: Folder,
     aslib: Annotated[Path, typer.Option("--aslib", help="Folder for an ASlib scenario.")],
@@ -195,23 +197,6 @@ def _print(tune: "Tune") -> None:
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join(cells))
     typer.echo(POOLING_NOTE)
-
-
-def _duration(text: str) -> float:
-    """Return seconds; as 90, 90s, 1h30m.
-
-    Examples
-    --------
-    >>> _duration("90"), _duration("1h30m"), _duration("0.5d")
-    (90.0, 5400.0, 43200.0)
-    """
-    text = text.strip()
-    if not _DURATION.fullmatch(text):
-        raise ValueError(f"--budget must be as 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
-    if text[-1] not in _SECONDS:
-        return float(text)
-    parts = re.findall(r"([\d.]+)([smhd])", text)
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
 class _Progress:

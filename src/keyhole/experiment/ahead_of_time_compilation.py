@@ -1,6 +1,9 @@
 """The functions of a setting (kind of decision problem) or a spec, compiled before their use."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
 from keyhole.contract.compiled_class import compiled_environment, compiled_policy
 from keyhole.contract.environment import Environment
@@ -11,6 +14,7 @@ from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.learner_step import compiled_step
 from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
+from keyhole.kernels.compile_cache import find_code_file
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
@@ -34,6 +38,21 @@ def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
         for job in _jobs_of_plan(point.spec.plan, learners=learners):
             found.setdefault(job[0], job)
     return list(found.values())
+
+
+def find_file(job: CompileJob) -> Path | None:
+    """Return the file of a kernel in the cache, which need not exist; None if it is not kept."""
+    # A kernel that is refused has no file; compiling it says why.
+    with suppress(TypeError, ValueError):
+        return find_code_file(job[1])
+    return None
+
+
+def plan_jobs(plan: Plan, label: str) -> list[CompileJob]:
+    """Return the kernels that simulate one policy of a plan."""
+    policies = {label: plan.policies[label]}
+    workers = {label: plan.workers[label]} if plan.workers else {}
+    return _jobs_of_plan(replace(plan, policies=policies, workers=workers), learners=False)
 
 
 def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:

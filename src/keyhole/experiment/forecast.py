@@ -14,7 +14,7 @@ import numpy as np
 from keyhole.clusters import Cluster
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_report import count_panels
+from keyhole.experiment.writing_time import SECONDS_TO_DRAW, estimate_writing
 from keyhole.kernels.cache_files import cached_files
 from keyhole.pages.figure_files import FIGURE_KINDS, blank_figure, figure_bytes
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
@@ -27,13 +27,6 @@ _SPAN: Final = 1.0
 _LEAST_SPAN: Final = 0.05  # for one sample
 _SAMPLES: Final = 12
 _MOST_OF_A_KIND: Final = 4
-# The seconds below were measured on one processor, which drew an empty figure in
-# `_SECONDS_TO_DRAW`. Here they are scaled by how long the same figure takes.
-_SECONDS_TO_DRAW: Final = 0.29
-_SECONDS_A_VALUE: Final = 2e-7  # to write it and to compute its mean
-_SECONDS_A_RUN: Final = 0.009
-_SECONDS_A_FIGURE: Final = 0.2
-_SECONDS_A_PANEL: Final = 0.105
 
 
 class Measure(Protocol):
@@ -177,7 +170,7 @@ def forecast(
         threads=threads,
         samples=samples,
         seconds=math.inf if endless else seconds,
-        writing=_estimate_writing(spec, len(jobs)) * (slowness or _measure_slowness)(),
+        writing=estimate_writing(spec, len(jobs)) * (slowness or _measure_slowness)(),
         endless=tuple(endless),
     )
 
@@ -191,28 +184,7 @@ def _measure_slowness() -> float:
         for kind in FIGURE_KINDS:
             figure_bytes(figure, kind)
         taken.append(perf_counter())
-    return float(min(np.diff(taken)[1:])) / _SECONDS_TO_DRAW
-
-
-def _estimate_writing(spec: Spec, runs: int) -> float:
-    """Return the seconds to write tables and report on the reference machine."""
-    specs = [point.spec for point in spec.points]
-    over_rounds = spec.sweep is None or any(len(s.plan.checkpoints) > 1 for s in specs)
-    figures = count_panels(spec.sweep or {}, over_rounds=over_rounds)
-    drawn = {
-        metric.name
-        for point in specs
-        for metric in point.plan.measured
-        if spec.sweep is None or not metric.detail
-    }
-    report = len(figures) * _SECONDS_A_FIGURE + sum(figures) * _SECONDS_A_PANEL
-    tables = sum(map(_count_values, specs)) * _SECONDS_A_VALUE + runs * _SECONDS_A_RUN
-    return tables + len(drawn) * report
-
-
-def _count_values(spec: Spec) -> int:
-    plan = spec.plan
-    return len(plan.policies) * len(plan.checkpoints) * len(plan.metrics) * spec.replications
+    return float(min(np.diff(taken)[1:])) / SECONDS_TO_DRAW
 
 
 def _kinds(jobs: Sequence[SimulationJob]) -> list[list[_Unit]]:

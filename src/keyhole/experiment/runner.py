@@ -15,6 +15,7 @@ import pyarrow as pa
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_address import THREADS, check_address, cluster_connection
 from keyhole.experiment import setting_registry
+from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import (
     FORMAT,
@@ -34,10 +35,12 @@ from keyhole.experiment.run_folder import (
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_points import Point
 from keyhole.experiment.sweep_tables import CURVES_SCHEMA, Sweep, points_file, values_schema
+from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
-from keyhole.play.progress import Report, print_step, progress_report
+from keyhole.play.progress import Observe, Report, print_step, progress_report
+from keyhole.play.total_progress import TotalProgress
 
 _BLOCKS: Final = "blocks"
 # Entries that only reports show: they may change in a folder that holds results.
@@ -102,7 +105,9 @@ def run(
                 provenance = _begin(folder, spec, digest, command, found)
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
-                with progress_report(progress) as report:
+                with progress_report(
+                    progress, _observer(progress, spec, cache, cluster, threads)
+                ) as report:
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
                 print_step("writing tables")
@@ -114,6 +119,21 @@ def run(
             write_provenance(folder, provenance | {"finished": _now()})
             shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return open_run(folder)
+
+
+def _observer(
+    progress: bool | Report,
+    spec: Spec,
+    cache: ResultCache,
+    cluster: Cluster | None,
+    threads: int | None,
+) -> Observe | None:
+    """Return the function that says how much time is left, where each policy is shown by itself."""
+    # Of a sweep, and on a cluster, only the total is shown, which says it by its own speed.
+    if progress is not True or cluster is not None or spec.sweep is not None:
+        return None
+    writing = estimate_writing(spec, len(spec.policy))
+    return TotalProgress(list_work({"": spec}, cache, threads), writing=writing).observer("")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -59,6 +59,8 @@ _recent: dict[str, Kernel] = {}
 _RECENT: Final = 32
 # For how long each piece of code was interpreted before it was compiled.
 _budgets: Final[dict[str, TimeBudget]] = {}
+# Whether the file of code is wanted, not the code: see `find_code_file`.
+_only_file: ContextVar[bool] = ContextVar("only_file", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: compiling takes long where all cores are busy
@@ -200,6 +202,29 @@ def _load_or_compile(
         return _load(path) or _compile(owner, path, build, signature, hold_gil)
 
 
+class _FileFoundError(Exception):
+    """Raised in place of compiling, with the file of the code, where only that is wanted."""
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def find_code_file(compile_it: Callable[[], object]) -> Path | None:
+    """Return the file of the code that a function compiles by `compile_cached`; compile nothing.
+
+    The file need not exist yet. None if the code is not kept in a file, or is interpreted.
+    """
+    token = _only_file.set(True)
+    try:
+        compile_it()
+    except _FileFoundError as found:
+        return found.path
+    finally:
+        _only_file.reset(token)
+    return None
+
+
 def compile_cached(
     owner: str, digest: str, build: Callable[[], Any], signature: str, *, hold_gil: bool = False
 ) -> Kernel:
@@ -220,6 +245,10 @@ def compile_cached(
         run = interpret(owner, build())
         return AtomicCall(owner, run) if hold_gil else run
     name = f"{digest} {options()} {signature} {hold_gil}"
+    if _only_file.get():
+        raise _FileFoundError(
+            _path(name) if has_internals() and is_usable(cache_folder()) else None
+        )
     with compiler_lock():
         function = _alive.get(name)
         if function is None:

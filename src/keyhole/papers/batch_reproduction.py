@@ -2,21 +2,20 @@
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_address import THREADS, check_address
-from keyhole.experiment import Spec
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
+from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
-from keyhole.papers.progress import TotalProgress, WorkItem, track_total
 from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
 from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduction_page
@@ -27,7 +26,7 @@ from keyhole.papers.reproduction import (
     simulate_entries,
 )
 from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
-from keyhole.play.plan import Plan
+from keyhole.play.total_progress import TotalProgress, track_total
 from keyhole.validate import check_choice
 
 _FORMAT: Final = "keyhole-everything"
@@ -114,10 +113,15 @@ def reproduce_all(
         e.name: load_finished_entry(e, scale, places[e.name]) for e in entries if e not in wanted
     }
     parts = {name: part for name, part in found.items() if part is not None}
-    here = on == THREADS
+    shown, ahead = progress and on == THREADS, on == THREADS and threads != 1
+    work = (
+        list_work({_place_name(*at): spec for at, spec in specs.items()}, cache, threads)
+        if shown
+        else []
+    )
     with (
-        background_compilation(wanted, wanted=here and threads != 1),
-        track_total(progress and here, _list_work(specs, cache)) as count,
+        background_compilation(wanted, wanted=ahead),
+        track_total(shown, work, compilers=1 + ahead) as count,
     ):
         for entry in wanted:
             result = simulate_entries(
@@ -151,27 +155,6 @@ def _entry_progress(count: TotalProgress | None) -> bool | ProgressOf:
     if count is None:
         return False
     return lambda entry, problem: count.of(_place_name(entry.name, problem))
-
-
-def _list_work(specs: Mapping[tuple[str, str], Spec], cache: ResultCache) -> Sequence[WorkItem]:
-    return [
-        WorkItem(
-            _place_name(*where),
-            label,
-            _speed_key(spec.plan, label),
-            cache.rounds(spec.name, label),
-        )
-        for where, spec in specs.items()
-        for label in spec.plan.policies
-    ]
-
-
-def _speed_key(plan: Plan, label: str) -> tuple[str, ...]:
-    """Return the key of work that takes about as long per round."""
-    work = plan.workers.get(label)
-    workers = "none" if work is None else f"{work.number} workers"
-    # From coarse to fine: an unknown kind takes the speed of those that share the longest prefix.
-    return workers, plan.problem.setting.name, type(plan.policies[label]).__name__
 
 
 def _place_name(entry: str, problem: str) -> str:

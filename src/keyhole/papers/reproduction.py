@@ -2,7 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,9 +13,11 @@ from keyhole.clusters.cluster_address import THREADS, check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
+from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
+from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.pages.notebook import notebook_html
 from keyhole.pages.table import Table
@@ -24,7 +27,8 @@ from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
 from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduction
 from keyhole.papers.verdicts import Verdict, counts_line
-from keyhole.play.progress import Report, print_step
+from keyhole.play.progress import Report, print_step, progress_report
+from keyhole.play.total_progress import TotalProgress
 from keyhole.validate import check_choice, check_distinct, check_line
 
 SHARED_FOLDER: Final = "shared"
@@ -32,6 +36,7 @@ SHARED_FOLDER: Final = "shared"
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _VERSION: Final = 1
+_PAGE_SHARE: Final = 3.0  # a page with claims takes so much longer than the report of a run
 _Choice = tuple[Entry, str]
 
 ProgressOf = Callable[[Entry, str], Report]
@@ -188,18 +193,23 @@ def simulate_entries(
         own = ResultCache(folder / SHARED_FOLDER, specs.values()) if cache is None else cache
         simulate_missing(own, specs, cluster, threads, progress is True)
     parts = []
-    with background_compilation(
-        [entry for entry, _ in choices], wanted=ahead and on == THREADS and threads != 1
-    ):
+    ahead = ahead and on == THREADS and threads != 1
+    count = None
+    if progress is True and on == THREADS:
+        work = list_work({str(place): spec for place, spec in specs.items()}, own, threads)
+        writing = _PAGE_SHARE * sum(estimate_writing(s, len(s.policy)) for s in specs.values())
+        count = TotalProgress(work, compilers=1 + ahead, writing=writing)
+    with background_compilation([entry for entry, _ in choices], wanted=ahead):
         for entry, scale in choices:
             runs = {}
             for key in entry.problems:
                 # `run` returns at once where a finished run is in the folder, which is how a second
                 # call resumes.
-                runs[key] = run(
-                    specs[folder / key], folder / key, threads=threads, command=command,
-                    progress=on == THREADS and _progress_of(progress, entry, key), cache=own,
-                )  # fmt: skip
+                with _shown_progress(progress, count, entry, key, folder / key) as report:
+                    runs[key] = run(
+                        specs[folder / key], folder / key, threads=threads, command=command,
+                        progress=report or False, cache=own,
+                    )  # fmt: skip
             parts.append(_judge(entry, scale, runs))
     # The cache of a batch outlives its entries; one of our own is not needed any more.
     if cache is None:
@@ -209,13 +219,24 @@ def simulate_entries(
     return Reproduction(title, _write_report(folder, parts), tuple(parts))
 
 
-def _progress_of(progress: bool | ProgressOf, entry: Entry, problem: str) -> bool | Report:
-    """Return the progress callback of a problem, or whether to show progress."""
+@contextmanager
+def _shown_progress(
+    progress: bool | ProgressOf,
+    count: TotalProgress | None,
+    entry: Entry,
+    problem: str,
+    place: Path,
+) -> Iterator[Report | None]:
+    """Return a context manager with the progress callback of a problem, if progress is shown."""
     if callable(progress):
-        return progress(entry, problem)
-    if progress:
+        yield progress(entry, problem)
+    elif count is None:
+        yield None
+    else:
         print_step(f"{entry.problems[problem].title}:")
-    return progress
+        with progress_report(True, count.observer(str(place))) as report:
+            yield report
+        count.finish(str(place))
 
 
 def _write_report(folder: Path, parts: Sequence[ReportPart]) -> Path:

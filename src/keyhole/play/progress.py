@@ -11,16 +11,22 @@ from keyhole.validate import short_repr
 
 Report = Callable[[str, int, int], None]
 """Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""
+Observe = Callable[[str, int, int], str]
+"""Is told the same at each report, and returns the time left as text, or ""."""
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
 _SECONDS_IN_PLACE: Final = 0.5
+_LEAST_SECONDS: Final = 1.0  # after which a speed is known: the first rounds are counted late
 
 
 @contextmanager
-def progress_report(wanted: bool | Report) -> Iterator[Report | None]:
+def progress_report(
+    wanted: bool | Report, observe: Observe | None = None
+) -> Iterator[Report | None]:
     """Yield the function that shows progress, or None if it is not wanted.
 
-    `wanted` may be a function, which is then yielded itself.
+    `wanted` may be a function, which is then yielded itself. `observe` says how much time is left
+    in all; without it, lines say how much is left of each policy.
     """
     if callable(wanted):
         yield wanted
@@ -32,12 +38,12 @@ def progress_report(wanted: bool | Report) -> Iterator[Report | None]:
     elif not wanted:
         yield None
     elif sys.stderr.isatty():
-        yield from _show_bar()
+        yield from _show_bar(observe)
     else:
-        yield _LineReport()
+        yield _LineReport(observe)
 
 
-def _show_bar() -> Iterator[Report]:
+def _show_bar(observe: Observe | None) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -49,8 +55,11 @@ def _show_bar() -> Iterator[Report]:
     )
     with Progress(*columns, console=Console(stderr=True)) as display:
         tasks: dict[str, TaskID] = {}
+        whole = None if observe is None else display.add_task("all", total=None, speed="")
 
         def report(label: str, played: int, total: int) -> None:
+            if observe is not None and whole is not None:
+                display.update(whole, description=observe(label, played, total) or "all")
             if label not in tasks:
                 tasks[label] = display.add_task(label, total=total, speed="")
             display.update(tasks[label], completed=played)
@@ -130,7 +139,8 @@ def _in_notebook() -> bool:
 class _LineReport:
     """Prints a line when a policy is done, and every few seconds before."""
 
-    def __init__(self) -> None:
+    def __init__(self, observe: Observe | None = None) -> None:
+        self.observe = observe
         self.started: dict[str, tuple[float, int]] = {}
         self.done: set[str] = set()
         self.line = StatusLine(_SECONDS_BETWEEN_LINES)
@@ -138,13 +148,17 @@ class _LineReport:
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
         began, before = self.started.setdefault(label, (now, played))
+        observed = self.observe and self.observe(label, played, total)
         early = played < total and not self.line.is_due
         if early or played == 0 or label in self.done:
             return
         if played == total:
             self.done.add(label)
         speed = (played - before) / max(now - began, 1e-9)
-        left = f", {(total - played) / speed:.0f} s left" if speed > 0 and played < total else ""
         per_second = f", {speed:,.0f} rounds/s" if speed > 0 else ""
-        text = f"{label}: {100 * played // total} %{per_second}{left}"
+        text = f"{label}: {100 * played // total} %{per_second}"
+        if observed:
+            text += f"; {observed}"
+        elif speed > 0 and played < total and now - began >= _LEAST_SECONDS:
+            text += f", {(total - played) / speed:.0f} s left"
         self.line.print(text)

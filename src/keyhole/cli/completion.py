@@ -1,0 +1,28 @@
+"""Check of the shell for which `--install-completion` and `--show-completion` are called."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+_OPTIONS: Final = ("--install-completion", "--show-completion")
+_SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
+
+
+def check_shell(words: Sequence[str]) -> None:
+    """Refuse to complete for a shell that cannot, if the first word asks for it.
+
+    Typer would say so on standard output, and exit with 1.
+    """
+    if words and words[0] in _OPTIONS and (shell := _find_shell()) not in _SHELLS:
+        listed = ", ".join(_SHELLS)
+        raise ValueError(f"{words[0]} must be called from one of {listed}; got {shell}")
+
+
+def _find_shell() -> str:
+    """Return the name of the shell from which this process was started."""
+    # A dependency of Typer, which finds the shell by it.
+    import shellingham
+
+    with suppress(shellingham.ShellDetectionFailure):
+        return str(shellingham.detect_shell()[0])
+    return "no shell"

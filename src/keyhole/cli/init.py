@@ -1,0 +1,129 @@
+"""Command `init`: three questions, and a commented file to start from that runs as it stands."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from keyhole.cli import first_files
+from keyhole.cli.durations import parse_duration
+from keyhole.cli.questions import Question, choice_question
+from keyhole.cli.template_files import check_absent, write_files
+from keyhole.validate import Range, check_distinct, check_line, check_number, short_repr
+
+GOALS: Final = {
+    "simulate": "compare policies in simulations",
+    "study": "take decisions for real, and learn from what comes of each",
+    "tune": "run commands, and learn which one to run and when to give up on it",
+}
+# As docs/which_setting.md says it.
+SITUATIONS: Final = {
+    "stochastic": "an A/B test: each click, purchase or other reward is known for its own decision",
+    "thresholding": "labels, screening, quality control: which of many items are good enough",
+    "threshold": "a deadline, a price or a bid that is known before each decision",
+    "delayed": "sales at the end of the day: rewards that come late, and only as a sum",
+    "semibandit": "a traffic split, a quota, patrols: how much each place gets, so that none fails",
+    "resource": "a timeout: what to run, such as a solver, and when to give up on it",
+}
+_HORIZONS: Final = {
+    "stochastic": 5000,
+    "thresholding": 1000,
+    "threshold": 2000,
+    "delayed": 10_000,
+    "semibandit": 5000,
+    "resource": 1000,
+}
+_OPTIONS: Final = {
+    "simulate": ("setting", "horizon"),
+    "study": ("setting", "arms"),
+    "tune": ("command", "limit", "instances"),
+}
+_FILES: Final = {"simulate": "experiment.toml", "study": "study.py", "tune": "tune.toml"}
+_LIMITS: Final = Range(ge=0.1)  # seconds: the least of five limits is a hundredth of the largest
+
+_GOAL: Final = choice_question("--goal", "1. What do you want to do?", GOALS)
+_SETTING: Final = choice_question("--setting", "2. What do you have?", SITUATIONS)
+
+
+def write_first_file(
+    goal: str | None, given: Mapping[str, Any], out: Path | None, *, force: bool
+) -> None:
+    """Ask what `given` leaves open; write the file, and print its path and what to do next."""
+    goal = _GOAL.answer(goal)
+    for option, value in given.items():
+        if value and option not in _OPTIONS[goal]:
+            raise ValueError(
+                f"--{option} must be left out with the goal {goal!r}, got {short_repr(value)}"
+            )
+    path = _check_path(out or Path(_FILES[goal]), goal)
+    # Before the questions too, so that nobody answers them in vain.
+    check_absent([path], advice="choose another --out, or overwrite it with --force", force=force)
+    make: dict[str, Callable[[Mapping[str, Any], Path], str]] = {
+        "simulate": _simulation,
+        "study": _study,
+        "tune": _tune,
+    }
+    write_files({path: make[goal](given, path)})
+    typer.echo(f"next: {first_files.next_command(goal, path)}")
+
+
+def _check_path(path: Path, goal: str) -> Path:
+    suffix = Path(_FILES[goal]).suffix
+    check_line("--out", str(path))
+    if path.suffix != suffix:
+        raise ValueError(f"--out must end with {suffix} with the goal {goal!r}, got {str(path)!r}")
+    return path
+
+
+def _simulation(given: Mapping[str, Any], path: Path) -> str:
+    setting = _SETTING.answer(given["setting"])
+    horizon = Question(
+        "--horizon",
+        "3. How many decisions are there?",
+        lambda text: _parse_count("--horizon", text),
+        str(_HORIZONS[setting]),
+    ).answer(given["horizon"])
+    return first_files.simulation_text(setting, horizon, path)
+
+
+def _study(given: Mapping[str, Any], path: Path) -> str:
+    setting = _SETTING.answer(given["setting"])
+    arms = Question(
+        "--arms", "3. What do you choose among? Names, with commas between", _parse_names
+    ).answer(given["arms"])
+    return first_files.study_text(setting, arms, path)
+
+
+def _tune(given: Mapping[str, Any], path: Path) -> str:
+    commands = Question(
+        "--command",
+        "2. A command, or an empty line at the end",
+        first_files.check_command,
+        note="{instance} in a command stands for a file that it is run on, {seed} for a number.",
+    ).answer_several(given["command"])
+    limit = Question(
+        "--limit", "3. When do you give up on it today? Such as 30s or 10m", _parse_limit
+    ).answer(given["limit"])
+    pattern = given["instances"]
+    if pattern is None and any("{instance}" in command for command in commands):
+        pattern = Question(
+            "--instances", "Which files is {instance}? A pattern such as cnf/*.cnf", str
+        ).answer(None)
+    return first_files.tune_text(commands, limit, pattern, path)
+
+
+def _parse_count(option: str, text: str) -> int:
+    digits = text.replace(",", "").replace("_", "").strip()
+    if not digits.isdecimal() or not 1 <= int(digits) <= first_files.MOST_ROUNDS:
+        raise ValueError(f"{option} must be a whole number from 1 to 2**53, got {short_repr(text)}")
+    return int(digits)
+
+
+def _parse_names(text: str) -> tuple[str, ...]:
+    names = [name.strip() for name in text.split(",")]
+    return check_distinct("--arms", [check_line("each name of --arms", name) for name in names])
+
+
+def _parse_limit(text: str) -> float:
+    return check_number("--limit", parse_duration("--limit", text), _LIMITS)

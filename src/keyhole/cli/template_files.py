@@ -1,0 +1,47 @@
+"""Files made from templates, as `keyhole new` and `keyhole init` write them for users."""
+
+from collections.abc import Iterable, Mapping
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from keyhole.experiment.setting_registry import RegisteredSetting
+
+_SUFFIX: Final = ".tmpl"
+
+
+def list_templates(folder: Traversable, above: str = "") -> list[tuple[str, Traversable]]:
+    """Return the templates of a folder with their paths."""
+    found = []
+    for file in folder.iterdir():
+        if file.is_dir():
+            found += list_templates(file, f"{above}{file.name}/")
+        else:
+            found.append((f"{above}{file.name.removesuffix(_SUFFIX)}", file))
+    return found
+
+
+def setting_folder(registered: RegisteredSetting, name: str) -> Traversable | None:
+    """Return a folder of templates beside the module of a setting, or None if it has none."""
+    # A setting of another package may be a single module, which has no folder.
+    for folder in getattr(registered.module, "__path__", ()):
+        if (Path(folder) / name).is_dir():
+            return Path(folder) / name
+    return None
+
+
+def check_absent(paths: Iterable[Path], *, advice: str, force: bool = False) -> None:
+    """Refuse files that exist; with `force`, only folders of that name."""
+    for path in paths:
+        if path.is_dir() or (path.exists() and not force):
+            raise FileExistsError(f"{path} exists already; {advice}")
+
+
+def write_files(texts: Mapping[Path, str]) -> None:
+    """Write files, and print their paths."""
+    for path, text in sorted(texts.items()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        typer.echo(path)

@@ -1,0 +1,236 @@
+"""The files of `keyhole init`, run as a user would run them, and its questions."""
+
+import io
+import os
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from keyhole.cli import questions
+from keyhole.cli.init import GOALS, SITUATIONS
+from keyhole.experiment import load_run
+from keyhole.experiment.setting_registry import BUILT_IN
+from keyhole.study import Study
+from keyhole.tune import Spec as TuneSpec
+
+pytestmark = [
+    pytest.mark.interpreted,
+    # Short runs are shorter than a phase of some policies, which then say so.
+    pytest.mark.filterwarnings("ignore:.*horizon of 60"),
+]
+
+ROOT = Path(__file__).parent.parent.parent
+SIMULATE = ("--goal", "simulate", "--setting", "stochastic", "--horizon", 60)
+STUDY = ("--goal", "study", "--setting", "stochastic", "--arms", "red, blue")
+TUNE = ("--goal", "tune", "--command", "true", "--limit", "10s")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Run in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Return a function that types lines on what is taken for a terminal."""
+
+    def type_lines(*lines):
+        monkeypatch.setattr(questions, "can_ask", lambda: True)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+    return type_lines
+
+
+def test_each_setting_has_an_answer():
+    assert set(SITUATIONS) == set(BUILT_IN)
+
+
+@pytest.mark.usefixtures("no_figures")
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_an_experiment_runs_as_it_stands(setting, keyhole, folder):
+    words = ("--setting", setting, "--horizon", 60, "--out", "mine.toml")
+    code, out, err = keyhole("init", "--goal", "simulate", *words)
+    assert code == 0, err
+    assert out == "mine.toml\nnext: keyhole run mine.toml --out results\n"
+    text = (folder / "mine.toml").read_text()
+    few = re.sub(r"replications = \d+", "replications = 2", text)
+    (folder / "mine.toml").write_text(few)
+    code, _, err = keyhole("run", "mine.toml", "--out", "results", "--threads", 1)
+    assert code == 0, err
+    assert load_run(folder / "results").checkpoints[-1] == 60
+
+
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_an_experiment_names_the_recommended_policies(setting, keyhole, folder):
+    assert keyhole("init", "--goal", "simulate", "--setting", setting, "--horizon", 60)[0] == 0
+    text = (folder / "experiment.toml").read_text()
+    page = (ROOT / "docs" / "which_policy.md").read_text()
+    section = page.partition(f"]({setting}.md)\n")[2].partition("\n## ")[0]
+    recommended = re.findall(r"^\| [^|]+\(\d+ problems?\) \| `(\w+)", section, re.MULTILINE)
+    assert recommended
+    assert all(f'"{policy}"' in text for policy in recommended)
+
+
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_a_study_takes_a_decision_each_time(setting, keyhole, folder, capsys):
+    words = ("--setting", setting, "--arms", "red, blue,x")
+    code, out, err = keyhole("init", "--goal", "study", *words)
+    assert (code, out) == (0, "study.py\nnext: python study.py\n"), err
+    for _ in range(2):
+        runpy.run_path(str(folder / "study.py"), run_name="__main__")
+    assert "decisions: " in capsys.readouterr().out
+    with Study.open(folder / "study.db", "study") as study:
+        assert study.arms == ("red", "blue", "x")
+        assert len(study.log()) >= 4
+        assert study.pending == []
+
+
+def test_a_tune_has_the_commands_and_the_limit(keyhole, folder):
+    words = ("--command", "echo {seed}", "--command", "echo 'a \"b\"' {limit}", "--limit", "10m")
+    code, out, err = keyhole("init", "--goal", "tune", *words)
+    assert (code, out) == (0, "tune.toml\nnext: keyhole tune tune.toml --dry-run\n"), err
+    spec = TuneSpec.from_file(folder / "tune.toml")
+    assert [arm.name for arm in spec.arms] == ["echo", "echo-2"]
+    assert spec.arms[1].command == ("echo", 'a "b"', "{limit}")
+    assert (spec.limits[0], spec.limits[-1]) == pytest.approx((6, 600))
+    code, out, _ = keyhole("tune", "tune.toml", "--dry-run")
+    assert (code, len(out.splitlines())) == (0, 10)
+
+
+def test_a_tune_may_have_instances(keyhole, folder):
+    (folder / "a.cnf").touch()
+    words = ("--command", "cat {instance}", "--limit", "1s", "--instances", "*.cnf")
+    assert keyhole("init", "--goal", "tune", *words)[0] == 0
+    assert tomllib.loads((folder / "tune.toml").read_text())["instances"] == "*.cnf"
+    assert keyhole("tune", "tune.toml", "--dry-run")[1].startswith("cat a.cnf ")
+
+
+def test_questions_take_numbers_words_and_defaults(keyhole, answers, folder):
+    answers("1", "thresholdin", "thresholding", "")
+    code, out, err = keyhole("init")
+    assert (code, out.splitlines()[0]) == (0, "experiment.toml")
+    for number, (word, what) in enumerate(GOALS.items(), 1):
+        assert re.search(rf"^  {number} {word} +{re.escape(what)}$", err, re.MULTILINE)
+    assert "did you mean 'thresholding'?" in err
+    assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 1000
+
+
+def test_questions_take_commands_until_an_empty_line(keyhole, answers, folder):
+    (folder / "a.cnf").touch()
+    answers("tune", "echo 'x", "echo x", "cat {instance}", "", "soon", "30s", "*.cnf")
+    code, _, err = keyhole("init")
+    assert code == 0
+    assert "--command must be quoted as in a shell" in err
+    assert "--limit must be as 90s" in err
+    spec = TuneSpec.from_file(folder / "tune.toml")
+    assert [arm.name for arm in spec.arms] == ["echo", "cat"]
+
+
+def test_questions_ask_for_the_arms_of_a_study(keyhole, answers, folder):
+    answers("2", "6", "red,red", "red, blue")
+    code, _, err = keyhole("init", "--out", "runs.py")
+    assert code == 0
+    assert "--arms must differ, got 'red' twice" in err
+    assert 'ARMS = ["red", "blue"]' in (folder / "runs.py").read_text()
+
+
+def test_input_that_ends_early_interrupts(keyhole, answers, folder):
+    answers("1")
+    assert keyhole("init")[0] == 130
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
+def test_a_terminal_is_asked(folder):
+    ours, terminal = os.openpty()
+    os.write(ours, b"simulate\nresource\n60\n")
+    command = [sys.executable, "-m", "keyhole", "init"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        command, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, env=environment
+    )
+    os.close(terminal)
+    os.close(ours)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, b"experiment.toml")
+    assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 60
+
+
+@pytest.mark.parametrize("words", [SIMULATE, STUDY, TUNE])
+def test_without_a_terminal_all_options_are_needed(words, keyhole, folder):
+    for place in range(0, len(words), 2):
+        code, out, err = keyhole("init", *words[:place], *words[place + 2 :])
+        assert (code, out) == (2, "")
+        wanted = f"keyhole: {words[place]} must be given where there is no terminal to ask on\n"
+        assert err == wanted
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [SIMULATE, STUDY, TUNE])
+def test_a_file_is_overwritten_by_force_only(words, keyhole):
+    path = Path(keyhole("init", *words)[1].splitlines()[0])
+    path.write_text("mine")
+    code, out, err = keyhole("init", *words)
+    assert (code, out) == (2, "")
+    advice = "choose another --out, or overwrite it with --force"
+    assert err == f"keyhole: {path} exists already; {advice}\n"
+    assert path.read_text() == "mine"
+    assert keyhole("init", *words, "--force")[0] == 0
+    assert path.read_text() != "mine"
+
+
+def test_a_file_that_is_there_is_refused_before_any_question(keyhole, folder):
+    (folder / "study.py").touch()
+    assert "exists already" in keyhole("init", "--goal", "study")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--goal", "sing"], "--goal must be one of simulate, study, tune; got 'sing'"),
+        ([*SIMULATE, "--setting", "zebra"], "--setting must be one of stochastic, "),
+        (
+            [*SIMULATE, "--horizon", "0"],
+            "--horizon must be a whole number from 1 to 2**53, got '0'",
+        ),
+        ([*SIMULATE, "--horizon", "1.5"], "--horizon must be a whole number from 1 to 2**53"),
+        ([*SIMULATE, "--limit", "3s"], "--limit must be left out with the goal 'simulate', got"),
+        ([*SIMULATE, "--out", "x.py"], "--out must end with .toml with the goal 'simulate', got"),
+        (
+            [*STUDY, "--out", "x.toml"],
+            "--out must end with .py with the goal 'study', got 'x.toml'",
+        ),
+        ([*STUDY, "--out", "a\nb.py"], "--out must have no control characters"),
+        ([*STUDY, "--horizon", "3"], "--horizon must be left out with the goal 'study', got '3'"),
+        ([*STUDY, "--arms", "a,,b"], "each name of --arms must not be empty"),
+        ([*TUNE, "--arms", "a"], "--arms must be left out with the goal 'tune', got 'a'"),
+        ([*TUNE, "--limit", "0.01"], "--limit must be at least 0.1, got 0.01"),
+        ([*TUNE, "--command", " "], "--command must begin with a program, got ' '"),
+        ([*TUNE, "--command", "is-not-there"], "the program 'is-not-there' was not found"),
+        ([*TUNE, "--command", "cat {instance}"], "--instances must be given where there is no"),
+        ([*TUNE, "--instances", "*.no"], "*.no"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(words, message, keyhole, folder):
+    code, out, err = keyhole("init", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_the_programs_pass_the_linter(keyhole, folder):
+    for setting in BUILT_IN:
+        words = ("--setting", setting, "--arms", "red,blue", "--out", f"{setting}.py")
+        assert keyhole("init", "--goal", "study", *words)[0] == 0
+    config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
+    for words in (["check", *config, "--ignore", "T20"], ["format", "--check", *config]):
+        command = [sys.executable, "-m", "ruff", *words, str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout

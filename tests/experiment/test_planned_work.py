@@ -1,0 +1,41 @@
+"""The work of experiments: rounds, expected times, and the file of the code."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from keyhole.experiment import Spec
+from keyhole.experiment.planned_work import list_work
+from keyhole.experiment.result_cache import ResultCache
+
+TEXT = """
+name = "small"
+replications = 40
+horizon = 100
+[problem]
+setting = "thresholding"
+means = [0.2, 0.7]
+threshold = 0.5
+[[policy]]
+name = "LSA"
+[[policy]]
+name = "PooledKG"
+[[policy]]
+name = "LSA"
+alpha = 2.0
+"""
+
+
+def test_each_policy_is_a_work_with_its_rounds_its_time_and_its_code(monkeypatch, tmp_path):
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    spec = Spec.from_text(TEXT)
+    one, other, again = list_work({"here": spec}, ResultCache(Path(), [spec]), 2)
+    assert (one.place, one.label, one.rounds) == ("here", "LSA(alpha=1.35)", 4000)
+    assert one.kind == again.kind == ("none", "thresholding", "LSA")
+    assert other.expected > 5 * one.expected > 0.0
+    assert one.code == again.code != other.code
+    assert one.code.parent == tmp_path
+    (all_threads, *_) = list_work({"here": spec}, ResultCache(Path(), [spec]), None)
+    assert all_threads.expected == pytest.approx(one.expected / 2)
