@@ -75,6 +75,7 @@ lint: venv ## style, types and the direction of imports
 
 lists: venv ## write imports of policies, and the tables and sections that follow from the code
 	@$(BIN)/python tools/write_lists.py
+	@$(BIN)/python tools/write_reference.py
 	@$(BIN)/python tools/write_guide.py
 
 docs: venv ## build the documentation into docs/_build/html

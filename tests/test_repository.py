@@ -13,7 +13,7 @@ import pytest
 
 import keyhole.data
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
-from tools import write_lists
+from tools import write_lists, write_reference
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -79,10 +79,27 @@ def test_a_policy_is_tested_in_its_setting(policy):
     assert re.search(rf"\b{policy.__name__}\(", tests)
 
 
-@pytest.mark.parametrize("lists", [write_lists.import_lists, write_lists.tables])
+@pytest.mark.parametrize(
+    "lists", [write_lists.import_lists, write_lists.tables, write_reference.pages]
+)
 def test_lists_are_current(lists):
-    stale = [path.name for path, text in lists().items() if path.read_text() != text]
+    stale = [p.name for p, text in lists().items() if not p.is_file() or p.read_text() != text]
     assert not stale, f"run make lists: {stale}"
+
+
+def test_every_policy_and_no_former_class_has_a_page_of_the_reference():
+    written = set(write_reference.pages())
+    assert set(write_reference.REFERENCE.glob("*/*.md")) <= written
+    for policy in POLICIES:
+        page = write_reference.REFERENCE / policy.setting.name / f"{policy.__name__}.md"
+        assert page in written
+        assert f".. autoclass:: keyhole.{policy.setting.name}.{policy.__name__}" in page.read_text()
+
+
+def test_no_class_is_documented_on_two_pages_of_the_reference():
+    pages = write_reference.REFERENCE.rglob("*.md")
+    names = [n for p in pages for n in re.findall(r"autoclass:: (.*)", p.read_text())]
+    assert len(names) == len(set(names)) > 100
 
 
 @pytest.mark.parametrize("setting_entry", BUILT_IN)

@@ -3,8 +3,7 @@
 `make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
 follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
 paragraph of the docstring, first formula if it says which arm is chosen, known quantities,
-feedback, and first reference. The table of kinds of claims follows from their classes, the
-pages of the reference on settings from the settings.
+feedback, and first reference. The table of kinds of claims follows from their classes.
 """
 
 import ast
@@ -156,9 +155,6 @@ def tables() -> dict[Path, str]:
         found[readme] = replace_cell(found[readme], setting, cell)
     page = ROOT / "docs" / "experiments.md"
     found[page] = with_table(page, "claims", claim_rows())
-    for setting in registry.BUILT_IN:
-        page = ROOT / "docs" / "reference" / f"{setting}.md"
-        found[page] = reference_page(registry.find_setting(setting))
     return found
 
 
@@ -176,36 +172,6 @@ def with_lines(page: Path, name: str, lines: list[str]) -> str:
     if not mark or end not in rest:
         raise ValueError(f"{page.name} must have the lines {begin} and {end}")
     return "\n".join([before + begin, "", *lines, "", end + rest.partition(end)[2]])
-
-
-def reference_page(setting: Any) -> str:
-    """Return the page of the reference on a setting: itself, and the modules its page names."""
-    package = setting.module.__name__
-    classes = [getattr(setting.module, name) for name in setting.module.__all__]
-    hidden = {"State"} | {cls.__name__ for cls in classes if is_of_another_package(cls, package)}
-    for policy in filter(inspect.isclass, classes):
-        functions = inspect.getmembers(policy, inspect.isfunction)
-        hidden |= {name for name, function in functions if is_kernel(function)}
-    names = re.findall(rf"`{package}\.(\w+)", (ROOT / "docs" / f"{setting.name}.md").read_text())
-    excluded = f"   :exclude-members: {', '.join(sorted(hidden))}"
-    blocks = [
-        f".. automodule:: {package}\n   :members:\n{excluded}",
-        f".. autoclass:: {package}.study_adapter.StudyVocabulary",
-    ]
-    for name in sorted({name for name in names if name not in setting.module.__all__}):
-        blocks.append(f".. automodule:: {package}.{name}\n   :members:")
-    inner = "\n\n".join(blocks)
-    return f"# {package}\n\n```{{eval-rst}}\n{inner}\n```\n"
-
-
-def is_of_another_package(thing: Any, package: str) -> bool:
-    """Return whether a class or a function is documented with another package."""
-    return hasattr(thing, "__qualname__") and not thing.__module__.startswith(f"{package}.")
-
-
-def is_kernel(function: Any) -> bool:
-    """Return whether a method is a kernel, whose first argument is `p`."""
-    return next(iter(inspect.signature(function).parameters), "") == "p"
 
 
 def claim_rows() -> list[dict[str, str]]:
@@ -257,12 +223,17 @@ def table_row(policy: Any) -> dict[str, str]:
     if "base" in policy.__dataclass_fields__:
         needs.append("those of its base")
     return {
-        "policy": f"`{signature_of(policy)}`",
+        "policy": f"[`{signature_of(policy)}`]({reference_of(policy)})",
         "rule": " ".join([paragraph(policy), choice_formula(text)]).strip(),
         "known quantities": ", ".join(needs) + " (an oracle)" * policy.oracle,
         "feedback": first_clause(policy.feedback),
         "after": first_reference(text),
     }
+
+
+def reference_of(policy: Any) -> str:
+    """Return where the reference has the page of a policy, from the page of its setting."""
+    return f"reference/{policy.setting.name}/{policy.__name__}.md"
 
 
 def signature_of(policy: Any) -> str:
