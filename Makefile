@@ -77,6 +77,7 @@ lists: venv ## write imports of policies, and the tables and sections that follo
 	@$(BIN)/python tools/write_lists.py
 	@$(BIN)/python tools/write_reference.py
 	@$(BIN)/python tools/write_guide.py
+	@$(BIN)/python tools/draw_models.py
 
 docs: venv ## build the documentation into docs/_build/html
 	@rm -rf docs/_gallery docs/_tutorials  # else pages of figures that were renamed would stay

@@ -13,7 +13,7 @@ import pytest
 
 import keyhole.data
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
-from tools import write_lists, write_reference
+from tools import draw_models, write_lists, write_reference
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -80,7 +80,8 @@ def test_a_policy_is_tested_in_its_setting(policy):
 
 
 @pytest.mark.parametrize(
-    "lists", [write_lists.import_lists, write_lists.tables, write_reference.pages]
+    "lists",
+    [write_lists.import_lists, write_lists.tables, write_reference.pages, draw_models.pictures],
 )
 def test_lists_are_current(lists):
     stale = [p.name for p, text in lists().items() if not p.is_file() or p.read_text() != text]
@@ -143,6 +144,19 @@ def test_a_setting_has_its_pages_tests_and_benchmark(setting_entry):
     assert list((ROOT / "tests" / setting_entry).glob("test_*.py"))
     assert f"\n{setting_entry}\n" in (ROOT / "docs/index.md").read_text()
     assert re.search(rf"\b{setting_entry}\b", (ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize("setting_entry", BUILT_IN)
+def test_pages_of_settings_have_the_same_sections_in_the_same_order(setting_entry):
+    text = (ROOT / "docs" / f"{setting_entry}.md").read_text()
+    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert sections[:7] == [
+        "In one picture", "In formulas", "Policies", "Which one?", "What goes wrong", "Metrics",
+        "Bounds",
+    ]  # fmt: skip
+    pictures = re.findall(rf"!\[(.*)\]\(images/model-{setting_entry}\.svg\)", text)
+    assert len(pictures) == 1
+    assert len(pictures[0]) > 80  # the alternative text says what is to be seen
 
 
 def test_data_come_with_their_origin_and_licence():

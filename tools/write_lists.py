@@ -1,9 +1,10 @@
-"""Write lists: imports of policies and settings, and tables of policies and of kinds of claims.
+"""Write lists: imports of policies and settings, and tables of these, of metrics and of claims.
 
 `make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
 follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
 paragraph of the docstring, first formula if it says which arm is chosen, known quantities,
-feedback, and first reference. The table of kinds of claims follows from their classes.
+feedback, and first reference. The tables of metrics follow from environments, those of the best
+policies from the results of the benchmark, that of kinds of claims from their classes.
 """
 
 import ast
@@ -150,28 +151,52 @@ def tables() -> dict[Path, str]:
     for setting in registry.BUILT_IN:
         policies = registry.find_setting(setting).policies
         page = ROOT / "docs" / f"{setting}.md"
-        found[page] = with_table(page, "policies", policy_rows(list(policies.values())))
+        text = with_table(page.read_text(), "policies", policy_rows(list(policies.values())))
+        text = with_table(text, "which", situation_rows(setting))
+        metrics = registry.find_setting(setting).metrics.values()
+        found[page] = with_table(text, "metrics", metric_rows(metrics))
         cell = ", ".join(f"`{name}`" + r"\*" * cls.oracle for name, cls in policies.items())
         found[readme] = replace_cell(found[readme], setting, cell)
     page = ROOT / "docs" / "experiments.md"
-    found[page] = with_table(page, "claims", claim_rows())
+    found[page] = with_table(page.read_text(), "claims", claim_rows())
     return found
 
 
-def with_table(page: Path, name: str, rows: list[dict[str, str]]) -> str:
+def with_table(text: str, name: str, rows: list[dict[str, str]]) -> str:
     """Return the text of a page with this table between the markers of this name."""
+    begin, end = f"<!-- {name}: written by `make lists` -->", f"<!-- end of {name} -->"
+    before, mark, rest = text.partition(begin)
+    if not mark or end not in rest:
+        title = text.partition("\n")[0]
+        raise ValueError(f"the page {title!r} must have the lines {begin} and {end}")
     lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
     lines += [re.sub(" +", " ", f"| {' | '.join(row.values())} |") for row in rows]
-    return with_lines(page, name, lines)
-
-
-def with_lines(page: Path, name: str, lines: list[str]) -> str:
-    """Return the text of a page with these lines between the markers of this name."""
-    begin, end = f"<!-- {name}: written by `make lists` -->", f"<!-- end of {name} -->"
-    before, mark, rest = page.read_text().partition(begin)
-    if not mark or end not in rest:
-        raise ValueError(f"{page.name} must have the lines {begin} and {end}")
     return "\n".join([before + begin, "", *lines, "", end + rest.partition(end)[2]])
+
+
+def situation_rows(setting: str) -> list[dict[str, str]]:
+    """Return the best policy and the next of each situation of the benchmark."""
+    guide = importlib.import_module("tools.write_guide")
+    rows = []
+    for one in guide.judged_summaries():
+        if one.setting == setting:
+            label = one.best.policy
+            page = f"reference/{setting}/{label.partition('(')[0]}.md"
+            best = f"[`{label}`]({page})"
+            rows.append({"situation": one.title, "best": best, "next": guide.next_best(one)})
+    return rows
+
+
+def metric_rows(metrics: Any) -> list[dict[str, str]]:
+    """Return what the table says of each metric of a setting."""
+    return [
+        {
+            "metric": f"`{metric.name}[i]`" if metric.per_arm else f"`{metric.name}`",
+            "meaning": metric.title + " (higher is better)" * (metric.better == "higher"),
+            "only with `details=True`": "yes" if metric.detail else "",
+        }
+        for metric in metrics
+    ]
 
 
 def claim_rows() -> list[dict[str, str]]:
@@ -283,7 +308,7 @@ def write(texts: dict[Path, str]) -> None:
 def main() -> None:
     """Write imports, then tables, which import all policies."""
     write(import_lists())
-    sys.path.insert(0, str(ROOT / "src"))
+    sys.path[:0] = [str(ROOT), str(ROOT / "src")]
     write(tables())
 
 
