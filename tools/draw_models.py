@@ -16,7 +16,7 @@ WIDTH: Final = 480
 LINE: Final = 30  # the height of a row
 TOP: Final = 42  # where the first row begins, below the headings
 STYLE: Final = """\
-svg { font: 14px system-ui, sans-serif; }
+svg { font: 16px system-ui, sans-serif; }
 .ground { fill: #f6f7f9; stroke: #c9ced6; }
 text { fill: #1b1f24; }
 .note { fill: #525b67; }
@@ -80,7 +80,7 @@ def stochastic() -> list[str]:
 def thresholding() -> list[str]:
     """Draw means of rewards seen against a threshold, and the labels at the end."""
     rows = ((12, 0.31), (30, 0.56), (34, 0.45), (9, 0.82))
-    parts = [text(12, 26, "pulls"), text(230, 26, "mean reward of each arm", "middle")]
+    parts = [text(12, 26, "pulls"), text(230, 26, "mean reward", "middle")]
     parts.append(text(468, 26, "label at the end", "end"))
     for arm, (pulls, mean) in enumerate(rows):
         y = TOP + LINE * arm
@@ -171,7 +171,7 @@ def legend(y: float, seen: str, hidden: str = "", mark: str = "", line: str = ""
         else:
             parts.append(upright(x + 9, y - 14, 20, kind))
         parts.append(text(x + 26, y + 1, words, kind="note"))
-        x += 52 + 7.5 * len(words)
+        x += 52 + 8.4 * len(words)
     return parts
 
 

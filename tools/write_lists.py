@@ -1,10 +1,10 @@
 """Write lists: imports of policies and settings, and tables of these, of metrics and of claims.
 
 `make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
-follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
-paragraph of the docstring, first formula if it says which arm is chosen, known quantities,
-feedback, and first reference. The tables of metrics follow from environments, those of the best
-policies from the results of the benchmark, that of kinds of claims from their classes.
+follow from the files in `policies/`; tables follow from the policies themselves: first paragraph of
+the docstring, known quantities, feedback, and first reference. The tables of metrics follow from
+environments, those of the best policies from the results of the benchmark, that of kinds of claims
+from their classes.
 """
 
 import ast
@@ -248,8 +248,8 @@ def table_row(policy: Any) -> dict[str, str]:
     if "base" in policy.__dataclass_fields__:
         needs.append("those of its base")
     return {
-        "policy": f"[`{signature_of(policy)}`]({reference_of(policy)})",
-        "rule": " ".join([paragraph(policy), choice_formula(text)]).strip(),
+        "policy": f"[`{policy.__name__}`]({reference_of(policy)})",
+        "rule": paragraph(policy),
         "known quantities": ", ".join(needs) + " (an oracle)" * policy.oracle,
         "feedback": first_clause(policy.feedback),
         "after": first_reference(text),
@@ -259,24 +259,6 @@ def table_row(policy: Any) -> dict[str, str]:
 def reference_of(policy: Any) -> str:
     """Return where the reference has the page of a policy, from the page of its setting."""
     return f"reference/{policy.setting.name}/{policy.__name__}.md"
-
-
-def signature_of(policy: Any) -> str:
-    """Return the name of a policy with its first three parameters and their defaults."""
-    parameters = list(inspect.signature(policy).parameters.values())
-    shown = [
-        p.name if p.default is p.empty else f"{p.name}={p.default!r}".removesuffix(".0")
-        for p in parameters[:3]
-    ]
-    return f"{policy.__name__}({', '.join([*shown, '...'][: len(parameters)])})"
-
-
-def choice_formula(text: str) -> str:
-    """Return the first formula of a docstring if it says which arm is chosen."""
-    formula = re.search(r"\.\. math::\s*(.+?)(?=\n\n)", text, re.DOTALL)
-    if formula is None or not formula[1].startswith(r"\arg"):
-        return ""
-    return f"${' '.join(formula[1].split())}$".replace(",$", "$").replace(".$", "$")
 
 
 def first_clause(text: str) -> str:
