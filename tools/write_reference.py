@@ -166,7 +166,7 @@ def policy_page(setting: Any, cls: Any) -> str:
     results = "[the benchmark](../../benchmark.md)"
     parts = [
         f"# {name} ({setting.name})",
-        f"A policy for {guide_link(setting, '../..', '#policies')}. "
+        f"A policy for {guide_link(setting, '../..')}. "
         + ("" if rows else f"It is not in {results}."),
         directive(setting.module.__name__, cls, hidden_members(cls)),
     ]
@@ -230,10 +230,10 @@ def code(policy: str) -> str:
     return f"`{label}`{space}{note}"
 
 
-def guide_link(setting: Any, up: str, fragment: str = "") -> str:
+def guide_link(setting: Any, up: str) -> str:
     """Return a link to the guide's page of a setting, in the words of its title."""
     title = (DOCS / f"{setting.name}.md").read_text().partition("\n")[0].removeprefix("# ")
-    return f"[{title[0].lower()}{title[1:]}]({up}/{setting.name}.md{fragment})"
+    return f"[{title[0].lower()}{title[1:]}]({up}/{setting.name}.md)"
 
 
 def main() -> None:
