@@ -76,7 +76,9 @@ lint: venv ## style, spelling, types and the direction of imports
 
 lists: venv ## write imports of policies, and the tables and sections that follow from the code
 	@$(BIN)/python tools/write_lists.py
+	@$(BIN)/python tools/write_reference.py
 	@$(BIN)/python tools/write_guide.py
+	@$(BIN)/python tools/draw_models.py
 
 # Built anew each time: pages that were renamed would stay, and the search would lose the entries of
 # the index on pages that did not change.

@@ -1,5 +1,6 @@
 """How the documentation is built."""
 
+import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -44,6 +45,7 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks = set()
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+default_role = "py:obj"  # names in docstrings, in single backquotes, become links
 exclude_patterns = ["_build", "exercises", "gallery", "tutorials"]
 _GALLERY_PARTS = [
     "stochastic", "threshold", "thresholding", "delayed", "semibandit", "resource", "production",
@@ -64,7 +66,7 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = "Keyhole"
 html_static_path = ["_static"]
-html_css_files = ["cards.css", "folded.css"]
+html_css_files = ["cards.css", "folded.css", "titles.css"]
 html_js_files = [("scrollable.js", {"defer": "defer"})]
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"
@@ -85,14 +87,36 @@ def _formula(translator: Any, node: nodes.Element) -> None:
 
 
 def _add_traits(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: Any) -> None:
-    """Put what a policy's class says of itself ahead of the notes in its docstring."""
+    """Put what a policy's class says of itself ahead of the notes in its docstring, as a table."""
     if isinstance(thing, type) and issubclass(thing, Policy) and not thing.abstract:
-        traits = [f"{heading.capitalize()}: {words}." for heading, words in thing.traits().items()]
+        table = [".. list-table::", "   :widths: 25 75", ""]
+        for heading, words in _traits(thing).items():
+            table += [f"   * - {heading.capitalize()}", f"     - {words}"]
         if "Notes" not in lines:
             place = lines.index("References")
             lines[place:place] = ["Notes", "-----", ""]
         place = lines.index("Notes") + 2
-        lines[place:place] = [line for trait in traits for line in (trait, "")]
+        lines[place:place] = [*table, ""]
+
+
+def _traits(policy: type[Policy]) -> dict[str, str]:
+    """Return the properties of a policy by heading, also those that are only yes or no."""
+    found = policy.traits()
+    verdicts = found.pop("verdicts", "")
+    return found | {
+        "stops by itself": f"when each arm is settled as one of: {verdicts}" if verdicts else "no",
+        "arms may be added": "yes" if policy.arms_change else "no",
+        "learns from a log": "yes" if policy.off_policy else "no",
+    }
+
+
+def _sign(app: Sphinx, what: str, name: str, thing: Any, *_: Any) -> tuple[str, str] | None:
+    """Return the parameters of a policy, whose constructor takes any and checks them itself."""
+    if what != "class" or not issubclass(thing, Policy) or thing.abstract:
+        return None
+    parameters = inspect.signature(thing).parameters.values()
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
+    return str(inspect.Signature(bare)), ""
 
 
 def _add_heading_levels(
@@ -136,6 +160,7 @@ register_plugin("pybtex.style.formatting", "named", Named)
 def setup(app: Sphinx) -> None:
     """Register how formulas are written, what policies say, and what the pages lack."""
     app.connect("autodoc-process-docstring", _add_traits, priority=400)  # ahead of numpydoc
+    app.connect("autodoc-process-signature", _sign)
     app.connect("html-page-context", _add_heading_levels, priority=900)  # after the theme
     app.connect("viewcode-follow-imported", _module_of_class)
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))

@@ -13,7 +13,7 @@ import pytest
 
 import keyhole.data
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
-from tools import write_lists
+from tools import draw_models, write_lists, write_reference
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -79,10 +79,28 @@ def test_a_policy_is_tested_in_its_setting(policy):
     assert re.search(rf"\b{policy.__name__}\(", tests)
 
 
-@pytest.mark.parametrize("lists", [write_lists.import_lists, write_lists.tables])
+@pytest.mark.parametrize(
+    "lists",
+    [write_lists.import_lists, write_lists.tables, write_reference.pages, draw_models.pictures],
+)
 def test_lists_are_current(lists):
-    stale = [path.name for path, text in lists().items() if path.read_text() != text]
+    stale = [p.name for p, text in lists().items() if not p.is_file() or p.read_text() != text]
     assert not stale, f"run make lists: {stale}"
+
+
+def test_every_policy_and_no_former_class_has_a_page_of_the_reference():
+    written = set(write_reference.pages())
+    assert set(write_reference.REFERENCE.glob("*/*.md")) <= written
+    for policy in POLICIES:
+        page = write_reference.REFERENCE / policy.setting.name / f"{policy.__name__}.md"
+        assert page in written
+        assert f".. autoclass:: keyhole.{policy.setting.name}.{policy.__name__}" in page.read_text()
+
+
+def test_no_class_is_documented_on_two_pages_of_the_reference():
+    pages = write_reference.REFERENCE.rglob("*.md")
+    names = [n for p in pages for n in re.findall(r"autoclass:: (.*)", p.read_text())]
+    assert len(names) == len(set(names)) > 100
 
 
 @pytest.mark.parametrize("setting_entry", BUILT_IN)
@@ -128,6 +146,19 @@ def test_a_setting_has_its_pages_tests_and_benchmark(setting_entry):
     assert list((ROOT / "tests" / setting_entry).glob("test_*.py"))
     assert f"\n{setting_entry}\n" in (ROOT / "docs/index.md").read_text()
     assert re.search(rf"\b{setting_entry}\b", (ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize("setting_entry", BUILT_IN)
+def test_pages_of_settings_have_the_same_sections_in_the_same_order(setting_entry):
+    text = (ROOT / "docs" / f"{setting_entry}.md").read_text()
+    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert sections[:7] == [
+        "In one picture", "In formulas", "Policies", "Which one?", "What goes wrong", "Metrics",
+        "Bounds",
+    ]  # fmt: skip
+    pictures = re.findall(rf"!\[(.*)\]\(images/model-{setting_entry}\.svg\)", text)
+    assert len(pictures) == 1
+    assert len(pictures[0]) > 80  # the alternative text says what is to be seen
 
 
 def test_data_come_with_their_origin_and_licence():

@@ -7,6 +7,7 @@ judging: by hand nothing is added that could differ from the table.
 """
 
 import sys
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -38,16 +39,21 @@ Wabbit, MABWiser, contextualbandits or River. Nor are there policies for means t
 
 def guide() -> str:
     """Return the text of the page."""
-    from keyhole.benchmark import read_results
-    from keyhole.benchmark.summary import summarize
-
-    content = read_results(RESULTS)
-    judged = [one for one in summarize(content) if one.part == "judging"]
+    judged = judged_summaries()
     parts = [INTRO.format(problems=sum(len(one.problems) for one in judged))]
-    for setting in content.settings:
+    for setting in dict.fromkeys(one.setting for one in judged):
         own = [one for one in judged if one.setting == setting]
         parts.append(f"## [{setting.capitalize()}]({setting}.md)\n\n{table(own)}\n")
     return "\n".join(parts)
+
+
+@cache
+def judged_summaries() -> list:
+    """Return the summaries of all situations, from the problems for judging."""
+    from keyhole.benchmark import read_results
+    from keyhole.benchmark.summary import summarize
+
+    return [one for one in summarize(read_results(RESULTS)) if one.part == "judging"]
 
 
 def table(summaries) -> str:
@@ -65,21 +71,26 @@ def row(summary) -> str:
     from keyhole.benchmark.tables import format_ratio
 
     best = summary.best
-    others = [one for one in summary.ranked if one != best and one.ratio >= best.ratio]
-    after = (
-        f"`{others[0].policy}` {TIMES} {format_ratio(others[0].ratio / best.ratio)}"
-        if others
-        else ""
-    )
     cells = [
         f"{summary.title} ({len(summary.problems)} problems)",
         f"`{best.policy}`",
-        after,
+        next_best(summary),
         f"{TIMES} {format_ratio(best.worst_run)}",
         linear_runs(summary, best),
         behind(summary, best),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def next_best(summary) -> str:
+    """Return the policy with the next larger ratio, and by how much it is larger."""
+    from keyhole.benchmark.tables import format_ratio
+
+    best = summary.best
+    others = [one for one in summary.ranked if one != best and one.ratio >= best.ratio]
+    if not others:
+        return ""
+    return f"`{others[0].policy}` {TIMES} {format_ratio(others[0].ratio / best.ratio)}"
 
 
 def linear_runs(summary, best) -> str:

@@ -1,10 +1,10 @@
-"""Write lists: imports of policies and settings, and tables of policies and of kinds of claims.
+"""Write lists: imports of policies and settings, and tables of these, of metrics and of claims.
 
 `make lists` runs it. Imports stand in files, since type checkers and editors read them there. They
-follow from the files in `policies/`; tables follow from the policies themselves: parameters, first
-paragraph of the docstring, first formula if it says which arm is chosen, known quantities,
-feedback, and first reference. The table of kinds of claims follows from their classes, the
-pages of the reference on settings from the settings.
+follow from the files in `policies/`; tables follow from the policies themselves: first paragraph of
+the docstring, known quantities, feedback, and first reference. The tables of metrics follow from
+environments, those of the best policies from the results of the benchmark, that of kinds of claims
+from their classes.
 """
 
 import ast
@@ -151,61 +151,52 @@ def tables() -> dict[Path, str]:
     for setting in registry.BUILT_IN:
         policies = registry.find_setting(setting).policies
         page = ROOT / "docs" / f"{setting}.md"
-        found[page] = with_table(page, "policies", policy_rows(list(policies.values())))
+        text = with_table(page.read_text(), "policies", policy_rows(list(policies.values())))
+        text = with_table(text, "which", situation_rows(setting))
+        metrics = registry.find_setting(setting).metrics.values()
+        found[page] = with_table(text, "metrics", metric_rows(metrics))
         cell = ", ".join(f"`{name}`" + r"\*" * cls.oracle for name, cls in policies.items())
         found[readme] = replace_cell(found[readme], setting, cell)
     page = ROOT / "docs" / "experiments.md"
-    found[page] = with_table(page, "claims", claim_rows())
-    for setting in registry.BUILT_IN:
-        page = ROOT / "docs" / "reference" / f"{setting}.md"
-        found[page] = reference_page(registry.find_setting(setting))
+    found[page] = with_table(page.read_text(), "claims", claim_rows())
     return found
 
 
-def with_table(page: Path, name: str, rows: list[dict[str, str]]) -> str:
+def with_table(text: str, name: str, rows: list[dict[str, str]]) -> str:
     """Return the text of a page with this table between the markers of this name."""
+    begin, end = f"<!-- {name}: written by `make lists` -->", f"<!-- end of {name} -->"
+    before, mark, rest = text.partition(begin)
+    if not mark or end not in rest:
+        title = text.partition("\n")[0]
+        raise ValueError(f"the page {title!r} must have the lines {begin} and {end}")
     lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
     lines += [re.sub(" +", " ", f"| {' | '.join(row.values())} |") for row in rows]
-    return with_lines(page, name, lines)
-
-
-def with_lines(page: Path, name: str, lines: list[str]) -> str:
-    """Return the text of a page with these lines between the markers of this name."""
-    begin, end = f"<!-- {name}: written by `make lists` -->", f"<!-- end of {name} -->"
-    before, mark, rest = page.read_text().partition(begin)
-    if not mark or end not in rest:
-        raise ValueError(f"{page.name} must have the lines {begin} and {end}")
     return "\n".join([before + begin, "", *lines, "", end + rest.partition(end)[2]])
 
 
-def reference_page(setting: Any) -> str:
-    """Return the page of the reference on a setting: itself, and the modules its page names."""
-    package = setting.module.__name__
-    classes = [getattr(setting.module, name) for name in setting.module.__all__]
-    hidden = {"State"} | {cls.__name__ for cls in classes if is_of_another_package(cls, package)}
-    for policy in filter(inspect.isclass, classes):
-        functions = inspect.getmembers(policy, inspect.isfunction)
-        hidden |= {name for name, function in functions if is_kernel(function)}
-    names = re.findall(rf"`{package}\.(\w+)", (ROOT / "docs" / f"{setting.name}.md").read_text())
-    excluded = f"   :exclude-members: {', '.join(sorted(hidden))}"
-    blocks = [
-        f".. automodule:: {package}\n   :members:\n{excluded}",
-        f".. autoclass:: {package}.study_adapter.StudyVocabulary",
+def situation_rows(setting: str) -> list[dict[str, str]]:
+    """Return the best policy and the next of each situation of the benchmark."""
+    guide = importlib.import_module("tools.write_guide")
+    rows = []
+    for one in guide.judged_summaries():
+        if one.setting == setting:
+            label = one.best.policy
+            page = f"reference/{setting}/{label.partition('(')[0]}.md"
+            best = f"[`{label}`]({page})"
+            rows.append({"situation": one.title, "best": best, "next": guide.next_best(one)})
+    return rows
+
+
+def metric_rows(metrics: Any) -> list[dict[str, str]]:
+    """Return what the table says of each metric of a setting."""
+    return [
+        {
+            "metric": f"`{metric.name}[i]`" if metric.per_arm else f"`{metric.name}`",
+            "meaning": metric.title + " (higher is better)" * (metric.better == "higher"),
+            "only with `details=True`": "yes" if metric.detail else "",
+        }
+        for metric in metrics
     ]
-    for name in sorted({name for name in names if name not in setting.module.__all__}):
-        blocks.append(f".. automodule:: {package}.{name}\n   :members:")
-    inner = "\n\n".join(blocks)
-    return f"# {package}\n\n```{{eval-rst}}\n{inner}\n```\n"
-
-
-def is_of_another_package(thing: Any, package: str) -> bool:
-    """Return whether a class or a function is documented with another package."""
-    return hasattr(thing, "__qualname__") and not thing.__module__.startswith(f"{package}.")
-
-
-def is_kernel(function: Any) -> bool:
-    """Return whether a method is a kernel, whose first argument is `p`."""
-    return next(iter(inspect.signature(function).parameters), "") == "p"
 
 
 def claim_rows() -> list[dict[str, str]]:
@@ -257,30 +248,17 @@ def table_row(policy: Any) -> dict[str, str]:
     if "base" in policy.__dataclass_fields__:
         needs.append("those of its base")
     return {
-        "policy": f"`{signature_of(policy)}`",
-        "rule": " ".join([paragraph(policy), choice_formula(text)]).strip(),
+        "policy": f"[`{policy.__name__}`]({reference_of(policy)})",
+        "rule": paragraph(policy),
         "known quantities": ", ".join(needs) + " (an oracle)" * policy.oracle,
         "feedback": first_clause(policy.feedback),
         "after": first_reference(text),
     }
 
 
-def signature_of(policy: Any) -> str:
-    """Return the name of a policy with its first three parameters and their defaults."""
-    parameters = list(inspect.signature(policy).parameters.values())
-    shown = [
-        p.name if p.default is p.empty else f"{p.name}={p.default!r}".removesuffix(".0")
-        for p in parameters[:3]
-    ]
-    return f"{policy.__name__}({', '.join([*shown, '...'][: len(parameters)])})"
-
-
-def choice_formula(text: str) -> str:
-    """Return the first formula of a docstring if it says which arm is chosen."""
-    formula = re.search(r"\.\. math::\s*(.+?)(?=\n\n)", text, re.DOTALL)
-    if formula is None or not formula[1].startswith(r"\arg"):
-        return ""
-    return f"${' '.join(formula[1].split())}$".replace(",$", "$").replace(".$", "$")
+def reference_of(policy: Any) -> str:
+    """Return where the reference has the page of a policy, from the page of its setting."""
+    return f"reference/{policy.setting.name}/{policy.__name__}.md"
 
 
 def first_clause(text: str) -> str:
@@ -312,7 +290,7 @@ def write(texts: dict[Path, str]) -> None:
 def main() -> None:
     """Write imports, then tables, which import all policies."""
     write(import_lists())
-    sys.path.insert(0, str(ROOT / "src"))
+    sys.path[:0] = [str(ROOT), str(ROOT / "src")]
     write(tables())
 
 

@@ -11,9 +11,9 @@ division? And how does that change as the two patrols are divided among fewer ci
 
 import numpy as np
 
-from keyhole.data import load_patrols
+from keyhole.data import load_crimes
 
-events = load_patrols("cities")
+events = load_crimes("cities")
 share_of_days = events.losses.mean(axis=0)
 enough = np.full(len(events.places), 0.5)
 print(dict(zip(events.places, share_of_days.round(2).tolist())))

@@ -1,0 +1,48 @@
+"""The pages of the reference, and the pictures of settings, that tools write."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import keyhole.semibandit
+from tools import draw_models, write_reference
+
+WIDE = 9.5  # a letter of 16 px in the widest of usual fonts, on average
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("name", draw_models.PICTURES)
+def test_words_of_a_picture_lie_within_it(name):
+    height, draw = draw_models.PICTURES[name]
+    root = ElementTree.fromstring(draw_models.picture(height, draw()))
+    texts = root.findall(f"{SVG}text")
+    assert len(texts) > 5
+    for text in texts:
+        width = WIDE * len(text.text or "")
+        share = {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")]
+        begin = float(text.get("x")) - share * width
+        assert begin >= 0, text.text
+        assert begin + width <= draw_models.WIDTH, text.text
+        assert 12 < float(text.get("y")) < height, text.text
+
+
+def test_the_page_of_a_policy_leads_to_its_guide_and_has_its_rows_of_the_benchmark():
+    pages = write_reference.pages()
+    text = pages[write_reference.class_page("keyhole.semibandit", "CSBDT")]
+    assert "[censored semi-bandits](../../semibandit.md)" in text
+    rows = [line for line in text.splitlines() if line.startswith("| Each arm has a threshold")]
+    assert ["| `CSBDT(as_printed=0)` |" in row for row in rows] == [True, False]
+    other = pages[write_reference.class_page("keyhole.thresholding", "PerArmStopping")]
+    assert "It is not in [the benchmark](../../benchmark.md)." in other
+    assert "## Measured" not in other
+
+
+def test_kernels_and_states_are_not_shown():
+    hidden = write_reference.hidden_members(keyhole.semibandit.CSBDT)
+    assert {"State", "select", "update", "recommend"} <= hidden
+    assert "search_rounds" not in hidden
+
+
+def test_a_page_without_a_place_for_its_classes_is_refused():
+    with pytest.raises(ValueError, match=r"the page of keyhole\.tune must have the lines <!-- cl"):
+        write_reference.with_classes("# keyhole.tune\n", "keyhole.tune", ("Tuner",))
