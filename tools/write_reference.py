@@ -101,11 +101,11 @@ def setting_page(setting: Any) -> str:
         f"# {package}",
         f"The guide is {guide_link(setting, '..')}.",
         fenced("\n\n".join(blocks)),
+        class_tree(package, [*setting.policies, *others]),  # of the page, and not of a section
         "## Policies",
         class_table(package, list(setting.policies)),
         "## Other classes",
         class_table(package, others),
-        class_tree(package, [*setting.policies, *others]),
         "## Functions, and the words of studies",
         fenced("\n\n".join(rest)),
     ]
