@@ -36,7 +36,7 @@ SHARED_FOLDER: Final = "shared"
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _VERSION: Final = 1
-_PAGE_SHARE: Final = 3.0  # a page with claims takes so much longer than the report of a run
+_PAGE_SHARE: Final = 2.0  # a page with claims takes so much longer than the report of a run
 _Choice = tuple[Entry, str]
 
 ProgressOf = Callable[[Entry, str], Report]

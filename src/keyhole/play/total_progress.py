@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from keyhole.play.progress import Observe, Report, StatusLine
@@ -80,7 +81,7 @@ class TotalProgress:
     How much slower simulations are than expected is measured: of all work, more precisely of work
     with as many simulated workers, of a setting, and of a class of policies. Each begins at what is
     known of the one before, and the first at how much slower compiling is than expected. What is
-    not in the compile cache will take as long to compile as what was compiled so far.
+    not in the compile cache will take as long to compile as what was compiled so far, as a median.
 
     Parameters
     ----------
@@ -179,7 +180,8 @@ class TotalProgress:
         return left
 
     def _time_left(self, work: WorkItem, played: int, seconds: float, rounds: int) -> TimeLeft:
-        took = sum(self._compiled) / len(self._compiled) if self._compiled else _SECONDS_TO_COMPILE
+        # The median: the first time includes what the compiler needs to start.
+        took = median(self._compiled) if self._compiled else _SECONDS_TO_COMPILE
         slowness = took / _SECONDS_TO_COMPILE
         left: dict[tuple[str, ...], float] = defaultdict(float)
         for one in self._left.values():
