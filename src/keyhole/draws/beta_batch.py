@@ -2,10 +2,11 @@
 
 The policies draw plausible chances of their options: the posterior says how plausible each is.
 
-The variates are those of `keyhole.draws.samplers.beta`, one after the other, bit by bit. Four are
-computed at once, in vector registers, each from the words that it reads if all before it are the
-usual case: both gammas accepted by their first tests, which takes four words of the stream. Any
-other is drawn step by step; if it takes four words all the same, those behind it are valid.
+The variates are those of `keyhole.draws.samplers.beta`, one after the other, bit by bit. Each is
+made of two gamma variates, by rejection sampling. Four are computed at once, in vector registers,
+each from the words of the stream that it reads if all before it take four, as they do if both
+gammas are accepted by their first tests. Any other is drawn step by step; if it takes another
+number of words, those after it are computed anew.
 """
 
 from collections.abc import Callable

@@ -3,8 +3,9 @@
 An arm is a thing that can be run, such as a solver; its run is stopped once it has consumed as much
 time, say, as its limit.
 
-By equation (2) it is E[(R - c(C)) 1{C <= limit}] - penalty(limit) P(C > limit). An arm's
-`GainCurve` computes the expectation and P(C <= limit) for every limit.
+With reward R, consumption C and its cost c(C), it is E[(R - c(C)) 1{C <= limit}] - penalty(limit)
+P(C > limit), by equation (2) of Bengs and Huellermeier (2022). An arm's `GainCurve` computes the
+expectation and P(C <= limit) for every limit.
 """
 
 from abc import ABC, abstractmethod
