@@ -23,8 +23,9 @@ INTRO = """\
 
 For each situation of a [setting](which_setting.md), the policy that did best in
 [the benchmark](benchmark.md): 200 replications of each of {problems} problems for judging, which no
-new policy had been run on before it was fixed. `python tools/write_guide.py` writes this page from
-the results file, [benchmark.json](benchmark.json), which also has the problems for tuning.
+new policy had been run on before it was fixed, with one exception that the benchmark's rules name.
+`python tools/write_guide.py` writes this page from the results file,
+[benchmark.json](benchmark.json), which also has the problems for tuning.
 
 There are no contextual policies here (which read features of a visitor or an item): use Vowpal
 Wabbit, MABWiser, contextualbandits or River. Nor are there policies for means that drift.
