@@ -74,16 +74,18 @@ class ThresholdThompson(Policy):
     (2018) know them; here they are drawn too.
 
     Details: the prior of a mean is uniform, that of a threshold uniform on (0, 1]; of a resource
-    below 1 uniform up to Q and beyond it, with mass at most Q beyond it. Of each arm 16 pieces are
-    kept, by merging the two neighbours whose merger moves the least mass,
-    :math:`|w_1 - w_2| l_1 l_2 / (l_1 + l_2)` for densities w and lengths l; the merged piece takes
-    the :math:`F_i` of the likelier one. Densities are at least 1e-200 of the first one. A piece
-    shorter than :math:`0.001 \min\{1, Q\} \min\{1, 1000/t\} / K` is taken at its upper end. In a
+    below 1 uniform with density 1 up to Q, and with density :math:`\min\{1 - Q, Q\} / (1 - Q)`
+    beyond it. Of each arm 16 pieces are kept, by merging the two neighbours whose merger moves the
+    least mass, :math:`|w_1 - w_2| l_1 l_2 / (l_1 + l_2)` for densities w and lengths l; the merged
+    piece keeps the mass of both and takes the :math:`F_i` of the one with more mass. Densities are
+    at least 1e-200 of the first one. A piece is drawn by its mass, then a threshold in it. In a
     quarter of the draws each threshold is one of the equal parts :math:`Q/m`, m from 1 to K, that
-    lie in the piece drawn, each as likely as another, where there are some; in another quarter the
-    number there with the fewest decimals (multiples of 1, 1/2, 1/5, 1/10, ..., the largest in the
-    piece): together, such thresholds may fill the resource exactly. If there is enough for all
-    arms, each gets 1.
+    lie in its piece, each as likely as another, where there are some; in another quarter the number
+    there with the fewest decimals (multiples of 1, 1/2, 1/5, 1/10, ..., the largest in the piece):
+    together, such thresholds may fill the resource exactly. Any other threshold is uniform in its
+    piece, or the upper end of a piece that is shorter than :math:`0.001 \min\{1, Q\} \min\{1,
+    1000/t\} / K`. If there is enough for all arms, each gets 1. A reported threshold is the upper
+    end of the piece in which the posterior reaches 1 - `delta`.
 
     Proved: nothing on its regret. With known thresholds, combinatorial Thompson sampling has a
     regret of the order of ln T (Wang and Chen 2018); the proof does not cover drawn thresholds, nor

@@ -29,8 +29,9 @@ class TopTwoThompson(BetaPosteriorPolicy):
         \begin{cases} n_\ell \, \mathrm{kl}(\hat\mu_\ell, m) + n_i \, \mathrm{kl}(\hat\mu_i, m)
         & \hat\mu_\ell > \hat\mu_i \\ 0 & \text{else} \end{cases}
 
-    with :math:`n_i` the pulls, :math:`\hat\mu_i` the mean, m the mean of all rewards of both arms,
-    and kl the divergence of Bernoulli distributions.
+    with :math:`n_i` the pulls, :math:`\hat\mu_i` the mean of the rewards, m that of all rewards of
+    both arms, and kl the divergence of Bernoulli distributions; W is 0 if the leader has no pulls.
+    A single arm is always pulled.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class TopTwoThompson(BetaPosteriorPolicy):
     -----
     Departures from the paper: the challenger. Russo draws from the posterior until another arm
     wins, which may take very long; the arm of least transportation cost, with a penalty for many
-    pulls, is a challenger of Jourdan et al. Ties go to the lowest arm.
+    pulls, is a challenger of Jourdan et al. Ties go to the lowest arm, also of those without pulls.
 
     Proved: top-two rules of this kind have an asymptotically optimal number of pulls for the best
     `share`, and with 1/2 at most twice as many (both papers); not for each pair of leader and

@@ -45,11 +45,11 @@ class PooledKG(Policy):
     .. math:: q_i = \min\{P(X_i < \theta), P(X_i \ge \theta)\}, \qquad
         X_i \sim \mathrm{Beta}(a + s_i, \; b + T_i - s_i)
 
-    Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
-    :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. After 2 K pulls of all K arms
-    together, and whenever there have been a quarter more than at the last fit, its moments are
-    fitted to the rates :math:`s_i / T_i` of the arms with pulls (Kleinman 1973), with
-    :math:`w_i = T_i / (T_i + 2)`:
+    Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, with :math:`\ln q_i` computed
+    without underflow, and label 1 the arms with :math:`P(X_i \ge \theta) \ge 1/2`. The prior is
+    uniform at first. After 2 K pulls of all K arms together, and whenever there have been a quarter
+    more than at the last fit, its moments are fitted to the rates :math:`s_i / T_i` of the arms
+    with pulls (Kleinman 1973), with :math:`w_i = T_i / (T_i + 2)`:
 
     .. math:: m = \frac{1 + \sum w_i s_i / T_i}{2 + \sum w_i}, \qquad
         \rho = \frac{1/12 + \sum w_i \{(s_i / T_i - m)^2 - m (1 - m) / T_i\}}
@@ -70,7 +70,7 @@ class PooledKG(Policy):
     proved of it. Wrong labels measured against those of `LSA`, after 3 to 25 pulls an arm: at most
     0.02 times as many with one unusual arm in 400 (means 0.1 and 0.6, threshold 0.3), 0.6 to 0.8
     times with 200 arms of mean 0.45 and the threshold 0.5, 1.0 to 1.25 times where all means are
-    the threshold, 0.6 to 1 times on recorded labels of crowds, 1.0 times with a hundred means
+    a threshold of 0.5, 0.6 to 1 times on recorded labels of crowds, 1.0 times with a hundred means
     spread evenly. It breaks where some arms lie just beyond the threshold and the others far on its
     other side: 1.5 to 1.9 times as many with ``[0.05] * 40 + [0.55] * 10`` and the threshold 0.5,
     1.2 to 1.6 with 25 of each, since the prior takes all arms for one crowd and the rewards of the
