@@ -6,7 +6,7 @@ from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.problem import Problem
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, float_array, int_array, integer, number
-from keyhole.draws.streams import seek, uniform
+from keyhole.draws.streams import seek_pull, uniform
 from keyhole.metric import Metric
 
 
@@ -66,7 +66,7 @@ class LevelEnvironment(Environment):
         return t % e.levels
 
     def respond(e, s, rng, level, arm):
-        seek(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         value = int(uniform(rng) * e.speed[arm] * e.levels)
         if value < level:
@@ -143,7 +143,7 @@ class PatrolEnvironment(Environment):
 
     def respond(e, s, rng, allocation, losses):
         for i in range(e.arms):
-            seek(rng, i, s.rounds[0])
+            seek_pull(rng, i, s.rounds[0])
             hit = uniform(rng) < e.means[i] and allocation[i] < e.thresholds[i]
             losses[i] = 1.0 if hit else 0.0
             s.loss[0] += losses[i]
@@ -218,7 +218,7 @@ class RunEnvironment(Environment):
         pulls = int_array("arms")
 
     def respond(e, s, rng, arm, limit):
-        seek(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         consumption, reward = uniform(rng) * (arm + 1), uniform(rng)
         if consumption > limit:
@@ -287,7 +287,7 @@ class LateEnvironment(Environment):
         pulls = int_array("arms")
 
     def respond(e, s, t, rng, arm):
-        seek(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         reward = uniform(rng) * (arm + 1) / e.arms
         delay = int(uniform(rng) * e.longest)

@@ -9,9 +9,9 @@ worth waiting for. Which configuration should be trained, and after which time s
 The runs are recorded: 40 of each configuration, with the accuracy and the seconds of each.
 """
 
-from keyhole.data import load_forests
+from keyhole.data import load_forest_runs
 
-runs = load_forests()
+runs = load_forest_runs()
 print(len(runs.arms), "configurations, such as:", runs.arms[0])
 
 # %%

@@ -9,7 +9,7 @@ from keyhole.contract.state_arrays import (
     Field,
     FloatArray,
     IntArray,
-    argmin_keys,
+    argmin_array,
     float_array,
     int_array,
     integer,
@@ -29,7 +29,7 @@ from keyhole.draws.samplers import (
     normal,
     poisson,
 )
-from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.draws.streams import Stream, seek_pull, uniform
 from keyhole.draws.unpulled_arms import first_unpulled
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
@@ -56,8 +56,8 @@ __all__ = [
     "StudyVocabulary",
     "WrapperPolicy",
     "argmin",
+    "argmin_array",
     "argmin_fill",
-    "argmin_keys",
     "argmin_update",
     "bernoulli",
     "beta",
@@ -76,6 +76,6 @@ __all__ = [
     "parameter",
     "poisson",
     "scratch_array",
-    "seek",
+    "seek_pull",
     "uniform",
 ]

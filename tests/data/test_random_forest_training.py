@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.data import ForestTrainer, forests, load_forests, read_measured_csv
+from keyhole.data import ForestTrainer, forests, load_forest_runs, read_measured_csv
 from keyhole.data.random_forest_training import CONFIGURATIONS, make_task, train
 from keyhole.resource import RCUCB, Power
 
@@ -49,7 +49,7 @@ def test_runs_are_ended_at_their_limit_and_learnt_from():
 
 
 def test_the_measured_table_is_replayed():
-    runs = load_forests()
+    runs = load_forest_runs()
     assert runs.arms == tuple(map(str, CONFIGURATIONS))
     assert {len(rewards) for rewards in runs.rewards} == {40}
     low, high = runs.quartiles()
@@ -81,7 +81,7 @@ def test_there_is_a_limit_to_learn():
 
 def test_gains_are_one_more_than_the_paper_s():
     # Written out from equation (2), with the paper's reward: minus the error, 0 for an ended run.
-    runs, problem = load_forests(), forests()
+    runs, problem = load_forest_runs(), forests()
     _, unit = runs.quartiles()
     for arm, gains in enumerate(problem.gains):
         used = runs.consumptions[arm] / unit
@@ -97,10 +97,10 @@ def test_runs_can_be_measured_anew(tmp_path):
     tool = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "measure_forests.py"))
     tool["main"](["--runs", "1", "--seed", "1", "--out", str(tmp_path)])
     found = read_measured_csv(tmp_path / "forests.csv")
-    assert found.arms == load_forests().arms
+    assert found.arms == load_forest_runs().arms
     assert all(used.min() > 0 for used in found.consumptions)
     # The second task of the shipped ones; scikit-learn's forests may differ in other versions.
-    shipped = np.array([rewards[1] for rewards in load_forests().rewards])
+    shipped = np.array([rewards[1] for rewards in load_forest_runs().rewards])
     assert np.abs(np.concatenate(found.rewards) - shipped).max() < 0.2
 
 

@@ -3,7 +3,7 @@
 from dataclasses import MISSING, fields
 
 from keyhole.delayed import QPMD, Problem, Uniform
-from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
 from keyhole.experiment import setting_registry
 from tests.reference import delayed as reference
 
@@ -32,7 +32,7 @@ def make_sampler(problem, seed, replication):
     rng, delay = stream(seed, replication, ENVIRONMENT), problem.delay
 
     def draw(arm, pull):
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         reward = 1.0 if uniform(rng) < problem.means[arm] else 0.0
         return reward, delay.draw(rng, delay.numbers)
 

@@ -21,7 +21,7 @@ from keyhole.distributions.sampler_dispatch import (
     pair_kernel,
 )
 from keyhole.distributions.tabulated_distribution import CELLS
-from keyhole.draws.streams import seek, stream, uniform
+from keyhole.draws.streams import seek_pull, stream, uniform
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 
 DRAWS = 10_000
@@ -31,7 +31,7 @@ def draws(draw, numbers, count=DRAWS, arm=0):
     """Return what a kernel draws, as environments draw it: each from a stretch of its own."""
     rng, found = stream(11), []
     for n in range(count):
-        seek(rng, arm, n)
+        seek_pull(rng, arm, n)
         found.append(draw(rng, np.asarray(numbers, np.float64)))
     return np.array(found)
 

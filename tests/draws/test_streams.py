@@ -10,7 +10,7 @@ from keyhole.draws.streams import (
     POLICY,
     mix64,
     next_uint64,
-    seek,
+    seek_pull,
     stream,
     stream_key,
     uniform,
@@ -43,7 +43,7 @@ def first_of_each(seed, n, purpose):
 def first_of_each_pull(rng, arm, n):
     out = np.empty(n)
     for pull in range(n):
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         out[pull] = uniform(rng)
     return out
 
@@ -91,11 +91,11 @@ def test_neighbours_are_independent(what):
 
 def test_a_draw_depends_only_on_its_key_and_position():
     rng = stream(3, 2, ENVIRONMENT)
-    seek(rng, 4, 9)
+    seek_pull(rng, 4, 9)
     first = uniform(rng)
     for _ in range(100):
         uniform(rng)
-    seek(rng, 4, 9)
+    seek_pull(rng, 4, 9)
     assert uniform(rng) == first
 
 
@@ -130,6 +130,6 @@ def test_pulls_of_all_arms_have_different_positions():
     rng, found = stream(3, purpose=ENVIRONMENT), set()
     for arm in (0, 1, 2, 2**24 - 1):
         for pull in (0, 1, 2**20, 2**24, 2**32, 2**40 - 1):
-            seek(rng, arm, pull)
+            seek_pull(rng, arm, pull)
             found.add(int(rng[0]))
     assert len(found) == 24

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
 from keyhole.kernels import compile_cache, kernel_declaration
 from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from tests.forks import ENOUGH, in_child
@@ -195,7 +195,7 @@ TABLE = np.array([0.25, 0.5, 4.0])
 
 @njit
 def shared(values, rng):
-    seek(rng, 2, 7)
+    seek_pull(rng, 2, 7)
     return values[0] * TABLE[2] + uniform(rng)
 
 

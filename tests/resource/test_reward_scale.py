@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.resource import Power, Problem, Replay, RewardScale, Steps
+from keyhole.resource import Power, Problem, Replay, RewardRange, Steps
 
 pytestmark = pytest.mark.interpreted
 
@@ -31,7 +31,7 @@ def plain_gain(arm, limit, cost, penalty):
     ],
 )
 def test_gains_are_those_of_the_rewards_own_unit(cost, penalty):
-    scale = RewardScale(-20, 80)
+    scale = RewardRange(-20, 80)
     distributions = [Replay([scale.reward(r) for r in rewards], used) for rewards, used in RUNS]
     problem = Problem(distributions, LIMITS, scale.cost(cost), scale.penalty(penalty))
     for arm in range(3):
@@ -44,10 +44,10 @@ def test_gains_are_those_of_the_rewards_own_unit(cost, penalty):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: RewardScale(1, 1), "high must be above 1, got 1"),
-        (lambda: RewardScale(0, 5).reward(6), r"reward must lie in \[0, 5\], got 6"),
+        (lambda: RewardRange(1, 1), "high must be above 1, got 1"),
+        (lambda: RewardRange(0, 5).reward(6), r"reward must lie in \[0, 5\], got 6"),
         (
-            lambda: RewardScale(-1, 0).penalty(Power(slope=1)),
+            lambda: RewardRange(-1, 0).penalty(Power(slope=1)),
             "penalty must be at least 1, where the lowest reward is -1, got 0 at 0",
         ),
     ],

@@ -1,6 +1,6 @@
 """Instances and helpers for the tests of the semi-bandit setting."""
 
-from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
 from keyhole.semibandit import (
     CSBDT,
     CSBDTUCB,
@@ -55,7 +55,7 @@ def losses_of(problem, seed, replication, t):
     """Return every arm's loss in round t, hidden or not, as the environment draws it."""
     rng, found = stream(seed, replication, ENVIRONMENT), []
     for arm in range(problem.arms):
-        seek(rng, arm, t - 1)
+        seek_pull(rng, arm, t - 1)
         found.append(1 if uniform(rng) < problem.mean_losses[arm] else 0)
     return found
 

@@ -8,8 +8,8 @@ from keyhole.spec_values import (
     file_path,
     list_of,
     plain_value,
-    tagged_union,
-    tagged_value,
+    tagged_union_reader,
+    tagged_value_reader,
 )
 from keyhole.validate import Range, check_number
 
@@ -28,22 +28,22 @@ def given(sequence):
     return sequence
 
 
-LINES, ORDER = list_of(tagged_union(Line)), tagged_value(around, given)
+LINES, ORDER = list_of(tagged_union_reader(Line)), tagged_value_reader(around, given)
 
 
 @pytest.mark.parametrize(
     ("read", "value", "message"),
     [
-        (tagged_union(Line), 3, "x must be a table with the entry 'distribution', got 3"),
-        (tagged_union(Line), {"slope": 1}, "x.distribution must be given: one of Line"),
-        (tagged_union(Line), {"distribution": "Line"}, "x.slope must be given for Line"),
+        (tagged_union_reader(Line), 3, "x must be a table with the entry 'distribution', got 3"),
+        (tagged_union_reader(Line), {"slope": 1}, "x.distribution must be given: one of Line"),
+        (tagged_union_reader(Line), {"distribution": "Line"}, "x.slope must be given for Line"),
         (
-            tagged_union(Line),
+            tagged_union_reader(Line),
             {"distribution": "Line", "slope": -1},
             "x.slope must be at least 0, got -1",
         ),
         (
-            tagged_union(Line),
+            tagged_union_reader(Line),
             {"distribution": "Line", "slop": 1},
             "x: each parameter of Line must be one of slop",
         ),
@@ -53,8 +53,12 @@ LINES, ORDER = list_of(tagged_union(Line)), tagged_value(around, given)
             [{"distribution": "Line", "slope": 1}, 2],
             r"x\[1\] must be a table with the entry 'distribution'",
         ),
-        (tagged_union(Line), {"law": "Line"}, "x.law is called x.distribution now"),
-        (tagged_union(Line, tag="function"), {"law": "Line"}, "x.law is called x.function now"),
+        (tagged_union_reader(Line), {"law": "Line"}, "x.law is called x.distribution now"),
+        (
+            tagged_union_reader(Line, tag="function"),
+            {"law": "Line"},
+            "x.law is called x.function now",
+        ),
         (ORDER, "aruond", r"x must be one of around; got 'aruond' \(did you mean 'around'\?\)"),
         (ORDER, "given", "x must be one of around; got 'given'"),
         (ORDER, {"around": 1}, "x must be one of given; got 'around'"),

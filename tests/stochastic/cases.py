@@ -1,7 +1,7 @@
 """Policies, samplers and references for the tests of the stochastic bandit."""
 
 from keyhole.draws.samplers import beta
-from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, POLICY, seek_pull, stream, uniform
 from keyhole.stochastic import (
     KLUCB,
     MOSS,
@@ -40,7 +40,7 @@ def bernoulli(means, seed, replication):
     rng = stream(seed, replication, ENVIRONMENT)
 
     def reward(arm, pull):
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         return 1.0 if uniform(rng) < means[arm] else 0.0
 
     return reward
@@ -51,7 +51,7 @@ def fractional(means, seed, replication):
     rng = stream(seed, replication, ENVIRONMENT)
 
     def reward(arm, pull):
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         return int(uniform(rng) * (16 * means[arm] + 1)) / 16 if means[arm] < 0.5 else 1.0
 
     return reward

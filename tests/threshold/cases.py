@@ -1,7 +1,7 @@
 """Problems, policies, samplers and references for the tests of the threshold bandit."""
 
 from keyhole.draws.samplers import beta
-from keyhole.draws.streams import ENVIRONMENT, POLICY, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, POLICY, seek_pull, stream, uniform
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.threshold import (
     DKWUCB,
@@ -74,7 +74,7 @@ def sampler(survival, seed, replication):
     rng = stream(seed, replication, ENVIRONMENT)
 
     def sample(arm, pull):
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         u = uniform(rng)
         return sum(u < chance for chance in survival[arm])
 

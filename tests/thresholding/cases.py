@@ -1,6 +1,6 @@
 """Problems, samplers and references for the tests of the thresholding bandit."""
 
-from keyhole.draws.streams import ENVIRONMENT, seek, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Uniform
 from tests.reference import thresholding as reference
 
@@ -14,7 +14,7 @@ def bernoulli(means, seed, replication):
     rng = stream(seed, replication, ENVIRONMENT)
 
     def reward(arm, pull):
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         return 1.0 if uniform(rng) < means[arm] else 0.0
 
     return reward

@@ -192,7 +192,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     often as you like. Of a study with more than 50,000 events means are left out.
     """
     from keyhole.study.arm_means import mean_lines, means_as_json
-    from keyhole.study.study_progress import progress_text
+    from keyhole.study.stopping_progress import progress_text
     from keyhole.study.study_summary import MOST_EVENTS
 
     with open_study(storage, name, own) as study:

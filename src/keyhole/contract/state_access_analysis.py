@@ -12,15 +12,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Final, NamedTuple, cast
 
-from keyhole.contract.kernel_ir import (
-    Bindings,
-    argument_names,
-    read_lines,
-    takes_varargs,
-    variables_of,
-)
-from keyhole.contract.state_arrays import declared_state
-from keyhole.contract.view_analysis import (
+from keyhole.contract.array_aliases import (
     DEEPEST,
     NOTHING,
     PAIRING,
@@ -33,6 +25,14 @@ from keyhole.contract.view_analysis import (
     views_of_attribute,
     views_of_entry,
 )
+from keyhole.contract.kernel_ir import (
+    Bindings,
+    argument_names,
+    read_lines,
+    takes_varargs,
+    variables_of,
+)
+from keyhole.contract.state_arrays import declared_state
 from keyhole.kernels.fingerprint import Kernel, is_function, python_function
 from keyhole.kernels.numba_frontend import ir
 

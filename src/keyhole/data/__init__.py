@@ -21,7 +21,7 @@ from keyhole.data.food_deliveries import deliveries, load_deliveries
 from keyhole.data.random_forest_training import (
     ForestTrainer,
     forests,
-    load_forests,
+    load_forest_runs,
     measure_forests,
 )
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
@@ -48,7 +48,7 @@ __all__ = [
     "load_crimes",
     "load_deliveries",
     "load_flights",
-    "load_forests",
+    "load_forest_runs",
     "load_labels",
     "measure_forests",
     "patrols",

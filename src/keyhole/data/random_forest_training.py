@@ -170,7 +170,7 @@ class ForestTrainer:
         self.close()
 
 
-def load_forests() -> MeasuredRuns:
+def load_forest_runs() -> MeasuredRuns:
     """Return runs of all configurations that were measured on one machine.
 
     There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks, with rewards as of `train`
@@ -178,7 +178,7 @@ def load_forests() -> MeasuredRuns:
 
     Examples
     --------
-    >>> len(load_forests().arms)
+    >>> len(load_forest_runs().arms)
     36
     """
     with resources.as_file(resources.files("keyhole.data").joinpath("ames", "forests.csv")) as path:
@@ -193,8 +193,8 @@ def forests(
 ) -> Problem:
     r"""Make a problem of random forests: choose a configuration to train, and a time limit.
 
-    The runs are those of `load_forests`: a pull draws one of the configuration's. Limits are evenly
-    spaced between the quartiles of the configurations' median times, the upper of which is 1.
+    The runs are those of `load_forest_runs`: a pull draws one of the configuration's. Limits are
+    evenly spaced between the quartiles of the configurations' median times; the upper one is 1.
 
     Rewards and gains are those of the paper plus 1: its reward is minus the error, and 0 for a run
     that is ended. The problem is that of the paper with :math:`\lambda(\tau) = 1 + \tau` where the
@@ -218,7 +218,7 @@ def forests(
     >>> forests(limits=3).arms
     36
     """
-    runs = load_forests()
+    runs = load_forest_runs()
     low, high = runs.quartiles()
     # The largest limit becomes 1, so that the default cost and penalty fit runs of any machine.
     scaled = MeasuredRuns(

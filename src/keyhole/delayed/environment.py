@@ -28,7 +28,7 @@ from keyhole.policy import (
     int_array,
     integer,
     number,
-    seek,
+    seek_pull,
 )
 
 
@@ -49,8 +49,8 @@ class _NamedState(_EnvironmentState, Protocol):
     reward: FloatArray
 
 
-# Arms are below 2**24, as in `keyhole.draws.streams.seek`: a pull fits into one 64-bit word, round
-# times 2**24 plus arm.
+# Arms are below 2**24, as in `keyhole.draws.streams.seek_pull`: a pull fits into one 64-bit word,
+# round times 2**24 plus arm.
 _ARM_BITS: Final = 24
 
 
@@ -184,7 +184,7 @@ def record_pull(
     e: AnonymousEnvironment, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel
 ) -> tuple[float, float]:
     """Return the reward and delay of the arm's next pull, and update pulls, regret and rewards."""
-    seek(rng, arm, s.pulls[arm])
+    seek_pull(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
     # At the pull, whether or not the reward arrives in time.
     s.regret[0] += e.best - e.means[arm]

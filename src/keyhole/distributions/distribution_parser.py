@@ -20,7 +20,7 @@ from keyhole.distributions.reward_distributions import (
 )
 from keyhole.distributions.tabulated_distribution import TabulatedDistribution, is_scipy
 from keyhole.policy import FloatArray
-from keyhole.spec_values import tagged_union
+from keyhole.spec_values import tagged_union_reader
 from keyhole.validate import (
     Range,
     check_choice,
@@ -170,4 +170,4 @@ def parse_distribution(
             f"{name} must be a distribution, such as one of {', '.join(known)}, or a frozen "
             f"distribution of SciPy; got {short_repr(value)}"
         )
-    return cast(AnyDistribution, tagged_union(*known.values())(name, value, Path()))
+    return cast(AnyDistribution, tagged_union_reader(*known.values())(name, value, Path()))

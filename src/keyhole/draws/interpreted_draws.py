@@ -78,7 +78,7 @@ def uniform(rng: Any) -> float:
     return result
 
 
-def seek(rng: Any, arm: int, pull: int) -> None:
+def seek_pull(rng: Any, arm: int, pull: int) -> None:
     """Move a stream to the draws that belong to one pull of one arm."""
     cells = rng.cells
     cells[0] = (cells[1] + ((int(arm) << 40) + int(pull)) * _JUMP) & MASK

@@ -100,7 +100,7 @@ def uniform(rng: Stream) -> float:
 
 
 @kernel
-def seek(rng: Stream, arm: int, pull: int) -> None:
+def seek_pull(rng: Stream, arm: int, pull: int) -> None:
     """Move a stream to the draws that belong to one pull of one arm.
 
     With this, the n-th pull of an arm yields the same sample whatever was pulled before: common
@@ -118,10 +118,10 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
     Examples
     --------
     >>> rng = stream(seed=7, purpose=ENVIRONMENT)
-    >>> seek(rng, 3, 0)
+    >>> seek_pull(rng, 3, 0)
     >>> first = uniform(rng)
-    >>> seek(rng, 2, 5)
-    >>> seek(rng, 3, 0)
+    >>> seek_pull(rng, 2, 5)
+    >>> seek_pull(rng, 3, 0)
     >>> first == uniform(rng)
     True
     """
@@ -129,5 +129,5 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
     rng[0] = rng[1] + address * np.uint64(_JUMP)
 
 
-for _kernel in (mix64, stream_key, next_uint64, uniform, seek):
+for _kernel in (mix64, stream_key, next_uint64, uniform, seek_pull):
     set_python_equivalent(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")

@@ -4,7 +4,7 @@ User modules that define its classes go with it.
 
 Classes of installed packages are pickled by name. A user module (a script, its siblings, a policy
 named in a spec) is sent as source, and executed by the other process under its original path, which
-errors show. What was typed in a notebook is sent as source, too: see `keyhole.typed_code`.
+errors show. What was typed in a notebook is sent as source, too: see `keyhole.notebook_code`.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ from typing import Any, Final, cast
 from keyhole.contract.environment import Environment
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
+from keyhole.notebook_code import NotebookCode, NotebookCodeError, execute_typed, is_typed
 from keyhole.play.plan import Plan
 from keyhole.play.user_modules import (
     MAIN_ELSEWHERE,
@@ -34,7 +35,6 @@ from keyhole.play.user_modules import (
     find_user_module,
     is_user_module,
 )
-from keyhole.typed_code import TypedCode, TypedCodeError, execute_typed, is_typed
 
 TYPED: Final = "<typed>"
 """Stands for the file of what was typed in a notebook or at a prompt."""
@@ -84,7 +84,7 @@ def _pickler() -> Any:
         def __init__(self, file: io.BytesIO) -> None:
             super().__init__(file)
             self.modules: list[ModuleType] = []
-            self.typed = TypedCode()
+            self.typed = NotebookCode()
 
         def persistent_id(self, thing: Any) -> tuple[str, str] | None:
             if not isinstance(thing, type | FunctionType):
@@ -118,12 +118,12 @@ class _Unpickler(pickle.Unpickler):
 def check_is_sendable(thing: Any) -> None:
     """Refuse a user's policy, problem or environment that is in no file, with unknown source."""
     if is_typed(thing) and find_user_module(thing) is None:
-        TypedCode().add(thing)
+        NotebookCode().add(thing)
         return
     made_here = thing.__module__ == "__main__" or "<locals>" in thing.__qualname__
     is_sent = isinstance(thing, type) and issubclass(thing, Policy | Problem | Environment)
     if made_here and is_sent and not thing.__module__.startswith("keyhole."):
-        raise TypedCodeError(
+        raise NotebookCodeError(
             f"{thing.__qualname__} must be defined in a file, outside of functions, so that it can "
             "be sent to other processes (in a notebook: %%writefile FILE.py, then import it)"
         )

@@ -36,7 +36,7 @@ from keyhole.resource.policies import (
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.problem import Problem
 from keyhole.resource.problem_factories import PROBLEM_FACTORIES
-from keyhole.resource.reward_scale import RewardScale
+from keyhole.resource.reward_scale import RewardRange
 from keyhole.resource.setting import SETTING
 from keyhole.resource.solver_portfolio import portfolio
 
@@ -60,7 +60,7 @@ __all__ = [
     "ReductionThompson",
     "ReductionUCB",
     "Replay",
-    "RewardScale",
+    "RewardRange",
     "Steps",
     "StoOO",
     "SuccessiveHalving",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.spec_values import tagged_union
+from keyhole.spec_values import tagged_union_reader
 from keyhole.validate import Range, check_number, check_vector
 
 PIECE: Final = 5
@@ -273,7 +273,7 @@ def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> Floa
 
 
 FUNCTIONS: Final = {
-    name: tagged_union(Power, Steps, PiecewiseLinear, tag="function")
+    name: tagged_union_reader(Power, Steps, PiecewiseLinear, tag="function")
     for name in ("cost", "penalty")
 }
 """Readers of cost and penalty in spec files."""

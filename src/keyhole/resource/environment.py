@@ -22,7 +22,7 @@ from keyhole.policy import (
     int_array,
     integer,
     number,
-    seek,
+    seek_pull,
 )
 from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.joint_distributions import KERNELS
@@ -103,7 +103,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         """Run the arm up to the limit; return reward, consumption and whether it was exceeded."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         reward, consumption = draw(e, rng, arm)
         lost = gap(e, arm, limit)
         s.regret[0] += lost

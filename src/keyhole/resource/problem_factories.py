@@ -11,13 +11,13 @@ from keyhole.resource.joint_distributions import BetaExponential, Replay, Trunca
 from keyhole.resource.paper_instances import replica, three_models
 from keyhole.resource.problem import Problem
 from keyhole.resource.solver_portfolio import portfolio
-from keyhole.spec_values import ProblemFactory, list_of, tagged_union
+from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
 
 PROBLEM_FACTORIES: Final = {
     "arms": ProblemFactory(
         "for each arm the name of a distribution of reward and consumption, and its parameters",
         Problem,
-        read=list_of(tagged_union(BetaExponential, TruncatedNormal, Replay)),
+        read=list_of(tagged_union_reader(BetaExponential, TruncatedNormal, Replay)),
         further_readers=FUNCTIONS,
     ),
     "replica": ProblemFactory(

@@ -9,7 +9,7 @@ from keyhole.validate import Range, check_number
 
 
 @dataclass(frozen=True)
-class RewardScale:
+class RewardRange:
     r"""Linear map of rewards between two numbers (in euros, say) to [0, 1], as policies expect.
 
     With :math:`R = a + s R'` and :math:`s = b - a`, a gain is
@@ -31,7 +31,7 @@ class RewardScale:
     Examples
     --------
     >>> from keyhole.resource import RCUCB, Power
-    >>> euros = RewardScale(low=0, high=50)
+    >>> euros = RewardRange(low=0, high=50)
     >>> learner = RCUCB().learner(
     ...     arms=2,
     ...     limits=[10, 60],

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Self
 
+from keyhole.notebook_code import NotebookCode, NotebookCodeError, is_typed
 from keyhole.runner import function_process_child
 from keyhole.runner.command_result import CommandResult
 from keyhole.runner.function_process_child import LENGTH, Answer, parse_answer
 from keyhole.runner.runner import MEMORY_LIMITS, Runner
-from keyhole.typed_code import TypedCode, TypedCodeError, is_typed
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
@@ -76,7 +76,7 @@ class FunctionProcess:
         for name, function in (("job", job), ("prepare", prepare)):
             if function is not None:
                 _check_importable(name, function)
-        code = TypedCode()
+        code = NotebookCode()
         found = [code.add(one) if is_typed(one) else one for one in (job, prepare)]
         self._functions = _pickle("job", (code.cells, *found))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
@@ -167,7 +167,7 @@ def _check_importable(name: str, function: object) -> None:
         raise TypeError(f"{name} must be a function, got {short_repr(function)}")
     if getattr(function, "__module__", None) == "__main__" and not is_typed(function):
         word = getattr(function, "__qualname__", repr(function))
-        raise TypedCodeError(
+        raise NotebookCodeError(
             f"{name} must be a function of a module that can be imported, got {word} of the script "
             "itself; move it into a file of its own"
         )

@@ -19,7 +19,7 @@ from keyhole.policy import (
     int_array,
     integer,
     number,
-    seek,
+    seek_pull,
     uniform,
 )
 from keyhole.semibandit.joint_losses import Days
@@ -86,7 +86,7 @@ class Losses(Environment):
         for arm in range(e.arms):
             losses[arm] = 0.0
             if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
-                seek(rng, arm, t - 1)
+                seek_pull(rng, arm, t - 1)
                 losses[arm] = 1.0 if uniform(rng) < e.means[arm] else 0.0
                 s.loss[0] += losses[arm]
                 expected += e.means[arm]
@@ -133,7 +133,7 @@ class JointLosses(Losses, abstract=True):
         """Draw all losses of the round, return the observed ones, and add the expected regret."""
         # One position a round, since the losses of all arms are drawn together: also those that the
         # allocation hides, on which others may depend.
-        seek(rng, 0, t - 1)
+        seek_pull(rng, 0, t - 1)
         draw(e, rng, s.day)
         expected = 0.0
         for arm in range(e.arms):

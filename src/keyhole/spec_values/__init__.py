@@ -11,8 +11,8 @@ from keyhole.spec_values.values import (
     file_path,
     list_of,
     plain_value,
-    tagged_union,
-    tagged_value,
+    tagged_union_reader,
+    tagged_value_reader,
 )
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "file_path",
     "list_of",
     "plain_value",
-    "tagged_union",
-    "tagged_value",
+    "tagged_union_reader",
+    "tagged_value_reader",
     "unknown_name_error",
 ]

@@ -52,7 +52,7 @@ def file_path(field: str, value: Any, folder: Path) -> Path:
     return folder / value
 
 
-def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> ValueReader:
+def tagged_union_reader(*kinds: Callable[..., Any], tag: str = "distribution") -> ValueReader:
     """Return a reader of tables such as ``{ function = "Power", slope = 0.1 }``.
 
     The entry `tag` names one of the types or functions; the other entries are its parameters.
@@ -63,7 +63,7 @@ def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> Value
     >>> class Power:
     ...     def __init__(self, slope):
     ...         self.slope = slope
-    >>> read = tagged_union(Power, tag="function")
+    >>> read = tagged_union_reader(Power, tag="function")
     >>> read("cost", {"function": "Power", "slope": 0.1}, Path()).slope
     0.1
     >>> read("cost", {"function": "Powre", "slope": 0.1}, Path())
@@ -99,7 +99,7 @@ def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> Value
     return read
 
 
-def tagged_value(*kinds: Callable[..., Any]) -> ValueReader:
+def tagged_value_reader(*kinds: Callable[..., Any]) -> ValueReader:
     """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
     It is the name of one of the types or functions; those without parameters take no value.
@@ -111,7 +111,7 @@ def tagged_value(*kinds: Callable[..., Any]) -> ValueReader:
     ...     return "around"
     >>> def given(sequence):
     ...     return sequence
-    >>> read = tagged_value(cyclic, given)
+    >>> read = tagged_value_reader(cyclic, given)
     >>> read("order", "cyclic", Path()), read("order", {"given": [3, 1]}, Path())
     ('around', [3, 1])
     """

@@ -18,7 +18,7 @@ from keyhole.policy import (
     float_array,
     int_array,
     integer,
-    seek,
+    seek_pull,
 )
 from keyhole.stochastic.setting import SETTING
 
@@ -61,7 +61,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def respond(e, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
-        seek(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.regret[0] += e.gaps[arm]
         # Exact: gaps within rounding errors were set to 0 when the problem was made.

@@ -35,8 +35,8 @@ from keyhole.study.events import (
 from keyhole.study.row_codec import drop_signs_of_zeros
 from keyhole.study.setting_code_errors import convert_vocabulary_errors
 from keyhole.study.state import State
+from keyhole.study.stopping_progress import has_enough, has_settled_arms
 from keyhole.study.storage import Row
-from keyhole.study.study_progress import has_enough, has_settled_arms
 from keyhole.study.timeout_rule import NO_REWARD
 from keyhole.study.writer import Transaction
 from keyhole.validate import short_repr, suggestion

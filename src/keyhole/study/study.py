@@ -21,10 +21,10 @@ from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision import Decision, decision_id
 from keyhole.study.definition import Definition
 from keyhole.study.events import ASKED, POLICY_CHANGED
+from keyhole.study.stopping_progress import StoppingProgress, learnt_facts
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
-from keyhole.study.study_progress import StudyProgress, learnt_facts
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
 from keyhole.validate import check_distinct, check_line, check_sequence, check_short_line
@@ -41,7 +41,7 @@ OnTimeout = Literal["forget", "ask_again", "no_reward"]
 Durability = Literal["power_loss", "process_crash"]
 
 
-class Study(StudyProgress):
+class Study(StoppingProgress):
     """A policy at work on a log of events in a database, with any number of pending decisions.
 
     `ask` hands out decisions, and `tell` takes their feedback in any order, from any thread or

@@ -19,7 +19,7 @@ from keyhole.policy import (
     float_array,
     int_array,
     integer,
-    seek,
+    seek_pull,
     uniform,
 )
 from keyhole.threshold.distributions import SurvivalTable
@@ -103,7 +103,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         # Arm `e.arms`, one beyond the last, has the random numbers of thresholds: they are the same
         # for every policy, too.
         if e.order == DRAWN:
-            seek(rng, e.arms, t)
+            seek_pull(rng, e.arms, t)
             # The last cumulated chance may be rounded to less than 1, and be below the draw.
             level = min(1 + count_reached(e.cumulated, uniform(rng)), e.levels)
         elif e.order == STAGED:
@@ -115,7 +115,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
             level = s.stage[0] if e.rising == 1 else e.levels + 1 - s.stage[0]
         elif e.order == CYCLIC:
             if s.left[0] == 0:
-                seek(rng, e.arms, t)
+                seek_pull(rng, e.arms, t)
                 shuffle(rng, s.block)
                 s.left[0] = e.levels
             s.left[0] -= 1
@@ -128,7 +128,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         e, s: _EnvironmentState, rng: Stream, threshold: int, arm: int, draw: Kernel
     ) -> int:
         """Return the sample of the arm's next pull, or the threshold if it is censored."""
-        seek(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.wrong[arm] += e.loss[arm, threshold - 1] > 0.0
         s.regret[0] += e.loss[arm, threshold - 1]

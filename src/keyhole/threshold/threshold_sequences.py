@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.spec_values import tagged_value
+from keyhole.spec_values import tagged_value_reader
 from keyhole.threshold.environment import CYCLIC, DRAWN, LISTED, STAGED
 from keyhole.validate import Range, check_integer, check_vector
 
@@ -191,7 +191,7 @@ def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
     return ThresholdSequence(LISTED, "given", levels)
 
 
-_parse_order: Final = tagged_value(iid, adversarial, optimistic, cyclic, given)
+_parse_order: Final = tagged_value_reader(iid, adversarial, optimistic, cyclic, given)
 
 
 def parse_sequence(value: Any) -> ThresholdSequence:

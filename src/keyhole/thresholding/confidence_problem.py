@@ -19,7 +19,7 @@ from keyhole.policy import (
     int_array,
     integer,
     number,
-    seek,
+    seek_pull,
     uniform,
 )
 from keyhole.thresholding.bounds import confidence_failure
@@ -69,7 +69,7 @@ class ConfidenceSequences(RewardEnvironment):
 
     def respond(e, s: _EnvironmentState, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return the reward of the arm's next pull, and compare the mean with its bounds."""
-        seek(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, s.pulls[arm])
         reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
         s.pulls[arm] += 1
         s.totals[arm] += reward

@@ -18,7 +18,7 @@ from keyhole.policy import (
     float_array,
     int_array,
     integer,
-    seek,
+    seek_pull,
     uniform,
 )
 from keyhole.thresholding.setting import SETTING
@@ -78,7 +78,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
         """Return the reward of the arm's next pull."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
-        seek(rng, arm, pull)
+        seek_pull(rng, arm, pull)
         reward = float(draw(e, rng, arm))
         s.reward[0] += reward
         return reward
@@ -119,7 +119,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
         left = e.ends[arm] - e.starts[arm] - pull
         if left > 0:
             # One step of Fisher and Yates: swap a random one of the remaining samples to the front.
-            seek(rng, arm, pull)
+            seek_pull(rng, arm, pull)
             top = e.starts[arm] + pull
             chosen = top + int(uniform(rng) * left)
             s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Final
 
+from keyhole.notebook_code import NotebookCode, NotebookCodeError, is_typed
 from keyhole.runner import function_process_child
 from keyhole.runner.function_process_child import MARK, Answer, parse_answer
-from keyhole.typed_code import TypedCode, TypedCodeError, is_typed
 from keyhole.validate import short_repr
 
 _LONGEST: Final = 2**17 - 2**10  # Linux allows 2^17 bytes in an argument
@@ -29,7 +29,7 @@ def parse_target(path: str, value: Any, cells: Any = ()) -> tuple[str, tuple[str
     source is read from the session unless `cells` has it.
     """
     if callable(value) and is_typed(value) and isinstance(value, FunctionType):
-        code = TypedCode()
+        code = NotebookCode()
         value, cells = f"{TYPED}:{code.add(value)}", code.cells
     if callable(value):
         value = _find_target(path, value)
@@ -47,14 +47,14 @@ def _find_target(path: str, function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", "")
     module = inspect.getmodule(function)
     if not name.isidentifier() or module is None:
-        raise TypedCodeError(
+        raise NotebookCodeError(
             f"{path} must be a function at the top level of a module or a file, which another "
             f"process can import, got {short_repr(function)}"
         )
     if module.__name__ != "__main__":
         return f"{module.__name__}:{name}"
     if not getattr(module, "__file__", None):
-        raise TypedCodeError(
+        raise NotebookCodeError(
             f"{path} must be in a file (in a notebook: %%writefile FILE.py, then import it), got "
             f"one that was typed: {short_repr(function)}"
         )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from keyhole.metric import REGRET, Metric
-from keyhole.policy import Environment, Stream, float_array, int_array, integer, seek, uniform
+from keyhole.policy import Environment, Stream, float_array, int_array, integer, seek_pull, uniform
 from keyhole_sleeping.setting import SETTING
 
 
@@ -29,7 +29,7 @@ class Sleepers(Environment):
         """Draw the arms awake, from positions of the stream behind those of the rewards."""
         found = 0
         for arm in range(e.arms):
-            seek(rng, e.arms + arm, t)
+            seek_pull(rng, e.arms + arm, t)
             awake[arm] = 1 if uniform(rng) < e.chances[arm] else 0
             found += awake[arm]
         s.highest[0] = 0.0
@@ -39,7 +39,7 @@ class Sleepers(Environment):
 
     def respond(e, s: State, rng: Stream, arm: int) -> float:
         """Return the reward; that of the n-th pull of an arm is the same for every policy."""
-        seek(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.regret[0] += s.highest[0] - e.means[arm]
         s.best[0] += e.means[arm] == s.highest[0]

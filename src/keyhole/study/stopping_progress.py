@@ -10,7 +10,7 @@ from keyhole.study.state import State
 from keyhole.validate import short_repr
 
 
-class StudyProgress:
+class StoppingProgress:
     """Base class of studies: the arms that are settled; see `keyhole.policy.Policy.verdicts`."""
 
     _replica: ReadOnlyReplica

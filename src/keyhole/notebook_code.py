@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from keyhole.typed_comparison import TypedComparison, code_content
-from keyhole.typed_value import pickle_value
+from keyhole.notebook_code_comparison import NotebookCodeComparison, code_content
+from keyhole.notebook_value_pickling import pickle_value
 
 _MAIN: Final = "__main__"
 _MOST_BYTES: Final = 2**20  # of a value that typed code uses
@@ -28,7 +28,7 @@ _MOST_LITERAL: Final = 10_000  # characters of a value that is sent as a literal
 _ADVICE: Final = "put it into a file (in a notebook: %%writefile FILE.py) and import it"
 
 
-class TypedCodeError(ValueError):
+class NotebookCodeError(ValueError):
     """What was typed cannot be sent to another process; the message says why, and what to do."""
 
     def _render_traceback_(self) -> list[str]:
@@ -48,7 +48,7 @@ def is_typed_session() -> bool:
     return not getattr(sys.modules.get(_MAIN), "__file__", None)
 
 
-class TypedCode:
+class NotebookCode:
     """The source of a module with things that were typed, and all that they use.
 
     Attributes
@@ -75,7 +75,7 @@ class TypedCode:
 
         Raises
         ------
-        TypedCodeError
+        NotebookCodeError
             If the source is not known, makes something else than what is here, or uses a value that
             cannot be sent.
         """
@@ -101,16 +101,18 @@ class TypedCode:
                 execute_typed([self._parts[name]], self._made)
             except Exception as error:
                 why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                raise TypedCodeError(
+                raise NotebookCodeError(
                     f"{name} cannot be made from its source ({why}); {_ADVICE}"
                 ) from None
         for name in new:
             thing = self._added.get(name)
             if thing is None or not is_typed(thing) or thing.__name__ != name:
                 continue
-            part = TypedComparison(self._made, self._added).find_difference(thing, self._made[name])
+            part = NotebookCodeComparison(self._made, self._added).find_difference(
+                thing, self._made[name]
+            )
             if part:
-                raise TypedCodeError(
+                raise NotebookCodeError(
                     f"{name} was made with an older or another {part} than its source makes now: "
                     "run its cell again"
                 )
@@ -120,7 +122,7 @@ class TypedCode:
         name: str = thing.__name__
         if name in self._added:
             if self._added[name] is not thing:
-                raise TypedCodeError(f"two things called {name} cannot be sent: rename one")
+                raise NotebookCodeError(f"two things called {name} cannot be sent: rename one")
             return name
         # Before all that it uses is added: things may use each other.
         self._added[name] = thing
@@ -145,7 +147,7 @@ class TypedCode:
         texts = ["\n".join([*first, *more, text]) for more in ([], imports)]
         found = [one for one in texts if _has_codes(one, codes)]
         if not found:
-            raise TypedCodeError(
+            raise NotebookCodeError(
                 f"the source of {name} has changed; run its cell again, or rename one of two {name}"
             )
         self._parts[name] = found[0]
@@ -209,15 +211,15 @@ def _pickle(user: str, name: str, value: object) -> bytes:
         data = pickle_value(value, _MOST_BYTES)
     except Exception as error:
         why = " ".join(str(error).split())
-        raise TypedCodeError(f"{user} uses {name}, which cannot be sent ({why})") from None
+        raise NotebookCodeError(f"{user} uses {name}, which cannot be sent ({why})") from None
     # A pickle names classes by their module, and the other process has another ``__main__``.
     if _MAIN.encode() in data:
-        raise TypedCodeError(
+        raise NotebookCodeError(
             f"{user} uses {name}, a {type(value).__name__} with parts that were typed, which "
             f"cannot be sent; {_ADVICE}"
         )
     if len(data) > _MOST_BYTES:
-        raise TypedCodeError(
+        raise NotebookCodeError(
             f"{user} uses {name}, of {len(data) / 2**20:,.0f} MiB, and at most 1 MiB is sent with "
             "what was typed: write it to a file that the code reads"
         )
@@ -258,7 +260,7 @@ def _find_source(thing: type | FunctionType) -> tuple[str, str]:
                 lines = text.split("\n")
                 first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
                 return textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])).rstrip(), file
-    raise TypedCodeError(
+    raise NotebookCodeError(
         f"{thing.__name__} was typed where its source is not kept, so that it cannot be sent to "
         f"other processes; {_ADVICE}"
     )

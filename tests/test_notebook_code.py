@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from keyhole.notebook_code import NotebookCode, NotebookCodeError, execute_typed, is_typed
+from keyhole.notebook_value_pickling import pickle_value
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import check_is_sendable, pickle_plan, unpickle_plan
 from keyhole.play.replication_block import plan_digest
@@ -16,8 +18,6 @@ from keyhole.runner import FunctionProcess
 from keyhole.thresholding import Problem
 from keyhole.tune.function_arms import find_answer, function_command, parse_target
 from keyhole.tune.spec import Spec
-from keyhole.typed_code import TypedCode, TypedCodeError, execute_typed, is_typed
-from keyhole.typed_value import pickle_value
 
 NAMES = """
 import math, time
@@ -81,7 +81,7 @@ def session(monkeypatch):
 
 
 def gathered(thing):
-    code, values = TypedCode(), {"__name__": "elsewhere"}
+    code, values = NotebookCode(), {"__name__": "elsewhere"}
     name = code.add(thing)
     execute_typed(json.loads(json.dumps(code.cells)), values)
     return values[name], values
@@ -101,9 +101,9 @@ def test_a_function_goes_with_all_that_it_uses_and_nothing_else(session):
 def test_the_last_definition_counts_and_one_that_was_replaced_is_refused(session):
     old = session("def f(): return 1")["f"]
     assert gathered(session("def f(): return 2")["f"])[0]() == 2
-    code = TypedCode()
+    code = NotebookCode()
     code.add(old)
-    with pytest.raises(TypedCodeError, match="two things called f cannot be sent: rename one"):
+    with pytest.raises(NotebookCodeError, match="two things called f cannot be sent: rename one"):
         code.add(sys.modules["__main__"].f)
 
 
@@ -117,8 +117,8 @@ def test_the_last_definition_counts_and_one_that_was_replaced_is_refused(session
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_sent_is_named_in_one_line(session, cell, words):
-    with pytest.raises(TypedCodeError, match=words) as caught:
-        TypedCode().add(session(cell)["f"])
+    with pytest.raises(NotebookCodeError, match=words) as caught:
+        NotebookCode().add(session(cell)["f"])
     assert caught.value._render_traceback_() == [f"ValueError: {caught.value}"]
     assert "\n" not in str(caught.value)
 
@@ -126,13 +126,13 @@ def test_a_value_that_cannot_be_sent_is_named_in_one_line(session, cell, words):
 def test_without_its_source_it_is_refused(session):
     values = session("")
     exec("def g(): return 1", values)
-    with pytest.raises(TypedCodeError, match=r"^g was typed where its source is not kept"):
-        TypedCode().add(values["g"])
+    with pytest.raises(NotebookCodeError, match=r"^g was typed where its source is not kept"):
+        NotebookCode().add(values["g"])
     values = session("def h(): return 1")
     file = values["h"].__code__.co_filename
     linecache.cache[file] = (9, None, ["def h(): return 2\n"], file)
-    with pytest.raises(TypedCodeError, match=r"^the source of h has changed; run its"):
-        TypedCode().add(values["h"])
+    with pytest.raises(NotebookCodeError, match=r"^the source of h has changed; run its"):
+        NotebookCode().add(values["h"])
 
 
 def test_what_has_a_file_or_no_name_of_its_own_is_not_typed(session):
@@ -191,21 +191,23 @@ def test_a_typed_function_does_jobs(session):
 def test_what_its_source_would_make_otherwise_is_refused(session, first, later, part):
     f = session(first)["f"]
     session(later)
-    with pytest.raises(TypedCodeError, match=rf"was made with an older or another {part} than its"):
-        TypedCode().add(f)
+    with pytest.raises(
+        NotebookCodeError, match=rf"was made with an older or another {part} than its"
+    ):
+        NotebookCode().add(f)
 
 
 def test_functions_of_modules_are_imported_and_generators_refused(session):
     f = session("from random import random as draw\nimport urllib.request\n"
                 "def f(): return draw(), urllib.request.quote('a b')")["f"]  # fmt: skip
-    cells = TypedCode()
+    cells = NotebookCode()
     cells.add(f)
     assert "getstate" not in "".join(cells.cells)
     (one, text), (two, _) = gathered(f)[0](), gathered(f)[0]()
     assert (one != two, text) == (True, "a%20b")
     g = session("rng = np.random.default_rng(1)\ndef g(): return rng.random()")["g"]
-    with pytest.raises(TypedCodeError, match="make it inside the function"):
-        TypedCode().add(g)
+    with pytest.raises(NotebookCodeError, match="make it inside the function"):
+        NotebookCode().add(g)
 
 
 def test_values_of_any_kind_arrive_as_they_are(session):

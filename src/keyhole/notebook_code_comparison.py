@@ -12,7 +12,7 @@ _UNSPECIFIC: Final = {
 }  # fmt: skip
 
 
-class TypedComparison:
+class NotebookCodeComparison:
     """A comparison of things of this session with those that their source makes.
 
     Parameters
