@@ -109,7 +109,7 @@ def test_a_sum_above_the_bound_of_delays_is_accepted_with_a_warning():
         (1.0, "arrived must be a list of .* pairs, got 1.0"),
         ([(0, 1.0), (0, 0.5)], "must have at most 1 rewards of arm 0, .*; got 2"),
         ([(1, 1.0)], "must have at most 0 rewards of arm 1, one for each of its pulls"),
-        ([(2, 1.0)], r"arrived\[0\]\[0\] must lie in \[0, 1\], got 2"),
+        ([(2, 1.0)], r"arrived\[0\]\[0\] must lie in \[0, 2\), got 2"),
         ([(0, 1.5)], r"arrived\[0\]\[1\] must lie in \[0, 1\], got 1\.5"),
         ([3], r"arrived\[0\] must be a pair \(arm, reward\), got 3"),
     ],

@@ -5,7 +5,7 @@ import enum
 import numpy as np
 import pandas as pd
 import pytest
-from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from matplotlib.figure import Figure
 
 from keyhole import delayed, resource, semibandit, simulate, stochastic, threshold, thresholding
