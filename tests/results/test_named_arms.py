@@ -5,10 +5,10 @@ import enum
 import numpy as np
 import pandas as pd
 import pytest
-from keyhole.play.interactive_environment import InteractiveEnvironment
 from matplotlib.figure import Figure
 
 from keyhole import delayed, resource, semibandit, simulate, stochastic, threshold, thresholding
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.plan import Plan
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.stochastic import KLUCB, UCB1
