@@ -78,6 +78,7 @@ lists: venv ## write imports of policies, and the tables and sections that follo
 	@$(BIN)/python tools/write_lists.py
 	@$(BIN)/python tools/write_reference.py
 	@$(BIN)/python tools/write_guide.py
+	@$(BIN)/python tools/write_papers.py
 	@$(BIN)/python tools/draw_models.py
 
 # Built anew each time: pages that were renamed would stay, and the search would lose the entries of

@@ -1,11 +1,12 @@
 """The pages of the reference, and the pictures of settings, that tools write."""
 
+import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import keyhole.semibandit
-from tools import draw_models, write_reference
+from tools import draw_models, write_papers, write_reference
 
 WIDE = 9.5  # a letter of 16 px in the widest of usual fonts, on average
 SVG = "{http://www.w3.org/2000/svg}"
@@ -46,3 +47,27 @@ def test_kernels_and_states_are_not_shown():
 def test_a_page_without_a_place_for_its_classes_is_refused():
     with pytest.raises(ValueError, match=r"the page of keyhole\.tune must have the lines <!-- cl"):
         write_reference.with_classes("# keyhole.tune\n", "keyhole.tune", ("Tuner",))
+
+
+def test_the_page_of_papers_has_every_claim_of_every_entry():
+    assert write_papers.PAGE.read_text() == write_papers.page(), "python tools/write_papers.py"
+
+
+def test_verdicts_are_taken_over_by_the_place_of_the_claim(tmp_path, monkeypatch):
+    monkeypatch.setattr(write_papers, "VERDICTS", tmp_path / "verdicts.json")
+    write_papers.write_verdicts({"one": ["holds"], "two": ["holds"]})
+    claims = [
+        {"entry": "two", "id": f"two/{place}", "verdict": verdict}
+        for place, verdict in [(10, "undecided"), (9, "does not hold")]
+    ]
+    file = tmp_path / "claims.json"
+    file.write_text(json.dumps({"claims": claims}))
+    write_papers.take_over(file)
+    found = write_papers.read_verdicts()
+    assert found == {"one": ["holds"], "two": ["does not hold", "undecided"]}
+
+
+def test_an_entry_whose_claims_have_changed_must_be_run_again():
+    entry = type("Entry", (), {"claims": [1, 2], "title": "An entry"})
+    with pytest.raises(ValueError, match="one has 2 claims, and 1 verdicts: run it again"):
+        write_papers.section("one", entry, ["holds"])
