@@ -2,6 +2,7 @@ import json
 import random
 import shutil
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -64,7 +65,7 @@ def test_a_metric_that_the_setting_no_longer_has_is_shown_by_its_name(finished, 
 def test_provenance_names_versions_and_no_places(finished):
     provenance = open_run(finished).provenance
     assert provenance["seed"] == 4
-    assert provenance["versions"]["keyhole"] == "0.1.0"
+    assert provenance["versions"]["keyhole"] == version("keyhole")
     assert provenance["command"] == "keyhole run small.toml"
     assert str(finished.parent) not in (finished / "run.json").read_text()
     assert str(finished.parent) not in (finished / "spec.json").read_text()
