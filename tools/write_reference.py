@@ -24,7 +24,7 @@ CLASSES: Final = {
     "keyhole.clusters": ("Cluster", "TaskResult"),
     "keyhole.confidence_sequences": ("BetaMixture", "EmpiricalBernstein"),
     "keyhole.data": (
-        "Conversions", "Events", "ExportedRun", "ForestTrainer", "Labels", "MeasuredRuns",
+        "Conversions", "Events", "RunToExport", "ForestTrainer", "Labels", "MeasuredRuns",
         "Scenario", "Times",
     ),
     "keyhole.distributions": (

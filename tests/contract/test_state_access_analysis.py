@@ -11,7 +11,7 @@ import pytest
 from keyhole.contract import kernel_ir, pending_mode_inference
 from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
-from keyhole.contract.state_arrays import argmin_array, float_array, int_array, scratch_array
+from keyhole.contract.state_arrays import argmin_tree_array, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.unpulled_arms import first_unpulled
@@ -30,7 +30,7 @@ class Base(Stochastic, abstract=True):
         table = float_array("arms", 2)
         last = int_array()
         guess = scratch_array()
-        order = argmin_array("arms")
+        order = argmin_tree_array("arms")
 
     def update(p, s, arm, reward):
         s.pulls[arm] += 1

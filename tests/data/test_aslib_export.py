@@ -3,13 +3,13 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.data import ExportedRun, load_aslib, write_aslib
+from keyhole.data import RunToExport, load_aslib, write_aslib
 
 RUNS = [
-    ExportedRun("a.cnf", "slow", 1.5, "ok", 10.0),
-    ExportedRun("a.cnf", "it's quick", 0.5, "ok", 1.0),
-    ExportedRun("b, c.cnf", "it's quick", 1.0, "timeout", 1.0),
-    ExportedRun("a.cnf", "it's quick", 0.25, "crash", 10.0),
+    RunToExport("a.cnf", "slow", 1.5, "ok", 10.0),
+    RunToExport("a.cnf", "it's quick", 0.5, "ok", 1.0),
+    RunToExport("b, c.cnf", "it's quick", 1.0, "timeout", 1.0),
+    RunToExport("a.cnf", "it's quick", 0.25, "crash", 10.0),
 ]
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.data import Times, count_deadlines_met_by
+from keyhole.data import Times, level_of_time
 
 minutes = st.one_of(st.integers(-60, 60).map(float), st.just(float("inf")))
 grids = st.sets(st.integers(-60, 60), min_size=1, max_size=8).map(lambda s: sorted(s, reverse=True))
@@ -16,7 +16,7 @@ def ferries():
 
 @given(minutes, grids)
 def test_a_sample_reaches_a_threshold_exactly_where_its_deadline_is_kept(time, deadlines):
-    sample = count_deadlines_met_by(time, deadlines)
+    sample = level_of_time(time, deadlines)
     for c, deadline in enumerate(deadlines, start=1):
         assert (sample >= c) == (time <= deadline)
 
@@ -87,7 +87,7 @@ def test_deadlines_must_fall(ferries, deadlines, message):
     calls = (
         lambda: ferries.met_shares(deadlines),
         lambda: ferries.problem(deadlines, feedback="censored"),
-        lambda: count_deadlines_met_by(3, deadlines),
+        lambda: level_of_time(3, deadlines),
     )
     for call in calls:
         with pytest.raises(ValueError, match=message):

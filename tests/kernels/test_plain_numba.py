@@ -16,7 +16,7 @@ from keyhole.kernels.cache_files import cached_files
 from keyhole.policy import (
     argmin,
     argmin_fill,
-    argmin_array,
+    argmin_tree_array,
     argmin_update,
     betas,
     float_array,
@@ -34,7 +34,7 @@ class Everything(Policy):  # uses all that is written for the internals of Numba
         up = scratch_array("arms")
         down = scratch_array("arms")
         drawn = scratch_array("arms")
-        index = argmin_array("arms")
+        index = argmin_tree_array("arms")
 
     def init(p, s):
         argmin_fill(s.index, p.arms, -math.inf)

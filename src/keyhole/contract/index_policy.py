@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from keyhole.contract.policy import Policy, known_fact
-from keyhole.contract.state_arrays import argmin_array, float_array
+from keyhole.contract.state_arrays import argmin_tree_array, float_array
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.kernels.fingerprint import Kernel
 
@@ -36,7 +36,7 @@ class IndexPolicy(Policy, abstract=True):
         pulls = float_array("arms")
         totals = float_array("arms")
         # Negative, since the tree finds the smallest key.
-        index = argmin_array("arms")
+        index = argmin_tree_array("arms")
 
     def init(p, s: State) -> None:
         """Give every arm an infinite index, so that arms without pulls come first."""

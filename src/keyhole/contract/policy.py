@@ -103,9 +103,9 @@ class Policy:
 
     A policy has three parts. Its *parameters* are annotated class attributes made with
     `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
-    whose attributes are made with `float_array`, `int_array`, `argmin_array` and `scratch_array`;
-    it starts as zeros. Its *kernels* are plain functions in the class body, compiled when first
-    used. A kernel receives the arguments that it names, out of these:
+    whose attributes are made with `float_array`, `int_array`, `argmin_tree_array` and
+    `scratch_array`; it starts as zeros. Its *kernels* are plain functions in the class body,
+    compiled when first used. A kernel receives the arguments that it names, out of these:
 
     ``p``
         the parameters, and the known quantities (`p.arms`, `p.threshold`, ...);

@@ -96,13 +96,13 @@ def int_array(*shape: Dim) -> IntArray:
     return cast(IntArray, Field("int64", shape or (1,)))
 
 
-def argmin_array(dim: Dim) -> FloatArray:
+def argmin_tree_array(dim: Dim) -> FloatArray:
     """Declare the keys of an arg-min over `dim` candidates: see `keyhole.draws.argmin_tree`.
 
     Examples
     --------
     >>> class State:
-    ...     index = argmin_array("arms")
+    ...     index = argmin_tree_array("arms")
     """
     return cast(FloatArray, Field("float64", (dim,), tree=True))
 
@@ -147,7 +147,7 @@ def declared_state(owner: type) -> dict[str, Field]:
             if not name.startswith("__") and not isinstance(value, Field):
                 raise TypeError(
                     f"{state.__qualname__}.{name} must be made with float_array, int_array, "
-                    f"argmin_array or scratch_array, got {value!r}"
+                    f"argmin_tree_array or scratch_array, got {value!r}"
                 )
     return declared_fields(state)
 

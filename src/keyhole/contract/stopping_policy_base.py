@@ -8,7 +8,13 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_arrays import FloatArray, IntArray, argmin_array, float_array, int_array
+from keyhole.contract.state_arrays import (
+    FloatArray,
+    IntArray,
+    argmin_tree_array,
+    float_array,
+    int_array,
+)
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.streams import Stream
@@ -47,7 +53,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
         stopped = int_array()
         evidence_pulls = float_array("arms")
         evidence_totals = float_array("arms")
-        open_pulls = argmin_array("arms")
+        open_pulls = argmin_tree_array("arms")
         """The pulls of each open arm; infinite once it is settled."""
 
     def init(p: Any, s: Evidence, rng: Stream, base_init: Kernel) -> None:

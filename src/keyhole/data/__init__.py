@@ -5,10 +5,10 @@ invalid ones are refused with an error that names the line and the field.
 """
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
-from keyhole.data.aslib_export import ExportedRun, write_aslib
+from keyhole.data.aslib_export import RunToExport, write_aslib
 from keyhole.data.crime_events import Events, load_crimes, patrols, read_events_csv
 from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
-from keyhole.data.deadline_times import Times, count_deadlines_met_by
+from keyhole.data.deadline_times import Times, level_of_time
 from keyhole.data.delayed_conversions import (
     Conversions,
     cdnow,
@@ -30,19 +30,19 @@ from keyhole.data.recorded_rewards import read_rewards_csv
 __all__ = [
     "Conversions",
     "Events",
-    "ExportedRun",
     "ForestTrainer",
     "Labels",
     "MeasuredRuns",
+    "RunToExport",
     "Scenario",
     "Times",
     "aslib",
     "cdnow",
-    "count_deadlines_met_by",
     "crowd",
     "deliveries",
     "flights",
     "forests",
+    "level_of_time",
     "load_aslib",
     "load_cdnow",
     "load_crimes",

@@ -14,7 +14,7 @@ from keyhole.validate import check_choice, check_line
 _STATUSES: Final = ("ok", "timeout", "memout", "crash")
 
 
-class ExportedRun(NamedTuple):
+class RunToExport(NamedTuple):
     """Run to be written to a scenario.
 
     Attributes
@@ -40,7 +40,7 @@ class ExportedRun(NamedTuple):
 
 
 def write_aslib(
-    folder: str | PathLike[str], name: str, cutoff: float, runs: Iterable[ExportedRun]
+    folder: str | PathLike[str], name: str, cutoff: float, runs: Iterable[RunToExport]
 ) -> Path:
     """Write runs as a scenario: ``description.txt`` and ``algorithm_runs.arff``; return the folder.
 
@@ -55,7 +55,7 @@ def write_aslib(
         Name of the scenario.
     cutoff : float
         The largest limit, in seconds.
-    runs : iterable of ExportedRun
+    runs : iterable of RunToExport
         The runs.
     """
     where = Path(folder)

@@ -101,14 +101,14 @@ class Times:
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
-def count_deadlines_met_by(minutes: float, deadlines: ArrayLike) -> int:
+def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
     """Return the number of deadlines that a time meets: its sample in `Times.problem`.
 
     Deadlines are in minutes, decreasing; the time may be infinite.
 
     Examples
     --------
-    >>> count_deadlines_met_by(7, [15, 10, 5]), count_deadlines_met_by(5, [15, 10, 5])
+    >>> level_of_time(7, [15, 10, 5]), level_of_time(5, [15, 10, 5])
     (2, 3)
     """
     grid = check_decreasing("deadlines", deadlines)

@@ -62,7 +62,7 @@ def flights(
     A learner books flights to Charleston, and observes only the delays of late ones. One carrier is
     best for late deadlines, another for early ones.
 
-    >>> from keyhole.data import count_deadlines_met_by, load_flights
+    >>> from keyhole.data import level_of_time, load_flights
     >>> from keyhole.threshold import KaplanMeierUCB
     >>> times, deadlines = load_flights("CHS"), [60, 30, 15, -10]
     >>> learner = KaplanMeierUCB().learner(arms=3, levels=4, feedback="censored", horizon=5000)
@@ -74,7 +74,7 @@ def flights(
     ...     if minutes <= deadlines[c - 1]:
     ...         learner.tell(censored=True)
     ...     else:
-    ...         learner.tell(count_deadlines_met_by(minutes, deadlines))
+    ...         learner.tell(level_of_time(minutes, deadlines))
     >>> [times.arms[carrier] for carrier in learner.recommend()]
     ['B6', 'B6', 'B6', '9E']
     """

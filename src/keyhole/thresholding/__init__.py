@@ -7,7 +7,7 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 """
 
 from keyhole.distributions import CustomDistribution
-from keyhole.thresholding.confidence_problem import CoverageProblem
+from keyhole.thresholding.confidence_coverage_problem import ConfidenceCoverageProblem
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.policies import (
     APT,
@@ -31,7 +31,7 @@ __all__ = [
     "PROBLEM_FACTORIES",
     "SETTING",
     "UCBE",
-    "CoverageProblem",
+    "ConfidenceCoverageProblem",
     "CustomDistribution",
     "FamilywiseStopping",
     "IndexPolicy",

@@ -7,14 +7,14 @@ a mean reward of at least that?
 from typing import Final
 
 from keyhole.spec_values import ProblemFactory
-from keyhole.thresholding.confidence_problem import CoverageProblem
+from keyhole.thresholding.confidence_coverage_problem import ConfidenceCoverageProblem
 from keyhole.thresholding.problem import Problem
 
 PROBLEM_FACTORIES: Final = {
     "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
     "watched": ProblemFactory(
         "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
-        CoverageProblem,
+        ConfidenceCoverageProblem,
     ),
     "samples": ProblemFactory(
         "recorded rewards: a list for each arm", Problem.replay, excluded=("gold",)

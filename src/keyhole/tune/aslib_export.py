@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.data import write_aslib
-from keyhole.data.aslib_export import ExportedRun
+from keyhole.data.aslib_export import RunToExport
 from keyhole.tune.folder import SPEC
 from keyhole.tune.saved_tune import Tune
 from keyhole.tune.trial_log import TrialRecord
@@ -33,10 +33,10 @@ def write_scenario(tune: Tune, folder: str | Path) -> Path:
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported)
 
 
-def _export_run(tune: Tune, run: TrialRecord) -> ExportedRun:
+def _export_run(tune: Tune, run: TrialRecord) -> RunToExport:
     success, quality = tune.spec.success, math.nan
     if success.number and run.reward is not None:
         low, high = success.scale
         quality = (run.reward - low) / (high - low)
     used = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
-    return ExportedRun(run.instance, run.arm, used, _STATUSES[run.outcome], run.limit, quality)
+    return RunToExport(run.instance, run.arm, used, _STATUSES[run.outcome], run.limit, quality)

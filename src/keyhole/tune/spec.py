@@ -17,8 +17,8 @@ from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import MEMORY_LIMITS
 from keyhole.spec_values import unknown_name_error
 from keyhole.tune.arms import Arm, parse_arms
-from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
+from keyhole.tune.run_costs import RunCosts
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     Range,
@@ -59,7 +59,7 @@ class Spec:
         The inputs of the commands.
     success : SuccessRule
         When a run has succeeded.
-    objective : CostModel
+    objective : RunCosts
         Costs of seconds and of giving up.
     seed : int
         Seed of the order of instances, and of the policy.
@@ -84,7 +84,7 @@ class Spec:
     limits: tuple[float, ...]
     instances: tuple[Instance, ...]
     success: SuccessRule
-    objective: CostModel
+    objective: RunCosts
     seed: int = 0
     memory: int | None = None
     cores: int = 1
@@ -132,9 +132,7 @@ class Spec:
             limits=limits,
             instances=parse_instances(table.get("instances"), folder),
             success=success,
-            objective=CostModel.from_entry(
-                table.get("objective", "PAR2"), limits[-1], success.span
-            ),
+            objective=RunCosts.from_entry(table.get("objective", "PAR2"), limits[-1], success.span),
             seed=check_seed(table.get("seed", 0)),
             memory=_parse_memory(table.get("memory")),
             cores=check_integer("cores", table.get("cores", 1), Range(ge=1)),
@@ -217,7 +215,7 @@ class Spec:
             limits=limits,
             instances=tuple(Instance(**one) for one in data["instances"]),
             success=success,
-            objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
+            objective=RunCosts.from_entry(data["objective"], limits[-1], success.span),
             seed=data["seed"],
             memory=data["memory"],
             cores=data["cores"],

@@ -7,7 +7,7 @@ worse others are shows the price of not knowing them.
 
 import math
 
-from keyhole.policy import argmin, argmin_array, argmin_update, float_array
+from keyhole.policy import argmin, argmin_tree_array, argmin_update, float_array
 from keyhole.thresholding.policy_base import Policy
 
 
@@ -57,7 +57,7 @@ class KnownGaps(Policy):
 
         pulls = float_array("arms")
         totals = float_array("arms")
-        index = argmin_array("arms")
+        index = argmin_tree_array("arms")
 
     def init(p, s: State) -> None:
         """Set the index of every arm at 0 pulls."""

@@ -13,8 +13,8 @@ from keyhole.draws.beta_functions import beta_cdf, log_beta_weight
 from keyhole.policy import (
     FloatArray,
     argmin,
-    argmin_array,
     argmin_fill,
+    argmin_tree_array,
     argmin_update,
     float_array,
     parameter,
@@ -99,7 +99,7 @@ class OptKG(Policy):
         above = float_array("arms")
         log_weight = float_array("arms")
         weight = float_array("arms")
-        index = argmin_array("arms")
+        index = argmin_tree_array("arms")
 
     def init(p, s: State) -> None:
         """Set the posterior of every arm to the prior."""

@@ -13,8 +13,8 @@ from keyhole.draws.beta_functions import log_beta_cdf_left
 from keyhole.policy import (
     FloatArray,
     argmin,
-    argmin_array,
     argmin_fill,
+    argmin_tree_array,
     argmin_update,
     float_array,
     parameter,
@@ -128,7 +128,7 @@ class PooledKG(Policy):
         """The number of pulls of all arms."""
         next_fit = float_array()
         """The number of pulls at which the prior is fitted again."""
-        index = argmin_array("arms")
+        index = argmin_tree_array("arms")
         """Minus the score of each arm."""
 
     def init(p, s: State) -> None:

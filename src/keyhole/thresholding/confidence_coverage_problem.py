@@ -98,7 +98,7 @@ class ConfidenceSequences(RewardEnvironment):
         metrics.radius_ratio[0] = s.ratio[0]
 
 
-class CoverageProblem(Problem):
+class ConfidenceCoverageProblem(Problem):
     """Problem that compares running means of Bernoulli arms with Lemma 19; L is the horizon.
 
     The metrics of `keyhole.simulate` are 1 if the mean of any arm has ever left a bound:
@@ -123,7 +123,7 @@ class CoverageProblem(Problem):
 
     Examples
     --------
-    >>> problem = CoverageProblem([0.5], a=12, b=1)
+    >>> problem = ConfidenceCoverageProblem([0.5], a=12, b=1)
     >>> round(problem.failure, 3)
     0.034
     """
