@@ -116,16 +116,16 @@ def short_repr(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
         # Python refuses to print the longest ones.
         return f"a whole number of {int(value.bit_length() * math.log10(2)) + 1} digits"
-    if (names := data_frame_columns(value)) is not None:
+    if (names := data_frame_column_names(value)) is not None:
         text = f"a data frame with the columns {', '.join(names)}"
     else:
         text = " ".join(repr(value).split("\n"))
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
-def data_frame_columns(value: Any) -> list[str] | None:
+def data_frame_column_names(value: Any) -> list[str] | None:
     """Return the column names of a data frame (pandas, Arrow, Polars); None for other values."""
-    names = getattr(value, "data_frame_columns", getattr(value, "columns", None))
+    names = getattr(value, "data_frame_column_names", getattr(value, "columns", None))
     if names is None or len(getattr(value, "shape", ())) != 2:
         return None
     return [str(name) for name in names]
@@ -264,7 +264,7 @@ def check_sequence(name: str, values: Any, wanted: str = "a sequence of names") 
     Traceback (most recent call last):
     TypeError: arms must be a sequence of names, got {'a': 1, 'b': 2}
     """
-    table = data_frame_columns(values) is not None
+    table = data_frame_column_names(values) is not None
     values = column_to_array(values)
     has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
     if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has one

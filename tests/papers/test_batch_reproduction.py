@@ -11,7 +11,7 @@ import keyhole.papers.batch_reproduction
 import keyhole.play.simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
-from keyhole.papers import FILES, BatchReproduction, Entry, reproduce, reproduce_all
+from keyhole.papers import FILES, Entry, ReproducedEntries, reproduce, reproduce_all
 from keyhole.papers.batch_reproduction import _rewrite_pages
 from keyhole.papers.reproduction import report_again
 from tests.html import check_page
@@ -155,7 +155,7 @@ def test_nothing_is_left_but_results(made):
 def test_a_second_call_simulates_nothing(made, few, plain_figures, monkeypatch):
     monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     again = reproduce_all(out=made.index.parent, threads=1)
-    assert isinstance(again, BatchReproduction)
+    assert isinstance(again, ReproducedEntries)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
 
 

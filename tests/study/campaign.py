@@ -16,7 +16,7 @@ import threading
 import traceback
 from pathlib import Path
 
-from keyhole.study import ConflictError, Study
+from keyhole.study import DifferentFeedbackError, Study
 
 OPTIONS = {"durability": "process_crash"}  # nothing here outlives the machine
 
@@ -80,7 +80,7 @@ class Worker:
             try:
                 self.study.tell(id, 1 - reward_of(id))
                 self.say("wrong", "told otherwise", id)
-            except ConflictError:
+            except DifferentFeedbackError:
                 pass
 
     def expire(self):

@@ -14,7 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from keyhole.study import ConflictError, PendingDecisionError, Study
+from keyhole.study import DifferentFeedbackError, PendingDecisionError, Study
 from keyhole.thresholding import APT, LSA
 from tests.reference.thresholding import APT as SlowAPT
 from tests.reference.thresholding import LSA as SlowLSA
@@ -178,7 +178,7 @@ class Sequences(RuleBasedStateMachine):
         if self.model.tell(id, reward):
             self.studies[which].tell(id, reward)
         else:
-            with pytest.raises(ConflictError):
+            with pytest.raises(DifferentFeedbackError):
                 self.studies[which].tell(id, reward)
 
     @precondition(lambda self: self.model.asked)

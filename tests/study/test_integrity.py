@@ -9,7 +9,7 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from keyhole.study import DamagedError, Study, check_database, save_whole_events
+from keyhole.study import DamagedError, Study, check_database, copy_intact_events
 from keyhole.study.decision_ids import new_id
 from keyhole.study.events import (
     ARM_ADDED,
@@ -140,9 +140,9 @@ def test_what_is_whole_is_saved_and_goes_on(path, tmp_path):
     damage(path, "UPDATE event SET at = at + 1 WHERE study = 1 AND seq = 9")
     before = path.read_bytes()
     with pytest.raises(ValueError, match=r"event must lie in \[0, 8\], got 9"):
-        save_whole_events(path, "labels", 9, tmp_path / "new.db")
+        copy_intact_events(path, "labels", 9, tmp_path / "new.db")
     assert not (tmp_path / "new.db").exists()
-    found = save_whole_events(path, "labels", 8, tmp_path / "new.db")
+    found = copy_intact_events(path, "labels", 8, tmp_path / "new.db")
     assert (found.events, found.whole) == (17, 8)
     assert path.read_bytes() == before
     assert check_database(tmp_path / "new.db").is_whole
@@ -150,7 +150,7 @@ def test_what_is_whole_is_saved_and_goes_on(path, tmp_path):
         assert len(study.log()) == 8
         study.ask()
     with pytest.raises(ValueError, match="name must be new"):
-        save_whole_events(path, "labels", 0, tmp_path / "new.db")
+        copy_intact_events(path, "labels", 0, tmp_path / "new.db")
 
 
 def test_a_server_is_checked_and_saved(database, tmp_path):
@@ -162,7 +162,7 @@ def test_a_server_is_checked_and_saved(database, tmp_path):
         db.execute("UPDATE keyhole.event SET kind = 3 WHERE seq = 6")
     (found,) = check_database(database).studies
     assert (found.events, found.whole) == (8, 5)
-    save_whole_events(database, "labels", 5, tmp_path / "new.db")
+    copy_intact_events(database, "labels", 5, tmp_path / "new.db")
     with Study.open(tmp_path / "new.db", "labels") as study:
         assert len(study.log()) == 5
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.resource import RCUCB, Power
-from keyhole.study import ConflictError, Study
+from keyhole.study import DifferentFeedbackError, Study
 from keyhole.study.storage import schema
 from tests.study.studies import check_rebuilt_states_agree, fingerprint, state_of
 
@@ -58,7 +58,7 @@ def test_a_failure_is_told_once(runs):
     id = runs.ask().id
     runs.tell(id, consumption=0.5, failed=True)
     runs.tell(id, consumption=0.5, failed=True)
-    with pytest.raises(ConflictError, match=r"was told .*'failed': True.* before"):
+    with pytest.raises(DifferentFeedbackError, match=r"was told .*'failed': True.* before"):
         runs.tell(id, reward=0, consumption=0.5)
     assert len(runs.log()) == 2
 

@@ -15,7 +15,13 @@ from keyhole.delayed import ODAAF, QPMD
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB
-from keyhole.study import ConflictError, Decision, PendingDecisionError, Study, list_studies
+from keyhole.study import (
+    Decision,
+    DifferentFeedbackError,
+    PendingDecisionError,
+    Study,
+    list_studies,
+)
 from keyhole.study.storage import open_store
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
@@ -185,7 +191,7 @@ def test_told_otherwise_is_a_conflict(study):
     refuses(
         study,
         lambda: study.tell(decision.id, 0),
-        ConflictError,
+        DifferentFeedbackError,
         rf"{decision.id} was told \{{'reward': 1.0\}} before, and cannot be told otherwise",
     )
 
@@ -547,7 +553,7 @@ def test_samples_may_be_hidden(path):
                 call()
         study.tell(decision.id, censored=True)
         study.tell(decision.id, censored=True)
-        with pytest.raises(ConflictError, match=r"was told {'censored': True} before"):
+        with pytest.raises(DifferentFeedbackError, match=r"was told {'censored': True} before"):
             study.tell(decision.id, 1)
         assert len(study.log()) == 2
         assert set(study.recommend()) == {1, 2, 3}
@@ -568,7 +574,7 @@ def test_losses_are_told_by_name_of_arm(path):
                 study.tell(decision.id, losses)
         study.tell(decision.id, ["a"])
         study.tell(decision.id, {"a": True, "b": -0.0, "c": 0})
-        with pytest.raises(ConflictError, match=r"was told {'losses': \['a'\]} before"):
+        with pytest.raises(DifferentFeedbackError, match=r"was told {'losses': \['a'\]} before"):
             study.tell(decision.id, [])
         assert len(study.log()) == 2
         check_rebuilt_states_agree(study)

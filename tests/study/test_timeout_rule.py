@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from keyhole.study import ConflictError, Study
+from keyhole.study import DifferentFeedbackError, Study
 from keyhole.threshold import KaplanMeierUCB
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
@@ -64,7 +64,7 @@ def test_late_feedback_counts_where_the_decision_was_forgotten(path, clock):
         study.ask()
         study.tell(first.id, 0)
         study.tell(first.id, 0)
-        with pytest.raises(ConflictError, match=r"was told {'reward': 0.0} before"):
+        with pytest.raises(DifferentFeedbackError, match=r"was told {'reward': 0.0} before"):
             study.tell(first.id, 1)
         assert kinds(study) == ["asked", "expired", "asked", "told late"]
         assert study.recommend()["a"] is False
@@ -153,7 +153,7 @@ def test_nothing_came_is_a_reward_of_0(path, clock):
         assert study.recommend()["a"] is False
         study.tell(first.id, 1)
         study.tell(first.id, 1)
-        with pytest.raises(ConflictError):
+        with pytest.raises(DifferentFeedbackError):
             study.tell(first.id, 0)
         assert study.recommend()["a"] is False  # kept, not counted
         assert kinds(study) == ["asked", "expired", "asked", "told too late"]

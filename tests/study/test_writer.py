@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from keyhole.study import ConflictError, Study, writer
+from keyhole.study import DifferentFeedbackError, Study, writer
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError
 from keyhole.thresholding import APT
@@ -73,7 +73,7 @@ def test_two_studies_of_one_database_see_each_other(address):
         assert (first.arm, second.arm) == ("a", "b")
         other.tell(first.id, 1)
         study.tell(first.id, 1)
-        with pytest.raises(ConflictError):
+        with pytest.raises(DifferentFeedbackError):
             study.tell(first.id, 0)
         assert other.ask(key="k") == study.ask(key="k")
         study.add_arm("d")
@@ -100,7 +100,7 @@ def test_told_differently_at_once_one_is_recorded(tmp_path):
         def tell(reward):
             try:
                 study.tell(id, reward / 15)
-            except ConflictError:
+            except DifferentFeedbackError:
                 return 0
             return 1
 

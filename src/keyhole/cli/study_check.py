@@ -39,14 +39,14 @@ def check(
     database as it is.
     """
     from keyhole.contract.text_formatting import count_text
-    from keyhole.study import check_database, save_whole_events
+    from keyhole.study import check_database, copy_intact_events
 
     if (repair_to is None) != (out is None):
         raise ValueError("--repair-to and --out must be given together")
     if repair_to is not None and out is not None:
         if name is None:
             raise ValueError("--repair-to must be given with the NAME of a study")
-        found = save_whole_events(storage, name, repair_to, out, policies=load_user_policies(own))
+        found = copy_intact_events(storage, name, repair_to, out, policies=load_user_policies(own))
         lost = found.events - repair_to
         if as_json:
             print_json(asdict(found) | {"continues_after": repair_to, "storage": out})

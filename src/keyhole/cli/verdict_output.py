@@ -10,7 +10,7 @@ from keyhole.cli.json_output import print_json
 from keyhole.cli.terminal_output import print_heading, print_paragraph
 
 if TYPE_CHECKING:
-    from keyhole.papers import BatchReproduction, Reproduction
+    from keyhole.papers import ReproducedEntries, Reproduction
     from keyhole.papers.verdicts import Verdict
 
 
@@ -31,7 +31,7 @@ def conclude(result: "Reproduction", *, as_json: bool) -> None:
     _exit_by_status(result.verdicts)
 
 
-def conclude_all(result: "BatchReproduction", *, as_json: bool) -> None:
+def conclude_all(result: "ReproducedEntries", *, as_json: bool) -> None:
     """Print how many claims hold, by their origin, and end with 1 if one does not."""
     if as_json:
         print_json(_verdicts_as_json(result.verdicts) | {"index": result.index})

@@ -17,7 +17,7 @@ from keyhole.validate import (
     check_sequence,
     check_vector,
     column_to_array,
-    data_frame_columns,
+    data_frame_column_names,
     short_repr,
 )
 
@@ -116,7 +116,7 @@ def replay_by_name(
 
 def recorded_names(name: str, samples: Any) -> tuple[Any, ...] | None:
     """Return the names of arms in recorded values; None if these are a list for each arm."""
-    if data_frame_columns(samples) is None and not isinstance(samples, Mapping):
+    if data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
         return None
     return check_arm_texts(name, samples_by_arm(name, samples))
 
@@ -150,7 +150,7 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
     >>> samples_by_arm("samples", table)
     {'red': [1, 0], 'blue': [0]}
     """
-    if (names := data_frame_columns(samples)) is not None:
+    if (names := data_frame_column_names(samples)) is not None:
         if not {"arm", value} <= {*names}:
             raise ValueError(
                 f"{name} must be a list for each arm, or a data frame with the columns arm and "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from keyhole.papers.entry_files import FILES
 
 if TYPE_CHECKING:
-    from keyhole.papers.batch_reproduction import BatchReproduction, reproduce_all
+    from keyhole.papers.batch_reproduction import ReproducedEntries, reproduce_all
     from keyhole.papers.entry import SCALES, Entry
     from keyhole.papers.reproduction import (
         Reproduction,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "FILES",
     "SCALES",
-    "BatchReproduction",
     "Entry",
+    "ReproducedEntries",
     "Reproduction",
     "demo",
     "is_reproduction",
@@ -36,8 +36,8 @@ __all__ = [
 # Everything but the list of entries takes seconds to import: settings, data, compiled code.
 _HOMES: Final = {
     "SCALES": "entry",
-    "BatchReproduction": "batch_reproduction",
     "Entry": "entry",
+    "ReproducedEntries": "batch_reproduction",
     "Reproduction": "reproduction",
     "demo": "reproduction",
     "is_reproduction": "reproduction",

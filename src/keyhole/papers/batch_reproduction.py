@@ -34,7 +34,7 @@ _VERSION: Final = 1
 
 
 @dataclass(frozen=True)
-class BatchReproduction:
+class ReproducedEntries:
     """Results of the reproduction of many entries.
 
     The index page (`index`), the file with all claims (`claims`), and the `parts`: the runs and
@@ -66,7 +66,7 @@ def reproduce_all(
     threads: int | None = None,
     progress: bool = False,
     on: str | Cluster = THREADS,
-) -> BatchReproduction:
+) -> ReproducedEntries:
     """Run all entries, or those of one paper, and judge all claims.
 
     Simulations that several entries share are run once. ``index.html`` links to
@@ -138,7 +138,7 @@ def reproduce_all(
             index, claims = write_index(folder, scale, entries, done)
     # By now each run folder has its own results.
     shutil.rmtree(cache.folder, ignore_errors=True)
-    return BatchReproduction(index, claims, done)
+    return ReproducedEntries(index, claims, done)
 
 
 def _rewrite_pages(

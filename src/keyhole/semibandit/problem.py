@@ -26,7 +26,7 @@ from keyhole.validate import (
     check_choice,
     check_number,
     check_vector,
-    data_frame_columns,
+    data_frame_column_names,
     short_repr,
 )
 
@@ -158,7 +158,7 @@ class Problem(AnyProblem):
         array([0.25, 0.5 , 0.75])
         """
         names = None
-        if (columns := data_frame_columns(losses)) is not None:
+        if (columns := data_frame_column_names(losses)) is not None:
             names, losses = check_arm_texts("losses", columns), np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")

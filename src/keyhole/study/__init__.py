@@ -5,12 +5,12 @@ feedback); many decisions may wait for theirs.
 """
 
 from keyhole.study.decision import (
-    ConflictError,
     Decision,
+    DifferentFeedbackError,
     PendingDecisionError,
     StudyDoneError,
 )
-from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
+from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events
 from keyhole.study.policy_errors import LearningError
 from keyhole.study.setting_code_errors import SettingCodeError
 from keyhole.study.storage import DamagedError, StoreError, backup
@@ -18,10 +18,10 @@ from keyhole.study.study import Study
 from keyhole.study.study_list import list_studies
 
 __all__ = [
-    "ConflictError",
     "DamagedError",
     "DatabaseCheck",
     "Decision",
+    "DifferentFeedbackError",
     "LearningError",
     "PendingDecisionError",
     "SettingCodeError",
@@ -31,6 +31,6 @@ __all__ = [
     "StudyDoneError",
     "backup",
     "check_database",
+    "copy_intact_events",
     "list_studies",
-    "save_whole_events",
 ]

@@ -14,8 +14,8 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
 from keyhole.play.reserved_study_words import check_words
 from keyhole.study.decision import (
-    ConflictError,
     Decision,
+    DifferentFeedbackError,
     PendingDecisionError,
     StudyDoneError,
 )
@@ -198,7 +198,9 @@ def tell(
             known = state.vocabulary.format_feedback(
                 context, decision, state.feedback.unpack(before)
             )
-            raise ConflictError(f"{id} was told {known} before, and cannot be told otherwise")
+            raise DifferentFeedbackError(
+                f"{id} was told {known} before, and cannot be told otherwise"
+            )
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
     kind = TOLD_TOO_LATE if state.definition.rule.on_timeout == NO_REWARD else TOLD_LATE
     transaction.write(kind, id, row + body)

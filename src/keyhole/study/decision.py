@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 
-class ConflictError(ValueError):
+class DifferentFeedbackError(ValueError):
     """A decision is told feedback that differs from what it was told before."""
 
 

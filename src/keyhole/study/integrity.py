@@ -210,7 +210,7 @@ def rebuild_states(
     state.arrays_to_save()
 
 
-def save_whole_events(
+def copy_intact_events(
     storage: str | os.PathLike[str],
     name: str,
     event: int,

@@ -240,8 +240,8 @@ class Study(StoppingProgress):
     def tell(self, id: str | Decision, *unnamed: Any, **feedback: Any) -> None:
         """Record the feedback of a decision; return once it is durable.
 
-        The same feedback may be told twice. Different feedback is a `ConflictError`, an unknown id
-        a `ValueError`.
+        The same feedback may be told twice. Different feedback is a `DifferentFeedbackError`, an
+        unknown id a `ValueError`.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from keyhole.study import ConflictError, DamagedError, Study
+from keyhole.study import DamagedError, DifferentFeedbackError, Study
 from tests.study.damage import flip
 from tests.study.studies import Clock, labels
 
@@ -51,7 +51,9 @@ def test_nothing_is_told_twice_of_a_decision_whose_entries_are_damaged(settled, 
             before = seqs(copy)
             with Study.open(copy, "labels") as study:
                 for call in (study.tell, lambda id, _, study=study: study.expire(id)):
-                    with pytest.raises((DamagedError, ConflictError, ValueError)) as refused:
+                    with pytest.raises(
+                        (DamagedError, DifferentFeedbackError, ValueError)
+                    ) as refused:
                         call(id, 0.25)
                     assert "\n" not in str(refused.value)
                     outcomes.append(refused.type)
