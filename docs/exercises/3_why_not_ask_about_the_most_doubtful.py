@@ -27,7 +27,7 @@ problem = Problem(means=[0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9], th
 # Hint
 # ----
 #
-# Simulate both rules, and plot ``"aggregate_regret"`` (wrong items, by how far they are from one half) over
+# Simulate both rules, and plot ``"aggregate_regret"`` (the mean number of wrong items) over
 # the labels. Then look at how often each item was asked in one run: ``learner.state["pulls"]`` has it.
 
 # %%

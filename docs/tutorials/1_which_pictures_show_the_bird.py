@@ -52,8 +52,8 @@ curves = simulate(
 curves.plot("aggregate_regret")
 
 # %%
-# The regret counts wrong pictures by how far they are from one half. LSA needs about half of the
-# answers for the same regret.
+# The curves are the logarithm of the share of pictures that end on the wrong side. LSA needs about half
+# of the answers for the same share. Asking equally often zigzags: it matters where a turn ends.
 #
 # Decide
 # ------

@@ -125,7 +125,7 @@ def short_repr(value: Any) -> str:
 
 def data_frame_column_names(value: Any) -> list[str] | None:
     """Return the column names of a data frame (pandas, Arrow, Polars); None for other values."""
-    names = getattr(value, "data_frame_column_names", getattr(value, "columns", None))
+    names = getattr(value, "column_names", getattr(value, "columns", None))
     if names is None or len(getattr(value, "shape", ())) != 2:
         return None
     return [str(name) for name in names]

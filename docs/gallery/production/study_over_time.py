@@ -12,7 +12,7 @@ from keyhole.stochastic import KLUCB
 from keyhole.study import Study
 
 random.seed(1)
-chances = {"red": 0.1, "green": 0.15, "blue": 0.3}
+chances = {"Buy": 0.1, "Order": 0.15, "Try": 0.3}
 with tempfile.TemporaryDirectory() as folder:
     study = Study.create(f"{folder}/buttons.db", "buttons", KLUCB(), list(chances))
     for _ in range(400):

@@ -27,9 +27,10 @@ print(len(services), "services, such as", services[0])
 # ----------------------------------
 #
 # A service is an *arm*, a flight in time is a *reward* of 1, and the threshold is 0.7.
-# ``PerArmStopping`` settles a service as soon as its side of the threshold is proved, and asks for it no
-# more. With ``delta=0.05`` a service whose share is 0.05 or more from the threshold (the ``tolerance``)
-# is settled on the wrong side with a chance of at most 5 %, however often one looks.
+# ``PerArmStopping`` settles a service as "above" as soon as it is proved that its share exceeds 0.65, the
+# threshold less the ``tolerance`` of 0.05, as "below" as soon as it is below 0.75, and asks for it no
+# more. With ``delta=0.05`` a service whose share is 0.05 or more from the threshold is settled on the
+# wrong side with a chance of at most 5 %, however often one looks.
 
 import random
 
