@@ -10,7 +10,7 @@ var Scorer = {
     if (page.startsWith("_gallery/")) return score - 4;
     return page.startsWith("reference/") ? score : score + 3;
   },
-  objNameMatch: 30,
+  objNameMatch: 5,
   objPartialMatch: 3,
   objPrio: { 0: 3, 1: 1, 2: -5 },
   objPrioDefault: 0,
