@@ -24,7 +24,7 @@ INTRO = """\
 
 All claims that Keyhole judges: those of five papers, some conclusions that the papers do not draw,
 and those on its own rules, in the words of their source where these are quoted. The verdicts are
-those of `keyhole reproduce NAME --scale paper` with version 0.2.0: {counts}.
+those of `keyhole reproduce NAME --scale paper`: {counts}.
 A claim *holds* if all its 95 % intervals, adjusted for their number, support it; it *does not hold*
 if one contradicts it; else it is *undecided* ([how claims are judged](experiments.md)). The report
 that the command writes has the numbers behind each verdict.
