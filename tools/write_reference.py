@@ -33,7 +33,7 @@ CLASSES: Final = {
     ),
     "keyhole.runner": ("CommandResult", "FunctionProcess", "Runner"),
     "keyhole.study": ("Decision", "Study"),
-    "keyhole.tune": ("Best", "CommandLimitEstimate", "Spec", "TrialRecord", "Tune", "Tuner"),
+    "keyhole.tune": ("Best", "CommandLimitEstimate", "Spec", "TrialRecord", "SavedTune", "Tuner"),
 }  # fmt: skip
 
 BEGIN, END = "<!-- classes: written by `make lists` -->", "<!-- end of classes -->"

@@ -14,8 +14,8 @@ from keyhole.benchmark.report import write_benchmark_page
 from keyhole.experiment import Spec, run
 from keyhole.experiment.report import write_report
 from keyhole.papers import FILES, Entry, demo, reproduce_all
+from keyhole.tune import SavedTune
 from keyhole.tune import Spec as TuneSpec
-from keyhole.tune import Tune
 from keyhole.tune.report import write_report as write_tune_report
 from tests.tune.conftest import TABLE
 from tests.tune.test_value_estimates import played
@@ -63,7 +63,7 @@ def make_tune(folder):
     runs.append(record("failed", 0.5, 1.0, "slow", reason="<b>no</b>", output="x"))
     runs.append(record("expired", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
     folder.mkdir()
-    return write_tune_report(Tune(folder, TuneSpec.from_table(TABLE), runs))
+    return write_tune_report(SavedTune(folder, TuneSpec.from_table(TABLE), runs))
 
 
 def make_demo(folder):

@@ -8,8 +8,8 @@ import pytest
 from keyhole.experiment import Spec, run
 from keyhole.study import Study
 from keyhole.thresholding import LSA, Problem
+from keyhole.tune import SavedTune, Tuner
 from keyhole.tune import Spec as TuneSpec
-from keyhole.tune import Tune, Tuner
 from keyhole.tune.value_estimates import Interval
 
 TEXT = """
@@ -60,7 +60,7 @@ def test_a_tune_shows_what_it_recommends(tmp_path):
     spec = TuneSpec.from_table(
         {"arm": [{"name": "fast", "command": "true"}], "limits": [1, 10], "instances": ["a"]}
     )
-    assert "fast" in Tune(tmp_path, spec, [])._repr_html_()
+    assert "fast" in SavedTune(tmp_path, spec, [])._repr_html_()
     tune = Tuner(spec, tmp_path / "out").run(runs=3)
     shown = tune._repr_html_()
     assert "best: fast with" in shown

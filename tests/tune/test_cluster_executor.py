@@ -17,7 +17,7 @@ import pytest
 from keyhole.clusters import ClusterLostError, TaskResult
 from keyhole.clusters.serialization import run_serialized, serialize_task, unpack_result
 from keyhole.runner import Runner
-from keyhole.tune import Spec, Tune, Tuner, cluster_executor
+from keyhole.tune import SavedTune, Spec, Tuner, cluster_executor
 from tests.clusters.conftest import dask_cluster
 from tests.processes import Forked
 from tests.tune import work
@@ -157,7 +157,7 @@ def test_a_lost_scheduler_ends_the_tune_which_can_be_resumed(tmp_path):
 
     with Played(go) as cluster, pytest.raises(ClusterLostError, match="does not answer any more"):
         Tuner(spec_of("true"), tmp_path).run(runs=6, workers=2, on=cluster)
-    assert len(Tune.load(tmp_path).runs) < 6
+    assert len(SavedTune.load(tmp_path).runs) < 6
     with Played() as cluster:
         Tuner(spec_of("true"), tmp_path).run(runs=6, on=cluster)
     check_every_run_counts_once(tmp_path, 6)
@@ -275,7 +275,7 @@ def test_a_tune_on_ray_survives_whatever_is_killed_and_leaves_nothing_behind(tmp
         said = tuner.stderr.read().splitlines()
     assert all(line.startswith("keyhole: run ") for line in said), said
     wait_for(lambda: not tagged(tag))
-    runs = len(Tune.load(out).runs) + 2
+    runs = len(SavedTune.load(out).runs) + 2
     Tuner(Spec.from_file(tmp_path / "mine.toml"), out).run(runs=runs)
     check_every_run_counts_once(out, runs)
 

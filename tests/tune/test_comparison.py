@@ -1,4 +1,4 @@
-from keyhole.tune import Spec, Tune
+from keyhole.tune import SavedTune, Spec
 from keyhole.tune.comparison import compare_time, find_rival
 from keyhole.tune.key_figures import key_figures_block
 from keyhole.tune.summary import format_saving
@@ -14,7 +14,7 @@ def half_hang():
 
 
 def test_the_time_saved_is_that_of_the_printed_means(spec, tmp_path):
-    tune = Tune(tmp_path, spec, half_hang())
+    tune = SavedTune(tmp_path, spec, half_hang())
     best, saved = tune.best(), compare_time(tune)
     assert (best.arm, best.limit) == ("quick", 0.1)
     assert saved.seconds.value == best.full.seconds.value - best.seconds.value
@@ -30,7 +30,7 @@ def test_more_time_is_called_more(tmp_path):
     spec = Spec.from_table(TABLE | {"limits": [0.5, 1.0], "objective": {"cost_per_second": 0.01}})
     runs = [record("ok", 0.4, 0.5, "slow") for _ in range(40)]
     runs += [record("ok" if k % 2 else "failed", 0.01, 1.0) for k in range(40)]
-    tune = Tune(tmp_path, spec, runs)
+    tune = SavedTune(tmp_path, spec, runs)
     best = tune.best()
     assert (best.arm, best.limit, best.full.arm) == ("slow", 0.5, "quick")
     assert compare_time(tune).seconds.value < 0.0
@@ -39,7 +39,7 @@ def test_more_time_is_called_more(tmp_path):
 
 def test_nothing_is_saved_at_the_full_cut_off(spec, tmp_path):
     runs = [record("ok", 0.5, 1.0, arm) for arm in ("quick", "slow") for _ in range(20)]
-    tune = Tune(tmp_path, spec, runs)
+    tune = SavedTune(tmp_path, spec, runs)
     assert tune.best().limit == 1.0
     assert (compare_time(tune).seconds.value, compare_time(tune).share.value) == (0.0, 0.0)
 
@@ -47,7 +47,7 @@ def test_nothing_is_saved_at_the_full_cut_off(spec, tmp_path):
 def test_the_rival_of_two_equal_commands_is_the_other_one(spec, tmp_path):
     runs = [record("ok", 0.5 + 0.01 * (k % 9), 1.0, arm)
             for k in range(20) for arm in ("quick", "slow")]  # fmt: skip
-    tune = Tune(tmp_path, spec, runs)
+    tune = SavedTune(tmp_path, spec, runs)
     best, rival = tune.best(), find_rival(tune)
     assert {best.arm, rival.arm} == {"quick", "slow"}
     assert (rival.limit, rival.runs) == (1.0, 20)
@@ -59,6 +59,6 @@ def test_the_rival_of_two_equal_commands_is_the_other_one(spec, tmp_path):
 
 def test_a_single_pair_has_no_rival(tmp_path):
     spec = Spec.from_table(TABLE | {"arm": TABLE["arm"][:1], "limits": 1.0})
-    tune = Tune(tmp_path, spec, [record("ok", 0.5, 1.0)])
+    tune = SavedTune(tmp_path, spec, [record("ok", 0.5, 1.0)])
     assert find_rival(tune) is None
     assert key_figures_block(tune).figures[-1].text == "At most 0 of a success is missed (95 %)."

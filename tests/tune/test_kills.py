@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.tune import Tune
+from keyhole.tune import SavedTune
 from keyhole.tune.folder import RUNS
 from tests.processes import Forked
 from tests.tune.test_tuner import check_every_run_counts_once
@@ -83,7 +83,7 @@ def kill_and_go_on(begun, out, kills, seed):
                 time.sleep(0.002)
             time.sleep(rng.uniform(0.0, 0.15))
         check_nothing_is_left(tag)
-        had = {run.id for run in Tune.load(out).runs}
+        had = {run.id for run in SavedTune.load(out).runs}
         assert len(had) > before - 1
     runs = max(runs, lines(out) + 2)
     with begin("-c", LOOP, runs) as last:

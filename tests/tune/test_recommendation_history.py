@@ -1,6 +1,6 @@
 import numpy as np
 
-from keyhole.tune import Spec, Tune, recommendation_history
+from keyhole.tune import SavedTune, Spec, recommendation_history
 from keyhole.tune.charts import cactus_chart, gain_chart, history_chart, survival_chart
 from keyhole.tune.recommendation_history import replay_recommendations
 from tests.tune.conftest import TABLE
@@ -9,7 +9,7 @@ from tests.tune.trial_records import record
 
 
 def test_the_history_ends_with_the_recommendation(spec, tmp_path):
-    tune = Tune(tmp_path, spec, played(np.random.default_rng(4), (0.05, 1.0), 200, [0.1, 1.0]))
+    tune = SavedTune(tmp_path, spec, played(np.random.default_rng(4), (0.05, 1.0), 200, [0.1, 1.0]))
     history, best = replay_recommendations(tune), tune.best()
     runs = [past.runs for past in history]
     assert runs[0] == 1
@@ -17,14 +17,14 @@ def test_the_history_ends_with_the_recommendation(spec, tmp_path):
     assert (runs[-1], history[-1].gain) == (200, best.gain)
     assert spec.names[history[-1].arm] == best.arm
     # What the first runs alone recommend, by the same estimates with fewer draws.
-    early = Tune(tmp_path, spec, tune.runs[: runs[-2]]).best()
+    early = SavedTune(tmp_path, spec, tune.runs[: runs[-2]]).best()
     assert abs(early.gain.value - history[-2].gain.value) < 0.02
     assert replay_recommendations(tune) == history
 
 
 def test_the_history_names_the_last_change(spec, tmp_path):
     runs = [record("failed", 0.01, 1.0), *(record("ok", 0.05, 1.0, "slow") for _ in range(9))]
-    tune = Tune(tmp_path, spec, runs)
+    tune = SavedTune(tmp_path, spec, runs)
     chart = history_chart(tune, replay_recommendations(tune))
     assert chart.curves[0].label.startswith("slow, ")
     assert "Recommended: slow, 0.1 s since run " in chart.caption
@@ -35,7 +35,7 @@ def test_the_history_names_the_last_change(spec, tmp_path):
 def test_many_pairs_have_no_history(tmp_path, monkeypatch):
     arm = [{"name": f"arm {n}", "command": "true"} for n in range(45)]
     spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0]})
-    tune = Tune(tmp_path, spec, [record("ok", 0.05, 1.0, f"arm {n}") for n in range(41)])
+    tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0, f"arm {n}") for n in range(41)])
     monkeypatch.setattr(recommendation_history, "_CELLS", 5 * 400 * 45 * 2 - 1)
     assert replay_recommendations(tune) == []
     chart = gain_chart(tune, [])
@@ -45,7 +45,7 @@ def test_many_pairs_have_no_history(tmp_path, monkeypatch):
 
 
 def test_the_ring_is_around_the_recommended_pair(tmp_path):
-    tune = Tune(tmp_path, Spec.from_table(TABLE), [record("ok", 0.05, 1.0)] * 3)
+    tune = SavedTune(tmp_path, Spec.from_table(TABLE), [record("ok", 0.05, 1.0)] * 3)
     (ring,), best = gain_chart(tune, []).rings, tune.best()
     assert (ring.x, ring.y, ring.low, ring.high) == (
         best.limit, best.gain.value, best.gain.low, best.gain.high
@@ -55,6 +55,6 @@ def test_the_ring_is_around_the_recommended_pair(tmp_path):
 
 def test_all_charts_have_the_commands_in_one_order_and_so_in_the_same_colours(tmp_path):
     runs = [record("ok", seconds, 1.0, arm) for arm, seconds in (("quick", 0.5), ("slow", 0.05))]
-    tune = Tune(tmp_path, Spec.from_table(TABLE), runs)
+    tune = SavedTune(tmp_path, Spec.from_table(TABLE), runs)
     charts = [gain_chart(tune, []), survival_chart(tune, [], ""), cactus_chart(tune, [], "")]
     assert [[curve.label for curve in chart.curves] for chart in charts] == [["slow", "quick"]] * 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.data import load_aslib
-from keyhole.tune import Spec, Tune, figures
+from keyhole.tune import SavedTune, Spec, figures
 from keyhole.tune.aslib_export import write_scenario
 from keyhole.tune.report import make_title, write_report
 from keyhole.tune.summary import (
@@ -28,7 +28,7 @@ def tune(tmp_path_factory):
     runs = played(np.random.default_rng(9), (0.05, 1.0), 58, [0.1, 1.0])
     runs.append(record("failed", 0.5, 1.0, "slow", reason="<script>alert(1)</script>", output="x"))
     runs.append(record("expired", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
-    return Tune(tmp_path_factory.mktemp("tune"), spec, runs)
+    return SavedTune(tmp_path_factory.mktemp("tune"), spec, runs)
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +66,12 @@ def test_a_report_is_self_contained_and_escapes_output(page):
 )
 def test_the_title_asks_what_the_tune_decides(tmp_path, name, arms, limits, title):
     table = TABLE | {"name": name, "arm": TABLE["arm"][:arms], "limits": limits}
-    assert make_title(Tune(tmp_path, Spec.from_table(table), [])) == title
+    assert make_title(SavedTune(tmp_path, Spec.from_table(table), [])) == title
 
 
 def test_a_report_of_one_pair_says_how_often_it_succeeds(tmp_path, no_figures):
     table = TABLE | {"name": "a <b> & c", "arm": TABLE["arm"][:1], "limits": 1}
-    tune = Tune(tmp_path, Spec.from_table(table), [record("ok", 0.3, 1.0)])
+    tune = SavedTune(tmp_path, Spec.from_table(table), [record("ok", 0.3, 1.0)])
     page = write_report(tune).read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert "<h1>How often does a &lt;b&gt; &amp; c succeed?</h1>" in page
     assert re.search(r"Run quick for at most 1 s: \d+% \[\d+%, 100%\] succeed\.", page)
@@ -79,7 +79,7 @@ def test_a_report_of_one_pair_says_how_often_it_succeeds(tmp_path, no_figures):
 
 def test_a_report_without_success_recommends_no_command(spec, tmp_path, no_figures):
     runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
-    page = write_report(Tune(tmp_path, spec, runs)).read_text()
+    page = write_report(SavedTune(tmp_path, spec, runs)).read_text()
     assert "No run has succeeded: there is no evidence for any command." in page
     assert "for at most" not in page[: page.index("<details")]
     assert "<dt>Time of a run" not in page
@@ -87,14 +87,14 @@ def test_a_report_without_success_recommends_no_command(spec, tmp_path, no_figur
 
 def test_a_report_needs_runs(spec, tmp_path):
     with pytest.raises(ValueError, match="nothing has been run yet"):
-        write_report(Tune(tmp_path, spec, []))
+        write_report(SavedTune(tmp_path, spec, []))
     assert not list(tmp_path.iterdir())
 
 
 def test_figures_can_be_drawn_of_runs_without_any_success(spec, tmp_path):
     runs = [record("out of time", limit, limit, arm)
             for limit in (0.1, 1.0) for arm in ("quick", "slow")]  # fmt: skip
-    tune = Tune(tmp_path, spec, runs)
+    tune = SavedTune(tmp_path, spec, runs)
     for draw in (figures.survival_figure, figures.cactus_figure, figures.gains_figure):
         draw(tune).draw_without_rendering()
 
@@ -103,7 +103,7 @@ def test_seconds_are_written_without_powers_of_ten(tmp_path):
     spec = Spec.from_table(TABLE | {"limits": [0.2, 2.0]})
     runs = [record("ok", 0.3, 2.0, arm) for arm in ("quick", "slow")]
     runs += [record("out of time", limit, limit, "slow") for limit in (0.2, 2.0)]
-    axes = figures.gains_figure(Tune(tmp_path, spec, runs)).axes[0]
+    axes = figures.gains_figure(SavedTune(tmp_path, spec, runs)).axes[0]
     axes.figure.draw_without_rendering()
     ticks = [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]
     named = {text for tick in ticks if (text := tick.get_text())}
@@ -136,7 +136,7 @@ def test_the_best_pair_is_printed_as_json(tune):
 def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
     runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
-    comparison = format_recommendation(Tune(tmp_path, spec, runs))[3]
+    comparison = format_recommendation(SavedTune(tmp_path, spec, runs))[3]
     assert re.match(
         r"gain over the best command at the full cut-off, 1 s: .* quick, .* \(from 40 runs\)",
         comparison,
@@ -144,7 +144,7 @@ def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
 
 
 def test_the_summary_begins_with_the_number_of_untried_arms(spec, tmp_path):
-    tune = Tune(tmp_path, spec, [record("ok", 0.05, 1.0)] * 3)
+    tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0)] * 3)
     assert format_recommendation(tune)[0].startswith("1 of 2 arms not tried yet; best: quick with ")
     said = best_as_json(tune)
     assert said["runs_of_arms"] == {"quick": 1, "slow": 0}
@@ -154,10 +154,10 @@ def test_the_summary_begins_with_the_number_of_untried_arms(spec, tmp_path):
 def test_the_summary_begins_with_the_absence_of_success(spec, tmp_path):
     said = "no run has succeeded: there is no evidence for any command"
     runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
-    tune = Tune(tmp_path, spec, runs)
+    tune = SavedTune(tmp_path, spec, runs)
     assert format_recommendation(tune)[0] == said
     assert best_as_json(tune)["successes"] == 0
-    tune = Tune(tmp_path, spec, [*runs, record("ok", 0.1, 1.0)])
+    tune = SavedTune(tmp_path, spec, [*runs, record("ok", 0.1, 1.0)])
     assert said not in format_recommendation(tune)
     assert best_as_json(tune)["successes"] == 1
 
@@ -172,7 +172,7 @@ def test_the_probability_is_explained_in_the_summary(tune):
 def test_a_command_line_can_be_pasted(spec, tmp_path):
     words = ("sh", "-c", "a b", "{x}", "{instance}", "{limit:.2f}", "a={seed};rm")
     arm = dataclasses.replace(spec.arms[0], command=words, parameters={"x": 3})
-    tune = Tune(tmp_path, dataclasses.replace(spec, arms=(arm,)), [])
+    tune = SavedTune(tmp_path, dataclasses.replace(spec, arms=(arm,)), [])
     assert command_line(tune, "quick") == "sh -c 'a b' 3 {instance} {limit:.2f} 'a={seed};rm'"
 
 

@@ -4,7 +4,7 @@ import json
 import random
 import string
 
-from keyhole.tune import Spec, Tune
+from keyhole.tune import SavedTune, Spec
 from keyhole.tune.runs_table import runs_table
 from tests.tune.conftest import TABLE
 from tests.tune.trial_records import record
@@ -18,14 +18,14 @@ def unpacked(block):
 def test_all_runs_are_in_the_table_with_those_that_expired(spec, tmp_path):
     runs = [record("ok", 0.05, 1.0), record("failed", 0.5, 1.0, "slow", output="</script>\n\ud800")]
     runs.append(record("expired", 0.5, 1.0, "slow", reason="asleep"))
-    block = runs_table(Tune(tmp_path, spec, runs))
+    block = runs_table(SavedTune(tmp_path, spec, runs))
     rows = unpacked(block)
     assert [dict(zip(block.head, row, strict=True))["outcome"] for row in rows] == [
         "ok", "failed", "expired"
     ]  # fmt: skip
     assert rows[1][block.head.index("why")] == "because </script> ?"
     assert "<" not in block.rows
-    assert runs_table(Tune(tmp_path, spec, runs)) == block
+    assert runs_table(SavedTune(tmp_path, spec, runs)) == block
 
 
 def test_a_table_that_would_be_too_long_has_the_last_runs(tmp_path):
@@ -34,7 +34,7 @@ def test_a_table_that_would_be_too_long_has_the_last_runs(tmp_path):
         record("failed", 0.1, 1.0, output="".join(rng.choices(string.printable, k=500)))
         for _ in range(1000)
     ]
-    block = runs_table(Tune(tmp_path, Spec.from_table(TABLE), runs))
+    block = runs_table(SavedTune(tmp_path, Spec.from_table(TABLE), runs))
     rows = unpacked(block)
     assert len(block.rows) <= 250_000
     assert 300 < len(rows) < 1000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.study import Study
-from keyhole.tune import Spec, Tune, Tuner
+from keyhole.tune import SavedTune, Spec, Tuner
 from tests.tune.conftest import Simulated
 
 SAVED = Path(__file__).parents[1] / "saved" / "before_renames"
@@ -40,7 +40,7 @@ def rounded(value):
 
 def found(folder):
     """Return the values of a tune in the order of fields, without names, which may change."""
-    tune = Tune.load(folder)
+    tune = SavedTune.load(folder)
     with Study.open(folder / "study.db", "tune") as study:
         events = [[row.kind, row.body.hex()] for row in study.log()]
         recommended = study.recommend()
@@ -71,18 +71,18 @@ def test_a_saved_tune_is_opened_with_its_runs(folder):
 
 
 def test_a_saved_spec_round_trips(folder):
-    spec = Tune.load(folder).spec
+    spec = SavedTune.load(folder).spec
     assert Spec.from_json(json.loads(json.dumps(spec.as_json()))) == spec
 
 
 def test_a_saved_tune_can_be_resumed(folder):
     assert went_on(folder) == EXPECTED["went_on"]
-    assert len(Tune.load(folder).expired) == len(EXPECTED["found"]["done over"])
+    assert len(SavedTune.load(folder).expired) == len(EXPECTED["found"]["done over"])
 
 
 def went_on(folder):
     """Resume a tune with its own spec; return the new runs and the best pair."""
-    spec = Tune.load(folder).spec
+    spec = SavedTune.load(folder).spec
     runs = len(EXPECTED["found"]["runs"])
     tune = Tuner(spec, folder, executors=Simulated).run(runs=runs + MORE)
     more = [facts_of(run) for run in tune.runs[runs:]]

@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.pages.figure_files import blank_figure
 from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
-from keyhole.tune import Spec, Tune, Tuner
+from keyhole.tune import SavedTune, Spec, Tuner
 from keyhole.tune.summary import format_recommendation
 from tests.tune.conftest import Run
 from tests.tune.trial_records import record
@@ -22,8 +22,8 @@ def spec_of(arms, limits):
 @pytest.mark.parametrize("limits", [[1.0], LIMITS], ids=["one limit", "three"])
 def test_an_arm_that_was_never_run_is_counted(tmp_path, limits):
     runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
-    alone = Tune(tmp_path, spec_of(1, limits), runs).best()
-    beside_one_unknown = Tune(tmp_path, spec_of(2, limits), runs).best()
+    alone = SavedTune(tmp_path, spec_of(1, limits), runs).best()
+    beside_one_unknown = SavedTune(tmp_path, spec_of(2, limits), runs).best()
     assert alone.probability > 0.9
     assert beside_one_unknown.probability < 0.5
     assert beside_one_unknown.regret_bound > alone.regret_bound
@@ -34,7 +34,7 @@ def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path)
     for arm, done in (("arm 0", 40), ("arm 1", 39)):
         runs += [record("ok", 0.5, 1.0, arm) for _ in range(done)]
         runs += [record("out of time", 1.0, 1.0, arm) for _ in range(50 - done)]
-    tune = Tune(tmp_path, spec_of(2, LIMITS), runs)
+    tune = SavedTune(tmp_path, spec_of(2, LIMITS), runs)
     best = tune.best()
     assert (best.limit, best.gain_over_full.high) == (1.0, 0.0)
     assert best.gain_over_full.value < 0.0
@@ -48,7 +48,7 @@ def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
     for number in range(12):  # five of six are done at once, the others never
         runs += [record("ok", 0.05, 1.0, f"arm {number}") for _ in range(5)]
         runs += [record("out of time", 1.0, 1.0, f"arm {number}")]
-    tune = Tune(tmp_path, spec_of(12, LIMITS), runs)
+    tune = SavedTune(tmp_path, spec_of(12, LIMITS), runs)
     assert tune.best().limit == 0.1
     assert tune.best().gain_over_full.value < 0.0
     assert "below 0, since another command may be better there" in format_recommendation(tune)[3]
@@ -59,7 +59,7 @@ def test_the_interval_of_an_arm_that_always_succeeds_covers_the_truth(tmp_path, 
     runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
     for number in range(1, 6):
         runs += [record("ok", 0.4 + 0.1 * number, 1.0, f"arm {number}") for _ in range(10)]
-    best = Tune(tmp_path, spec_of(6, limits), runs).best()
+    best = SavedTune(tmp_path, spec_of(6, limits), runs).best()
     assert best.gain.low < 1.0 - 0.3 <= best.gain.high
     assert best.success_rate.high == 1.0
 
@@ -108,7 +108,7 @@ def replayed(policy, seed, limits, runs):
         else:
             learner.tell(exceeded=True)
             records.append(record("out of time", limit, limit, f"arm {arm}"))
-    best = Tune("", spec_of(6, limits), records).best()
+    best = SavedTune("", spec_of(6, limits), records).best()
     arm, place = int(best.arm.split()[1]), limits.index(best.limit)
     is_right = problem.gains.max() - problem.gains[arm, place] <= 0.01
     more = problem.gains[arm, place] - problem.gains[:, -1].max()
@@ -147,7 +147,7 @@ def close_arms(policy, seed, runs):
         else:
             learner.tell(exceeded=True)
             records.append(record("out of time", 1.0, 1.0, f"arm {arm}"))
-    best = Tune("", spec_of(5, [1.0]), records).best()
+    best = SavedTune("", spec_of(5, [1.0]), records).best()
     gains = np.where(times <= 1.0, 1.0 - times, -1.0).mean(axis=0)
     return best.probability, gains.max() - gains[int(best.arm.split()[1])] <= 0.01
 
@@ -162,20 +162,22 @@ def test_probabilities_are_conservative_for_arms_that_hardly_differ(policy):
 
 
 def test_the_best_pair_is_printed_in_three_lines(tmp_path):
-    tune = Tune(tmp_path, spec_of(2, LIMITS), [record("ok", 0.05, 1.0, "arm 0")] * 3)
+    tune = SavedTune(tmp_path, spec_of(2, LIMITS), [record("ok", 0.05, 1.0, "arm 0")] * 3)
     lines = repr(tune.best()).splitlines()
     assert str(tune.best()) == repr(tune.best())
     assert lines[0] == "1 of 2 arms not tried yet; best: arm 0 with 0.1 s"
     assert lines[1].startswith("gain: 0.")
     assert lines[2].startswith("probability that no other pair is better by more than 1 % of a")
     assert len(lines) == 3
-    failed = Tune(tmp_path, spec_of(1, [1.0]), [record("failed", 0.1, 1.0, "arm 0")]).best()
+    failed = SavedTune(tmp_path, spec_of(1, [1.0]), [record("failed", 0.1, 1.0, "arm 0")]).best()
     assert repr(failed).startswith("no run has succeeded: there is no evidence for any command; ")
     assert len(repr(failed).splitlines()) == 3
 
 
 def test_a_tune_is_plotted_on_given_axes(tmp_path):
-    tune = Tune(tmp_path, spec_of(3, LIMITS), [record("ok", 0.05, 0.1, f"arm {n}") for n in (0, 2)])
+    tune = SavedTune(
+        tmp_path, spec_of(3, LIMITS), [record("ok", 0.05, 0.1, f"arm {n}") for n in (0, 2)]
+    )
     axes = blank_figure().subplots()
     assert tune.plot(axes=axes) is axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -184,14 +186,14 @@ def test_a_tune_is_plotted_on_given_axes(tmp_path):
     assert first.get_xdata().tolist() == [0.01, 0.1]  # no run had the limit of 1 s
     assert ring.get_xdata().tolist() == [tune.best().limit]
     with pytest.raises(ValueError, match="nothing has been run yet"):
-        Tune(tmp_path, spec_of(1, LIMITS), []).plot()
+        SavedTune(tmp_path, spec_of(1, LIMITS), []).plot()
 
 
 def test_a_notebook_shows_the_recommendation_the_arms_and_a_picture(tmp_path):
     runs = [record("ok", 0.05 * (n + 1), 1.0, f"arm {n}") for n in range(11)]
-    html = Tune(tmp_path, spec_of(12, LIMITS), runs)._repr_html_()
+    html = SavedTune(tmp_path, spec_of(12, LIMITS), runs)._repr_html_()
     assert "<p>1 of 12 arms not tried yet; best: arm " in html
     assert "Shown are 10 of 12 arms." in html
     assert html.count("<tr>") == 11
     assert 'src="data:image/svg+xml;base64,' in html
-    assert "arm 11" in Tune(tmp_path, spec_of(12, LIMITS), [])._repr_html_()
+    assert "arm 11" in SavedTune(tmp_path, spec_of(12, LIMITS), [])._repr_html_()

@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from keyhole.study import PendingDecisionError, Study
-from keyhole.tune import Spec, Tune, Tuner
+from keyhole.tune import SavedTune, Spec, Tuner
 from keyhole.tune import loop as staying
 from keyhole.tune.folder import NAME, RUNS, STUDY, open_study
 from keyhole.tune.instances import command_seed
@@ -21,7 +21,7 @@ from tests.tune.conftest import TABLE, Run, Simulated
 
 def check_every_run_counts_once(out, runs):
     """Compare the log of the study with the records: each decision is told once, as recorded."""
-    tune = Tune.load(out)
+    tune = SavedTune.load(out)
     assert len(tune.runs) == runs == len({run.id for run in tune.runs})
     lines = (out / RUNS).read_text().splitlines()
     counted = [json.loads(line)["id"] for line in lines if '"outcome": "expired"' not in line]
@@ -133,7 +133,7 @@ def test_an_incomplete_last_line_is_dropped(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
     whole = (tmp_path / RUNS).read_text()
     (tmp_path / RUNS).write_text(whole + whole[:50])
-    assert len(Tune.load(tmp_path).runs) == 3
+    assert len(SavedTune.load(tmp_path).runs) == 3
     Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
     check_every_run_counts_once(tmp_path, 4)
 
@@ -151,7 +151,7 @@ def test_the_former_name_of_expired_runs_is_read(spec, tmp_path):
     lines = [json.loads(line) for line in (tmp_path / RUNS).read_text().splitlines()]
     lines.insert(1, {**lines[1], "outcome": "lapsed", "reward": None})
     (tmp_path / RUNS).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert [run.outcome for run in Tune.load(tmp_path).expired] == ["expired"]
+    assert [run.outcome for run in SavedTune.load(tmp_path).expired] == ["expired"]
 
 
 def test_a_run_during_which_the_machine_slept_is_repeated(spec, tmp_path):
@@ -185,7 +185,7 @@ def test_a_tune_ends_when_all_runs_fail(spec, tmp_path):
         AllFailedError, match=r"all 10 runs failed, of 2 arms.*code 2; its output: no licence"
     ):
         Tuner(spec, tmp_path, executors=lambda: Simulated(failing)).run(runs=100)
-    assert len(Tune.load(tmp_path).runs) == 10
+    assert len(SavedTune.load(tmp_path).runs) == 10
 
 
 def test_a_pattern_that_is_never_found_is_warned_of_after_ten_runs(tmp_path):
@@ -362,7 +362,7 @@ def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
     record = json.loads((tmp_path / RUNS).read_text()) | {entry: value}
     (tmp_path / RUNS).write_text(json.dumps(record) + "\n")
     with pytest.raises(ValueError, match=words):
-        Tune.load(tmp_path)
+        SavedTune.load(tmp_path)
 
 
 def test_a_tuner_that_is_refused_changes_nothing(spec, tmp_path):
@@ -372,7 +372,7 @@ def test_a_tuner_that_is_refused_changes_nothing(spec, tmp_path):
         return run
 
     Tuner(spec, tmp_path, executors=lambda: Simulated(meet)).run(runs=1)
-    assert Tune.load(tmp_path).spec.notes == ""
+    assert SavedTune.load(tmp_path).spec.notes == ""
 
 
 def test_shown_output_begins_at_the_beginning_of_a_line(spec, tmp_path):
@@ -382,4 +382,4 @@ def test_shown_output_begins_at_the_beginning_of_a_line(spec, tmp_path):
         AllFailedError, match=r"code 2; its output: line \d+ of many .* line 99 of m"
     ):
         Tuner(spec, tmp_path, executors=lambda: Simulated(lambda *_: fail)).run(runs=100)
-    assert all(run.output.startswith("line ") for run in Tune.load(tmp_path).runs)
+    assert all(run.output.startswith("line ") for run in SavedTune.load(tmp_path).runs)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from keyhole.tune import Spec, Tune
+from keyhole.tune import SavedTune, Spec
 from keyhole.tune.value_estimates import ValueEstimates
 from tests.tune.conftest import TABLE
 from tests.tune.trial_records import record
@@ -69,7 +69,7 @@ def test_no_interval_exceeds_the_possible_gains(tmp_path, outcome, seconds, wort
     spec = Spec.from_table(table | {"objective": worth, "success": {"scale": scale}})
     most = float(scale[1])
     runs = [record(outcome, seconds, 1.0, reward=most if outcome == "ok" else None)] * 3
-    best = Tune(tmp_path, spec, [replace(run, id=str(i)) for i, run in enumerate(runs)]).best()
+    best = SavedTune(tmp_path, spec, [replace(run, id=str(i)) for i, run in enumerate(runs)]).best()
     assert worst <= best.gain.low < best.gain.value < best.gain.high <= most
 
 
@@ -123,11 +123,11 @@ def test_gains_are_in_the_unit_of_the_reward():
 
 def test_the_best_pair_has_a_probability(spec, tmp_path):
     rng = np.random.default_rng(7)
-    many_runs = Tune(tmp_path, spec, played(rng, (0.05, 1.0), 2_000, [1.0])).best()
+    many_runs = SavedTune(tmp_path, spec, played(rng, (0.05, 1.0), 2_000, [1.0])).best()
     assert (many_runs.arm, many_runs.limit, many_runs.full.arm) == ("quick", 1.0, "quick")
     assert many_runs.probability > 0.99
     assert (many_runs.gain_over_full.low, many_runs.gain_over_full.high) == (0.0, 0.0)
-    few_runs = Tune(tmp_path, spec, played(rng, (0.5, 0.5), 20, [1.0])).best()
+    few_runs = SavedTune(tmp_path, spec, played(rng, (0.5, 0.5), 20, [1.0])).best()
     assert few_runs.probability < 0.9
     assert few_runs.regret_bound > many_runs.regret_bound
 
@@ -139,7 +139,7 @@ def test_a_learnt_limit_is_compared_with_the_full_cut_off(spec, tmp_path):
         record("ok", 0.02, 1.0) if rng.random() < 0.5 else record("out of time", 1.0, 1.0)
         for _ in range(400)
     ]
-    best = Tune(tmp_path, spec, runs).best()
+    best = SavedTune(tmp_path, spec, runs).best()
     assert best.limit == 0.1
     assert best.gain_over_full.low > 0.35
     assert best.gain_over_full.high < 0.55
@@ -148,7 +148,7 @@ def test_a_learnt_limit_is_compared_with_the_full_cut_off(spec, tmp_path):
 
 def test_without_runs_there_is_no_recommendation(spec, tmp_path):
     with pytest.raises(ValueError, match="nothing has been run yet"):
-        Tune(tmp_path, spec, []).best()
+        SavedTune(tmp_path, spec, []).best()
 
 
 def test_shrinkage_is_stronger_for_similar_arms():

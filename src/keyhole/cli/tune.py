@@ -19,7 +19,7 @@ from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.validate import check_integer
 
 if TYPE_CHECKING:
-    from keyhole.tune import Spec, TrialRecord, Tune
+    from keyhole.tune import SavedTune, Spec, TrialRecord
 
 _RUN: Final = "run"
 _DRY_RUNS: Final = 10
@@ -110,10 +110,10 @@ def run(
 @app.command(epilog=show_examples("keyhole tune show results"))
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
-    from keyhole.tune import Tune
+    from keyhole.tune import SavedTune
     from keyhole.tune.summary import tune_as_json
 
-    tune = Tune.load(folder)
+    tune = SavedTune.load(folder)
     if as_json:
         print_json(tune_as_json(tune))
     else:
@@ -123,10 +123,10 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 @app.command(epilog=show_examples("keyhole tune best results --json"))
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
-    from keyhole.tune import Tune
+    from keyhole.tune import SavedTune
     from keyhole.tune.summary import best_as_json, command_line, format_recommendation
 
-    tune = Tune.load(folder)
+    tune = SavedTune.load(folder)
     found, texts = tune.best(), format_recommendation(tune)
     # On standard error: a script that reads the command from standard output sees nothing else
     # there, and its user is still warned.
@@ -143,10 +143,10 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 @app.command(epilog=show_examples("keyhole tune report results"))
 def report(folder: Folder) -> None:
     """Write the report again; a tuner may be at work."""
-    from keyhole.tune import Tune
+    from keyhole.tune import SavedTune
 
     require_extra("plots", "keyhole tune report")
-    typer.echo(_write_report(Tune.load(folder)))
+    typer.echo(_write_report(SavedTune.load(folder)))
 
 
 @app.command(epilog=show_examples("keyhole tune export results --aslib scenario"))
@@ -155,10 +155,10 @@ def export(
     aslib: Annotated[Path, typer.Option("--aslib", help="Folder for an ASlib scenario.")],
 ) -> None:
     """Export all runs for other programs."""
-    from keyhole.tune import Tune
+    from keyhole.tune import SavedTune
     from keyhole.tune.aslib_export import write_scenario
 
-    typer.echo(f"scenario: {write_scenario(Tune.load(folder), aslib)}")
+    typer.echo(f"scenario: {write_scenario(SavedTune.load(folder), aslib)}")
 
 
 def _print_dry_run(spec: "Spec") -> None:
@@ -168,7 +168,7 @@ def _print_dry_run(spec: "Spec") -> None:
         typer.echo(f"{escape_controls(shlex.join(words))}    # {arm}, at most {limit:g} s")
 
 
-def _write_report(tune: "Tune") -> str:
+def _write_report(tune: "SavedTune") -> str:
     """Write the report of a tune; return a line that says where it is, or what it needs."""
     if not has_extra("plots"):
         return str(missing_extra("plots", "the report"))
@@ -177,7 +177,7 @@ def _write_report(tune: "Tune") -> str:
     return f"report: {write_report(tune)}"
 
 
-def _print(tune: "Tune") -> None:
+def _print(tune: "SavedTune") -> None:
     from keyhole.tune.summary import (
         POOLING_NOTE,
         arms_table,

@@ -1,8 +1,8 @@
 """Tune real commands: learn which command to run, and at which time limit to stop it."""
 
-from keyhole.tune.saved_tune import Best, CommandLimitEstimate, Tune
+from keyhole.tune.saved_tune import Best, CommandLimitEstimate, SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.tuner import Tuner
 
-__all__ = ["Best", "CommandLimitEstimate", "Spec", "TrialRecord", "Tune", "Tuner"]
+__all__ = ["Best", "CommandLimitEstimate", "SavedTune", "Spec", "TrialRecord", "Tuner"]

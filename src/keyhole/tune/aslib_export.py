@@ -7,7 +7,7 @@ from typing import Final
 from keyhole.data import write_aslib
 from keyhole.data.aslib_export import RunToExport
 from keyhole.tune.folder import SPEC
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.trial_log import TrialRecord
 
 _STATUSES: Final = {
@@ -18,7 +18,7 @@ _STATUSES: Final = {
 }
 
 
-def write_scenario(tune: Tune, folder: str | Path) -> Path:
+def write_scenario(tune: SavedTune, folder: str | Path) -> Path:
     """Write runs as a scenario that `keyhole.data.load_aslib` reads; return its folder.
 
     Rewards that were read from outputs become the solution quality, scaled to [0, 1].
@@ -33,7 +33,7 @@ def write_scenario(tune: Tune, folder: str | Path) -> Path:
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported)
 
 
-def _export_run(tune: Tune, run: TrialRecord) -> RunToExport:
+def _export_run(tune: SavedTune, run: TrialRecord) -> RunToExport:
     success, quality = tune.spec.success, math.nan
     if success.number and run.reward is not None:
         low, high = success.scale

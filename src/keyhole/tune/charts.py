@@ -17,7 +17,7 @@ from keyhole.tune.report_curves import (
     step_arrays,
     survival_curves,
 )
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.survival import Survival
 
 _PERCENT: Final = 100.0
@@ -26,7 +26,7 @@ _LARGE: Final = 335  # height in pixels
 _SMALL: Final = 170
 
 
-def gain_chart(tune: Tune, files: list[str]) -> LineChart:
+def gain_chart(tune: SavedTune, files: list[str]) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
     best, limits = tune.best(), tune.spec.limits
     curves = ordered_gain_curves(tune)
@@ -55,14 +55,14 @@ def gain_chart(tune: Tune, files: list[str]) -> LineChart:
     )  # fmt: skip
 
 
-def gain_unit(tune: Tune) -> str:
+def gain_unit(tune: SavedTune) -> str:
     """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
     spec = tune.spec
     varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
     return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
 
 
-def describe_objective(tune: Tune) -> str:
+def describe_objective(tune: SavedTune) -> str:
     """Return what a success earns and what time costs, in a sentence."""
     costs, success = tune.spec.objective, tune.spec.success
     price = f"a second costs {costs.cost_per_second:.3g}"
@@ -73,7 +73,7 @@ def describe_objective(tune: Tune) -> str:
     return f"A success earns {most}{success.scale[1]:g}, {price}{named}."
 
 
-def _describe_left_out(tune: Tune) -> str:
+def _describe_left_out(tune: SavedTune) -> str:
     """Return the sentences on arms and limits that are not drawn."""
     counts = tune.gains.run_counts
     tried, drawn = int((counts[:, 0] > 0).sum()), len(drawn_arms(tune))
@@ -88,7 +88,7 @@ def _describe_left_out(tune: Tune) -> str:
     return "".join(f" {text}" for text in texts)
 
 
-def history_chart(tune: Tune, history: list[PastRecommendation]) -> LineChart:
+def history_chart(tune: SavedTune, history: list[PastRecommendation]) -> LineChart:
     """Return the chart of the recommended pair over the runs, with its estimated gain then."""
     spec = tune.spec
     names = [f"{spec.names[past.arm]}, {spec.limits[past.place]:g} s" for past in history]
@@ -131,7 +131,7 @@ def _history_curve(name: str, history: list[PastRecommendation | None], runs: li
     )
 
 
-def survival_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
+def survival_chart(tune: SavedTune, files: list[str], caption: str) -> LineChart:
     """Return the chart of the share of runs without success by a time."""
     first = shortest_time(tune) * _MARGIN
     curves = []
@@ -151,7 +151,7 @@ def survival_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
     )
 
 
-def cactus_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
+def cactus_chart(tune: SavedTune, files: list[str], caption: str) -> LineChart:
     """Return the cactus plot: the seconds within which a share of the runs succeeds."""
     first = shortest_time(tune) * _MARGIN
     curves = []
@@ -177,7 +177,7 @@ def cactus_chart(tune: Tune, files: list[str], caption: str) -> LineChart:
     )
 
 
-def _ordered_survival(tune: Tune) -> list[tuple[str, Survival]]:
+def _ordered_survival(tune: SavedTune) -> list[tuple[str, Survival]]:
     """Return the survival curves in the order of `gain_chart`, so that colours are the same."""
     order = [curve.arm for curve in ordered_gain_curves(tune)]
     return sorted(survival_curves(tune), key=lambda curve: order.index(curve[0]))

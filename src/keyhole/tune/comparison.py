@@ -10,7 +10,7 @@ from keyhole.tune.interval import Interval
 from keyhole.tune.saved_tune import TOLERANCE
 
 if TYPE_CHECKING:
-    from keyhole.tune.saved_tune import Tune
+    from keyhole.tune.saved_tune import SavedTune
 
 _TINY: Final = 1e-9  # seconds; what takes none is compared with it
 
@@ -33,7 +33,7 @@ class TimeSaved:
     share: Interval
 
 
-def compare_time(tune: "Tune") -> TimeSaved:
+def compare_time(tune: "SavedTune") -> TimeSaved:
     """Return the time that the recommended pair saves against the full cut-off.
 
     Intervals are those of `ValueEstimates.cut_off_seconds`.
@@ -78,7 +78,7 @@ class Rival:
     probability: float
 
 
-def find_rival(tune: "Tune") -> Rival | None:
+def find_rival(tune: "SavedTune") -> Rival | None:
     """Return the strongest rival of the recommended pair; None if no draw has a better pair."""
     best, spec, gains = tune.best(), tune.spec, tune.gains
     draws = gains.comparison_gains

@@ -17,10 +17,10 @@ from keyhole.tune.report_curves import (
     step_arrays,
     survival_curves,
 )
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.saved_tune import SavedTune
 
 
-def survival_figure(tune: Tune) -> Figure:
+def survival_figure(tune: SavedTune) -> Figure:
     """Return survival curves by arm with intervals: the share of runs without success by a time."""
     figure = blank_figure()
     axes = figure.subplots()
@@ -42,7 +42,7 @@ def survival_figure(tune: Tune) -> Figure:
     return figure
 
 
-def cactus_figure(tune: Tune) -> Figure:
+def cactus_figure(tune: SavedTune) -> Figure:
     """Return the cactus plot: seconds within which a share of the runs succeeds, by arm."""
     figure = blank_figure()
     axes = figure.subplots()
@@ -60,15 +60,15 @@ def cactus_figure(tune: Tune) -> Figure:
     return figure
 
 
-def gains_figure(tune: Tune) -> Figure:
+def gains_figure(tune: SavedTune) -> Figure:
     """Return the figure of gains by arm and limit, with intervals."""
     figure = blank_figure()
     plot_gains(tune, figure.subplots())
     return figure
 
 
-def plot_gains(tune: Tune, axes: Axes | None = None) -> Axes:
-    """Draw gains by arm and limit, with intervals: see `Tune.plot`."""
+def plot_gains(tune: SavedTune, axes: Axes | None = None) -> Axes:
+    """Draw gains by arm and limit, with intervals: see `SavedTune.plot`."""
     best = tune.best()
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
@@ -93,7 +93,7 @@ def plot_gains(tune: Tune, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def arm_styles(tune: Tune) -> dict[str, dict[str, Any]]:
+def arm_styles(tune: SavedTune) -> dict[str, dict[str, Any]]:
     """Return the style of each arm's line, with the colours of the report's charts."""
     return matplotlib_styles([curve.arm for curve in ordered_gain_curves(tune)])
 
@@ -106,7 +106,7 @@ class _PlainFormatter(LogFormatter):
         return f"{x:,.10g}" if super().__call__(x, pos) else ""
 
 
-def _set_seconds_axis(axes: Axes, which: str, tune: Tune) -> None:
+def _set_seconds_axis(axes: Axes, which: str, tune: SavedTune) -> None:
     """Make an axis logarithmic, in seconds."""
     first = shortest_time(tune)
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")

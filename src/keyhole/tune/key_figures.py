@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from keyhole.results.estimate import format_estimate
 from keyhole.tune.charts import gain_unit
 from keyhole.tune.comparison import compare_time, find_rival
-from keyhole.tune.saved_tune import TOLERANCE, Tune
+from keyhole.tune.saved_tune import TOLERANCE, SavedTune
 from keyhole.tune.summary import (
     count_outcomes,
     format_duration,
@@ -37,7 +37,7 @@ class KeyFiguresBlock:
     template: ClassVar[str] = "tune/templates/key_figures.html.j2"
 
 
-def key_figures_block(tune: Tune) -> KeyFiguresBlock:
+def key_figures_block(tune: SavedTune) -> KeyFiguresBlock:
     """Return the figures on the recommended pair, on the runs made, and on what is undecided."""
     figures = [_spent_figure, _open_figure]
     if tune.best().successes:
@@ -45,11 +45,11 @@ def key_figures_block(tune: Tune) -> KeyFiguresBlock:
     return KeyFiguresBlock([figure(tune) for figure in figures])
 
 
-def _is_earlier(tune: Tune) -> bool:
+def _is_earlier(tune: SavedTune) -> bool:
     return tune.best().limit < tune.spec.limits[-1]
 
 
-def _time_figure(tune: Tune) -> KeyFigure:
+def _time_figure(tune: SavedTune) -> KeyFigure:
     best, full = tune.best(), tune.best().full
     text = format_duration(best.seconds)
     if not _is_earlier(tune):
@@ -65,7 +65,7 @@ def _time_figure(tune: Tune) -> KeyFigure:
     )
 
 
-def _success_figure(tune: Tune) -> KeyFigure:
+def _success_figure(tune: SavedTune) -> KeyFigure:
     best, full = tune.best(), tune.best().full
     at_full = (
         f"; at {full.limit:g} s {format_share(full.success_rate)}" if _is_earlier(tune) else ""
@@ -73,7 +73,7 @@ def _success_figure(tune: Tune) -> KeyFigure:
     return KeyFigure("Success", f"{format_share(best.success_rate)}{at_full}")
 
 
-def _gain_figure(tune: Tune) -> KeyFigure:
+def _gain_figure(tune: SavedTune) -> KeyFigure:
     best, more = tune.best(), tune.best().gain_over_full
     note = ""
     if _is_earlier(tune):
@@ -83,7 +83,7 @@ def _gain_figure(tune: Tune) -> KeyFigure:
     return KeyFigure("Gain of a run", f"{best.gain} {gain_unit(tune)}", note)
 
 
-def _spent_figure(tune: Tune) -> KeyFigure:
+def _spent_figure(tune: SavedTune) -> KeyFigure:
     took = timedelta(seconds=round(tune.elapsed))
     cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
     ended = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
@@ -94,7 +94,7 @@ def _spent_figure(tune: Tune) -> KeyFigure:
     )
 
 
-def _open_figure(tune: Tune) -> KeyFigure:
+def _open_figure(tune: SavedTune) -> KeyFigure:
     best, rival = tune.best(), find_rival(tune)
     if not best.successes:
         return KeyFigure("Open", "Which command is better, until a run succeeds")

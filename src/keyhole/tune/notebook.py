@@ -5,14 +5,14 @@ import numpy as np
 from keyhole.extras import has_extra
 from keyhole.pages.notebook import notebook_html, picture_html
 from keyhole.pages.table import Table
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.summary import count_outcomes, format_best, format_progress
 
 _MOST_ROWS = 10
 
 
-def tune_html(tune: Tune) -> str:
-    """Return what notebooks show: see `Tune._repr_html_`."""
+def tune_html(tune: SavedTune) -> str:
+    """Return what notebooks show: see `SavedTune._repr_html_`."""
     if not tune.runs:
         table = Table(format_progress(tune), ["arm"], [[arm.name] for arm in tune.spec.arms])
         return notebook_html([table])
@@ -20,7 +20,7 @@ def tune_html(tune: Tune) -> str:
     return notebook_html([_arms_table(tune)], _picture(tune), line)
 
 
-def _picture(tune: Tune) -> str:
+def _picture(tune: SavedTune) -> str:
     """Return the picture of the gains; empty without Matplotlib."""
     if not has_extra("plots"):
         return ""
@@ -30,7 +30,7 @@ def _picture(tune: Tune) -> str:
     return picture_html(gains_figure(tune), alt)
 
 
-def _arms_table(tune: Tune) -> Table:
+def _arms_table(tune: SavedTune) -> Table:
     """Return the arms with runs, that with the largest gain first; at most ten."""
     gains, spec = tune.gains, tune.spec
     means = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)

@@ -9,7 +9,7 @@ from keyhole.tune.interval import Interval
 from keyhole.tune.value_estimates import ValueEstimates
 
 if TYPE_CHECKING:
-    from keyhole.tune.saved_tune import Tune
+    from keyhole.tune.saved_tune import SavedTune
 
 HISTORY_DRAWS: Final = 400
 """Posterior draws of each estimate: fewer than of the recommendation, since there are many."""
@@ -29,7 +29,7 @@ class PastRecommendation:
     gain: Interval
 
 
-def replay_recommendations(tune: "Tune") -> list[PastRecommendation]:
+def replay_recommendations(tune: "SavedTune") -> list[PastRecommendation]:
     """Return the recommendations after some 30 numbers of runs, of which the last is all runs.
 
     Estimates are made anew from the first runs of the log, with `HISTORY_DRAWS` draws; the last one
@@ -48,7 +48,7 @@ def replay_recommendations(tune: "Tune") -> list[PastRecommendation]:
     return [*(_recommend(tune, int(count)) for count in counts[:-1]), last]
 
 
-def _recommend(tune: "Tune", count: int) -> PastRecommendation:
+def _recommend(tune: "SavedTune", count: int) -> PastRecommendation:
     """Return the recommendation after the first `count` runs."""
     gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
     arm, place = gains.best_pair()

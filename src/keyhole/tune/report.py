@@ -22,7 +22,7 @@ from keyhole.tune.comparison import compare_time
 from keyhole.tune.key_figures import key_figures_block
 from keyhole.tune.recommendation_history import replay_recommendations
 from keyhole.tune.runs_table import runs_table
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.summary import (
     NO_SUCCESS,
     POOLING_NOTE,
@@ -54,7 +54,7 @@ class CommandBlock:
     template: ClassVar[str] = "tune/templates/command.html.j2"
 
 
-def write_report(tune: Tune) -> Path:
+def write_report(tune: SavedTune) -> Path:
     """Write figures and ``report.html`` into the folder of a tune; return the page.
 
     Raises
@@ -84,7 +84,7 @@ def write_report(tune: Tune) -> Path:
     return write_page(tune.folder / folder.REPORT, page)
 
 
-def make_title(tune: Tune) -> str:
+def make_title(tune: SavedTune) -> str:
     """Return the question that a tune answers."""
     name, arms, limits = tune.spec.name, len(tune.spec.arms), len(tune.spec.limits)
     if name.endswith("?"):
@@ -94,7 +94,7 @@ def make_title(tune: Tune) -> str:
     return f"Which time limit for {name}?" if limits > 1 else f"How often does {name} succeed?"
 
 
-def _answer_blocks(tune: Tune) -> list[PageBlock]:
+def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
     best = tune.best()
     command = f"{command_line(tune, best.arm)}    # for at most {best.limit:g} s"
     note = f"{_capitalize(format_probability(best))}."
@@ -106,7 +106,7 @@ def _answer_blocks(tune: Tune) -> list[PageBlock]:
     return [Answer(_answer_text(tune), note=note), CommandBlock(command)]
 
 
-def _answer_text(tune: Tune) -> str:
+def _answer_text(tune: SavedTune) -> str:
     best, limits = tune.best(), tune.spec.limits
     text = f"Run {best.arm} for at most {best.limit:g} s"
     if len(limits) == 1:
@@ -127,13 +127,13 @@ def _capitalize(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _arms_block(tune: Tune) -> Table:
+def _arms_block(tune: SavedTune) -> Table:
     head, rows = arms_table(tune)
     caption = f"Runs of each arm by outcome, and their time in seconds. {POOLING_NOTE}"
     return Table(caption, head, rows)
 
 
-def _gains_block(tune: Tune) -> Table:
+def _gains_block(tune: SavedTune) -> Table:
     limits = [f"{limit:g} s" for limit in tune.spec.limits]
     run_counts = tune.gains.run_counts
     rows = [
@@ -148,7 +148,7 @@ def _gains_block(tune: Tune) -> Table:
     return Table(caption, ["arm", *limits], rows)
 
 
-def _survival_section(tune: Tune) -> Section:
+def _survival_section(tune: SavedTune) -> Section:
     caption = (
         "Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % intervals "
         "(Greenwood). A run that reached its limit is censored there; a failed run never succeeds."
@@ -157,7 +157,7 @@ def _survival_section(tune: Tune) -> Section:
     return Section("survival", "Run times", [survival_chart(tune, files, caption)])
 
 
-def _cactus_section(tune: Tune) -> Section:
+def _cactus_section(tune: SavedTune) -> Section:
     caption = (
         "Seconds within which a share of the runs succeeds, by arm: the inverse of the curves "
         "of run times. Further right and further down is better."
@@ -166,7 +166,7 @@ def _cactus_section(tune: Tune) -> Section:
     return Section("cactus", "Cactus plot", [cactus_chart(tune, files, caption)])
 
 
-def _write_figure(tune: Tune, name: str, title: str, caption: str = "") -> list[str]:
+def _write_figure(tune: SavedTune, name: str, title: str, caption: str = "") -> list[str]:
     """Write the figure of that name to files; return their names."""
     figure = getattr(figures, f"{name}_figure")(tune)
     heading = f"{tune.spec.name}: {title.lower()}"
@@ -174,7 +174,7 @@ def _write_figure(tune: Tune, name: str, title: str, caption: str = "") -> list[
     return [file.name for file in written]
 
 
-def _spec_section(tune: Tune) -> Section:
+def _spec_section(tune: SavedTune) -> Section:
     fields = tune.spec.as_json()
     names = [one.name for one in tune.spec.instances]
     shown = ", ".join(names[:5]) + (f", ... {len(names):,} in all" if len(names) > 5 else "")

@@ -9,7 +9,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.survival import Survival
 
 if TYPE_CHECKING:
-    from keyhole.tune.saved_tune import Tune
+    from keyhole.tune.saved_tune import SavedTune
 
 MOST_ARMS: Final = 40
 """At most so many arms are drawn: those with the largest gains."""
@@ -27,7 +27,7 @@ class GainCurve:
     high: FloatArray
 
 
-def gain_curves(tune: "Tune") -> list[GainCurve]:
+def gain_curves(tune: "SavedTune") -> list[GainCurve]:
     """Return the curves of the drawn arms (`drawn_arms`), in the order of the spec.
 
     Limits above the largest one that an arm was run with are left out.
@@ -44,7 +44,7 @@ def gain_curves(tune: "Tune") -> list[GainCurve]:
     return curves
 
 
-def ordered_gain_curves(tune: "Tune") -> list[GainCurve]:
+def ordered_gain_curves(tune: "SavedTune") -> list[GainCurve]:
     """Return the curves of gains: the recommended arm first, then that with the largest gain."""
     best = tune.best().arm
     return sorted(
@@ -52,7 +52,7 @@ def ordered_gain_curves(tune: "Tune") -> list[GainCurve]:
     )
 
 
-def drawn_arms(tune: "Tune") -> list[int]:
+def drawn_arms(tune: "SavedTune") -> list[int]:
     """Return the indices of the arms with runs; of more than 40, those with the largest gains."""
     counts = tune.gains.run_counts
     found = np.flatnonzero(counts[:, 0] > 0)
@@ -62,7 +62,7 @@ def drawn_arms(tune: "Tune") -> list[int]:
     return [int(number) for number in found]
 
 
-def survival_curves(tune: "Tune") -> list[tuple[str, Survival]]:
+def survival_curves(tune: "SavedTune") -> list[tuple[str, Survival]]:
     """Return the survival curve of each drawn arm, with at most 500 steps."""
     names = [tune.spec.names[number] for number in drawn_arms(tune)]
     return [(name, thin_curve(Survival.from_runs(tune.runs_of(name)))) for name in names]
@@ -97,7 +97,7 @@ def cactus_arrays(curve: Survival) -> tuple[FloatArray, FloatArray]:
     return np.concatenate([[0.0], 1.0 - curve.share])[: len(seconds)], seconds
 
 
-def shortest_time(tune: "Tune") -> float:
+def shortest_time(tune: "SavedTune") -> float:
     """Return the seconds of the fastest success, or the smallest limit if that is shorter."""
     done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
     return min([*done, tune.spec.limits[0]])

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from keyhole.tune import folder
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.saved_tune import SavedTune
 
 _HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",
                 "memory (MiB)", "why", "began (UTC)")  # fmt: skip
@@ -32,7 +32,7 @@ class RunsTable:
     template: ClassVar[str] = "tune/templates/runs.html.j2"
 
 
-def runs_table(tune: Tune) -> RunsTable:
+def runs_table(tune: SavedTune) -> RunsTable:
     """Return the table of all runs, or of the last runs if all would make the page too long."""
     runs = sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
     rows = [

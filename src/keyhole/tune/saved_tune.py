@@ -95,7 +95,7 @@ class Best(CommandLimitEstimate):
         return "\n".join(format_best(self))
 
 
-class Tune:
+class SavedTune:
     """The contents of a tune folder: its spec and its runs.
 
     Attributes
@@ -216,14 +216,14 @@ class Tune:
         ValueError
             If nothing has been run yet.
         """
-        require_extra("plots", "Tune.plot()")
+        require_extra("plots", "SavedTune.plot()")
         from keyhole.tune.figures import plot_gains
 
         return plot_gains(self, axes)
 
     def __repr__(self) -> str:
         """Return name, number of arms and number of runs."""
-        return f"Tune({self.spec.name}: {len(self.spec.arms)} arms, {len(self.runs)} runs)"
+        return f"SavedTune({self.spec.name}: {len(self.spec.arms)} arms, {len(self.runs)} runs)"
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks: the recommendation, a table of the arms, and a picture."""

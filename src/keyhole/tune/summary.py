@@ -12,7 +12,7 @@ from keyhole.results.estimate import format_estimate
 from keyhole.tune.comparison import compare_time
 from keyhole.tune.function_arms import TYPED
 from keyhole.tune.interval import Interval
-from keyhole.tune.saved_tune import Best, CommandLimitEstimate, Tune
+from keyhole.tune.saved_tune import Best, CommandLimitEstimate, SavedTune
 from keyhole.tune.trial_log import TrialRecord
 
 _SAFE_WORD: Final = re.compile(
@@ -68,7 +68,7 @@ def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
     return {outcome: sum(run.outcome == outcome for run in runs) for outcome in _OUTCOMES}
 
 
-def format_progress(tune: Tune) -> str:
+def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
     ended = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
     took = timedelta(seconds=round(tune.elapsed))
@@ -78,7 +78,7 @@ def format_progress(tune: Tune) -> str:
     return text
 
 
-def format_recommendation(tune: Tune) -> list[str]:
+def format_recommendation(tune: SavedTune) -> list[str]:
     """Return lines on the best pair: gain, probability, gain over the full cut-off, runs per arm.
 
     If no run has succeeded, the first line says so.
@@ -119,7 +119,7 @@ def format_probability(best: Best) -> str:
     )
 
 
-def _format_comparison(tune: Tune) -> str:
+def _format_comparison(tune: SavedTune) -> str:
     """Return the comparison of the best pair with the best command at the full cut-off."""
     best, full = tune.best(), tune.best().full
     if best.limit == full.limit:
@@ -138,7 +138,7 @@ def _format_comparison(tune: Tune) -> str:
     return f"{text}; {format_saving(tune)} than that"
 
 
-def format_saving(tune: Tune) -> str:
+def format_saving(tune: SavedTune) -> str:
     """Return how much less, or more, time a run takes than that command at the full cut-off."""
     saved = compare_time(tune)
     if saved.seconds.value >= 0.0:
@@ -157,7 +157,7 @@ def format_run_count(runs: int) -> str:
     return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
 
 
-def command_line(tune: Tune, arm: str) -> str:
+def command_line(tune: SavedTune, arm: str) -> str:
     """Return the command line of an arm for a shell, with its own parameters filled in."""
     found = next(one for one in tune.spec.arms if one.name == arm)
     if found.function:
@@ -170,7 +170,7 @@ def command_line(tune: Tune, arm: str) -> str:
 POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
-def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
+def arms_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of arms: outcomes, seconds, and best limit."""
     head = ["arm", "runs", *_OUTCOMES, "seconds", "of all", "best limit", "gain with it"]
     total = sum(run.seconds for run in tune.runs) or 1.0
@@ -186,7 +186,7 @@ def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def _best_pair(tune: Tune, arm: int) -> CommandLimitEstimate | None:
+def _best_pair(tune: SavedTune, arm: int) -> CommandLimitEstimate | None:
     """Return the estimates of an arm with its best limit, of those that were tried."""
     tried = np.flatnonzero(tune.gains.run_counts[arm] > 0)
     if not len(tried):
@@ -195,7 +195,7 @@ def _best_pair(tune: Tune, arm: int) -> CommandLimitEstimate | None:
     return tune.estimate_pair(arm, int(tried[means.argmax()]))
 
 
-def tune_as_json(tune: Tune) -> dict[str, Any]:
+def tune_as_json(tune: SavedTune) -> dict[str, Any]:
     """Return progress and results as JSON data: what `keyhole tune show` prints."""
     arms = []
     for number, arm in enumerate(tune.spec.arms):
@@ -221,7 +221,7 @@ def tune_as_json(tune: Tune) -> dict[str, Any]:
     }
 
 
-def best_as_json(tune: Tune) -> dict[str, Any]:
+def best_as_json(tune: SavedTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     best = tune.best()
     found = next(one for one in tune.spec.arms if one.name == best.arm)

@@ -14,7 +14,7 @@ from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.function_arms import is_in_function_process
 from keyhole.tune.instances import InstanceOrder, command_seed
 from keyhole.tune.loop import Progress, TuningLoop, command_fields
-from keyhole.tune.saved_tune import Tune
+from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.warnings import workers_warning
@@ -79,7 +79,7 @@ class Tuner:
         workers: int = 1,
         on: str | Cluster = THREADS,
         progress: bool | Progress | None = None,
-    ) -> Tune:
+    ) -> SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
         Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
@@ -127,7 +127,7 @@ class Tuner:
             loop.catch_up()
             cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
             loop.run(most, seconds, cores)
-        return Tune.load(self.out)
+        return SavedTune.load(self.out)
 
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""
