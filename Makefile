@@ -43,7 +43,7 @@ demo: venv ## a first look
 	@$(BIN)/keyhole demo
 
 browser: venv ## install a browser for tests of pages and documentation, unless there is one
-	@$(BIN)/python -m tools.browser
+	@$(BIN)/python -m tools.install_browser
 
 # Bytecode is kept, whatever the environment says: without it each of some 200 processes would compile
 # the sources of all that it imports, which is more than half of what a start costs.
@@ -77,7 +77,7 @@ lint: venv ## style, spelling, types and the direction of imports
 lists: venv ## write imports of policies, and the tables and sections that follow from the code
 	@$(BIN)/python tools/write_lists.py
 	@$(BIN)/python tools/write_reference.py
-	@$(BIN)/python tools/write_guide.py
+	@$(BIN)/python tools/write_which_policy.py
 	@$(BIN)/python tools/write_papers.py
 	@$(BIN)/python tools/draw_models.py
 

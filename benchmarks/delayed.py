@@ -5,7 +5,7 @@ import random
 import statistics
 
 from benchmarks.measure import Row, compare_with, seconds, time_in_turn
-from benchmarks.policies import make_policies
+from benchmarks.policy_factory import make_policies
 from keyhole import simulate
 from keyhole.delayed import (
     ODAAF,

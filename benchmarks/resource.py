@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 
 from benchmarks.measure import Row, seconds, time_in_turn
-from benchmarks.policies import make_policies
+from benchmarks.policy_factory import make_policies
 from keyhole import simulate
 from keyhole.resource import (
     RCUCB,

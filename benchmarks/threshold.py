@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 
 from benchmarks.measure import Row, seconds
-from benchmarks.policies import make_policies
+from benchmarks.policy_factory import make_policies
 from benchmarks.stochastic import compare_with_yardsticks
 from keyhole import simulate
 from keyhole.threshold import (

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks import thresholding_yardsticks as yardsticks
 from benchmarks.measure import Row, Size, compare_with, seconds, time_in_turn
-from benchmarks.policies import make_policies
+from benchmarks.policy_factory import make_policies
 from keyhole import simulate
 from keyhole.thresholding import APT, LSA, Problem, Uniform
 

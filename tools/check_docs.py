@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools import site_in_browser
-from tools.browser import MISSING, find_browser
-from tools.site_files import Site
+from tools.check_site_files import Site
+from tools.install_browser import MISSING, find_browser
 
 
 def main() -> int:

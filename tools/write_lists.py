@@ -176,7 +176,7 @@ def with_table(text: str, name: str, rows: list[dict[str, str]]) -> str:
 
 def situation_rows(setting: str) -> list[dict[str, str]]:
     """Return the best policy and the next of each situation of the benchmark."""
-    guide = importlib.import_module("tools.write_guide")
+    guide = importlib.import_module("tools.write_which_policy")
     rows = []
     for one in guide.judged_summaries():
         if one.setting == setting:

@@ -4,20 +4,20 @@ from keyhole.benchmark import read_results
 from keyhole.benchmark.problem_list import all_problems
 from keyhole.benchmark.rules import SCALES, SEED
 from keyhole.benchmark.summary import summarize
-from tools import write_guide
+from tools.write_which_policy import GUIDE, RESULTS, ROUND_TIMES, guide, round_times
 
 
 @pytest.fixture(scope="module")
 def content():
-    return read_results(write_guide.RESULTS)
+    return read_results(RESULTS)
 
 
 def test_the_guide_is_what_the_results_say():
-    assert write_guide.GUIDE.read_text() == write_guide.guide(), "python tools/write_guide.py"
+    assert GUIDE.read_text() == guide(), "python tools/write_which_policy.py"
 
 
 def test_the_times_of_a_round_are_those_of_the_results():
-    assert write_guide.ROUND_TIMES.read_text() == write_guide.round_times(), "write_guide.py"
+    assert ROUND_TIMES.read_text() == round_times(), "write_which_policy.py"
 
 
 def test_the_results_are_of_the_problems_of_the_list_in_full(content):
@@ -31,7 +31,7 @@ def test_the_results_are_of_the_problems_of_the_list_in_full(content):
 
 
 def test_the_guide_recommends_the_smallest_ratio_without_many_linear_runs(content):
-    text = write_guide.GUIDE.read_text()
+    text = GUIDE.read_text()
     for one in summarize(content):
         if one.part == "judging":
             least = min(each.linear_share for each in one.ranked)

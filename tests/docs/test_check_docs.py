@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import python
-from tools import browser
+from tools import install_browser
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +26,7 @@ def test_faults_are_printed_and_a_missing_browser_is_said_loudly(check, tmp_path
     lines = done.stderr.splitlines()
     assert lines[0] == lines[3] == "!" * 78
     assert lines[1] == "NO BROWSER TRIED THE SEARCH AND THE PAGES OF THE DOCUMENTATION:"
-    assert lines[2] == browser.MISSING
+    assert lines[2] == install_browser.MISSING
     assert lines[4:] == ["index.html: the link 'missing.html' is broken: there is no missing.html"]
 
 

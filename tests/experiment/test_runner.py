@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-import keyhole.clusters.cluster_address
+import keyhole.clusters.cluster_connection
 import keyhole.experiment.runner
 import keyhole.files
 import keyhole.play.simulation_job
@@ -81,7 +81,7 @@ def gone(*_, **__):
 
 
 def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.cluster_address, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
     with pytest.raises(ClusterLostError):
         run(Spec.from_text(text), tmp_path, on="dask=tcp://10.0.0.1:8786")
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +91,7 @@ def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_p
 
 
 def test_a_finished_run_needs_no_cluster(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.cluster_address, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
     assert run(Spec.from_text(text), finished, on="dask").curves.labels
 
 

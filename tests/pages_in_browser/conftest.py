@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.pages_in_browser.example_pages import ExamplePages
-from tools.browser import MISSING, find_browser
+from tools.install_browser import MISSING, find_browser
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from keyhole.papers.claims_json import ClaimRecord, ClaimsFile, NumberRecord, schema, write_claims
-from keyhole.papers.report.reproduction_page import ReportPart
+from keyhole.papers.report.reproduction_page import JudgedEntry
 from keyhole.papers.verdicts import Number
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "claims.schema.json"
@@ -52,7 +52,7 @@ def test_a_repeated_claim_names_the_one_that_decides_it(tmp_path, parts):
     first, second, _ = part.verdicts
     few = replace(first, same_as=(second.id,))
     many = replace(second, same_as=(first.id,), replications=few.replications + 1)
-    found = written(tmp_path, [ReportPart(part.entry, part.scale, part.runs, (few, many))])
+    found = written(tmp_path, [JudgedEntry(part.entry, part.scale, part.runs, (few, many))])
     assert [claim["decided_by"] for claim in found["claims"]] == ["tiny/2", "tiny/2"]
 
 
@@ -60,7 +60,7 @@ def test_infinite_numbers_are_null(tmp_path, parts):
     (part,) = parts
     number = Number("mean", math.nan, -math.inf, math.inf, 1.0)
     verdict = replace(part.verdicts[0], numbers=(number,))
-    found = written(tmp_path, [ReportPart(part.entry, part.scale, part.runs, (verdict,))])
+    found = written(tmp_path, [JudgedEntry(part.entry, part.scale, part.runs, (verdict,))])
     assert found["claims"][0]["numbers"] == [
         {
             "name": "mean",
@@ -115,6 +115,6 @@ def test_every_field_is_documented():
 
 def test_parts_of_two_scales_are_refused(tmp_path, parts):
     (part,) = parts
-    other = ReportPart(part.entry, "paper", part.runs, part.verdicts)
+    other = JudgedEntry(part.entry, "paper", part.runs, part.verdicts)
     with pytest.raises(ValueError, match="parts must be of one scale, got"):
         write_claims(tmp_path / "claims.json", [part, other])

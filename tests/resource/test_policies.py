@@ -31,7 +31,7 @@ from keyhole.resource import (
     ZoomingRCUCB,
 )
 from keyhole.resource.allowed_limits import limit_index
-from keyhole.resource.normalized_gain import scale_gain
+from keyhole.resource.gain_scaling import scale_gain
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from tests.lengths import short_or_long

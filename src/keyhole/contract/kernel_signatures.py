@@ -20,7 +20,7 @@ from keyhole.contract.kernel_checks import (
     find_attribute_uses,
     source_location,
 )
-from keyhole.contract.kernel_value_records import RecordLayout
+from keyhole.contract.record_layout import RecordLayout
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, Layout, declared_state
 from keyhole.contract.text_formatting import join_words

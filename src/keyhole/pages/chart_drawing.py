@@ -7,12 +7,12 @@ from typing import Final
 
 from keyhole.pages.chart_data import chart_json
 from keyhole.pages.chart_lines import DrawnLine, draw_lines
-from keyhole.pages.chart_marks import DrawnReference, DrawnRing, draw_references, draw_rings
 from keyhole.pages.chart_paths import UNITS
 from keyhole.pages.chart_plot import Plot
 from keyhole.pages.chart_scale import Tick
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.policy_colours import line_styles
+from keyhole.pages.reference_marks import DrawnReference, DrawnRing, draw_references, draw_rings
 
 _PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone
 

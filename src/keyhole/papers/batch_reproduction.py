@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster_address import THREADS, check_address
+from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
@@ -17,7 +17,7 @@ from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.report.index_page import write_index
-from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
+from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduction_page
 from keyhole.papers.reproduction import (
     SHARED_FOLDER,
@@ -43,7 +43,7 @@ class ReproducedEntries:
 
     index: Path
     claims: Path
-    parts: tuple[ReportPart, ...]
+    parts: tuple[JudgedEntry, ...]
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -142,7 +142,7 @@ def reproduce_all(
 
 
 def _rewrite_pages(
-    new: ReportPart, parts: Mapping[str, ReportPart], places: Mapping[str, Path]
+    new: JudgedEntry, parts: Mapping[str, JudgedEntry], places: Mapping[str, Path]
 ) -> None:
     """Rewrite the pages of entries that judge statements which a new entry judges too."""
     known = verdicts_by_id(parts.values())

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from keyhole.files import write_atomically
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import (
     Number,
     Origin,
@@ -108,7 +108,7 @@ class ClaimsFile(_Record):
     claims: list[ClaimRecord]
 
 
-def write_claims(path: Path, parts: Sequence[ReportPart]) -> None:
+def write_claims(path: Path, parts: Sequence[JudgedEntry]) -> None:
     """Write the claims of entries, all run at one scale, with their verdicts."""
     # A file has one scale: verdicts at different scales are not to be compared.
     scales = {part.scale for part in parts}
@@ -137,7 +137,7 @@ def schema() -> str:
     return json.dumps(table, indent=2) + "\n"
 
 
-def _claim_record(part: ReportPart, verdict: Verdict, decided_by: str) -> ClaimRecord:
+def _claim_record(part: JudgedEntry, verdict: Verdict, decided_by: str) -> ClaimRecord:
     run = next(iter(part.runs.values()))
     return ClaimRecord(
         id=verdict.id,

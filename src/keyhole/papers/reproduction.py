@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster_address import THREADS, check_address
+from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
@@ -24,7 +24,7 @@ from keyhole.pages.table import Table
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
-from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
+from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduction
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.progress import Report, print_step, progress_report
@@ -49,7 +49,7 @@ class Reproduction:
 
     title: str
     report: Path
-    parts: tuple[ReportPart, ...]
+    parts: tuple[JudgedEntry, ...]
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -142,7 +142,7 @@ def report_again(out: str | Path) -> Reproduction:
     return Reproduction(marker["title"], _write_report(folder, parts), tuple(parts))
 
 
-def load_finished_entry(entry: Entry, scale: str, folder: Path) -> ReportPart | None:
+def load_finished_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry | None:
     """Return the results of an entry in a folder, or None if they are not complete."""
     try:
         runs = {key: open_run(folder / key) for key in entry.problems}
@@ -239,9 +239,9 @@ def _shown_progress(
         count.finish(str(place))
 
 
-def _write_report(folder: Path, parts: Sequence[ReportPart]) -> Path:
+def _write_report(folder: Path, parts: Sequence[JudgedEntry]) -> Path:
     """Write the report, with the verdicts of finished entries beside it on the same statements."""
-    beside = list[ReportPart]()
+    beside = list[JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and those of the other entries are beside it.
     if (folder.parent.parent / BATCH_MARKER).is_file():
         names = {part.entry.name for part in parts}
@@ -253,14 +253,14 @@ def _write_report(folder: Path, parts: Sequence[ReportPart]) -> Path:
     return write_reproduction(folder, parts, verdicts_by_id(beside))
 
 
-def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> ReportPart:
+def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEntry:
     results = {}
     for key, done in runs.items():
         # A run folder has results alone, and bounds need the problem and the policies.
         plan = entry.spec(key, scale).plan
         results[key] = Result(entry.problems[key].title, plan.problem, done.curves, plan.policies)
     verdicts = tuple(claim.verdict(results) for claim in entry.claims)
-    return ReportPart(entry, scale, dict(runs), verdicts)
+    return JudgedEntry(entry, scale, dict(runs), verdicts)
 
 
 def _make_marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from keyhole.runner.command_result import OUTCOMES, CommandResult
 from keyhole.runner.function_process import FunctionProcess, JobError
-from keyhole.runner.runner import MECHANISMS, MEMORY_LIMITS, Runner
+from keyhole.runner.runner import MECHANISMS, MEMORY_RANGE, Runner
 
 __all__ = [
     "MECHANISMS",
-    "MEMORY_LIMITS",
+    "MEMORY_RANGE",
     "OUTCOMES",
     "CommandResult",
     "FunctionProcess",

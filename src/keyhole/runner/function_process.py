@@ -14,7 +14,7 @@ from keyhole.notebook_code import NotebookCode, NotebookCodeError, is_typed
 from keyhole.runner import function_process_child
 from keyhole.runner.command_result import CommandResult
 from keyhole.runner.function_process_child import LENGTH, Answer, parse_answer
-from keyhole.runner.runner import MEMORY_LIMITS, Runner
+from keyhole.runner.runner import MEMORY_RANGE, Runner
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
@@ -80,7 +80,7 @@ class FunctionProcess:
         found = [code.add(one) if is_typed(one) else one for one in (job, prepare)]
         self._functions = _pickle("job", (code.cells, *found))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
-        self._memory = None if memory is None else check_integer("memory", memory, MEMORY_LIMITS)
+        self._memory = None if memory is None else check_integer("memory", memory, MEMORY_RANGE)
         self._child: _Child | None = None
         self._lock = threading.Lock()
 

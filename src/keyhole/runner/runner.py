@@ -19,7 +19,7 @@ MECHANISMS: Final = {
 }
 """Ways to kill all processes of a run, the best first, and what each guarantees."""
 
-MEMORY_LIMITS: Final = Range(ge=1 << 25)
+MEMORY_RANGE: Final = Range(ge=1 << 25)
 """Allowed memory limits in bytes: the process that executes the command needs some itself."""
 
 
@@ -107,7 +107,7 @@ class Runner:
         request = {
             "command": _check_command(command),
             "limit": check_number("limit", limit, Range(gt=0)),
-            "memory": None if memory is None else check_integer("memory", memory, MEMORY_LIMITS),
+            "memory": None if memory is None else check_integer("memory", memory, MEMORY_RANGE),
             "cpu": None if cpu is None else check_number("cpu", cpu, Range(gt=0)),
             "folder": _check_text("folder", os.getcwd() if folder is None else folder),
             "environment": _check_environment(environment),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.stopping import settled_arms
-from keyhole.contract.stopping_policy_base import (
+from keyhole.contract.stopping_wrapper import (
     SAME_MEAN,
     Evidence,
     StoppingWrapper,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster_address import THREADS, cluster_connection
+from keyhole.clusters.cluster_connection import THREADS, cluster_connection
 from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.runner import CommandResult, Runner
 from keyhole.tune.executor import Executor, Executors

@@ -14,11 +14,11 @@ from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
-from keyhole.runner import MEMORY_LIMITS
+from keyhole.runner import MEMORY_RANGE
 from keyhole.spec_values import unknown_name_error
 from keyhole.tune.arms import Arm, parse_arms
+from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
-from keyhole.tune.run_costs import RunCosts
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     Range,
@@ -59,7 +59,7 @@ class Spec:
         The inputs of the commands.
     success : SuccessRule
         When a run has succeeded.
-    objective : RunCosts
+    objective : CostModel
         Costs of seconds and of giving up.
     seed : int
         Seed of the order of instances, and of the policy.
@@ -84,7 +84,7 @@ class Spec:
     limits: tuple[float, ...]
     instances: tuple[Instance, ...]
     success: SuccessRule
-    objective: RunCosts
+    objective: CostModel
     seed: int = 0
     memory: int | None = None
     cores: int = 1
@@ -132,7 +132,9 @@ class Spec:
             limits=limits,
             instances=parse_instances(table.get("instances"), folder),
             success=success,
-            objective=RunCosts.from_entry(table.get("objective", "PAR2"), limits[-1], success.span),
+            objective=CostModel.from_entry(
+                table.get("objective", "PAR2"), limits[-1], success.span
+            ),
             seed=check_seed(table.get("seed", 0)),
             memory=_parse_memory(table.get("memory")),
             cores=check_integer("cores", table.get("cores", 1), Range(ge=1)),
@@ -215,7 +217,7 @@ class Spec:
             limits=limits,
             instances=tuple(Instance(**one) for one in data["instances"]),
             success=success,
-            objective=RunCosts.from_entry(data["objective"], limits[-1], success.span),
+            objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
             seed=data["seed"],
             memory=data["memory"],
             cores=data["cores"],
@@ -271,12 +273,12 @@ def _parse_memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
         unit = check_choice("memory: its unit", found[2], _BYTES)
         # Fractions are exact: 0.1 GB in floating point may be a byte more or less.
-        return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), MEMORY_LIMITS)
+        return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), MEMORY_RANGE)
     if isinstance(value, str):
         raise ValueError(
             f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
         )
-    return None if value is None else check_integer("memory", value, MEMORY_LIMITS)
+    return None if value is None else check_integer("memory", value, MEMORY_RANGE)
 
 
 def _check_environment(value: Any) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster_address import THREADS, check_address
+from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.play.progress import StatusLine
 from keyhole.tune import folder as places
 from keyhole.tune.cluster_executor import cluster_executors, is_local

@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.pages.templating import render
 from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.runs_to_decide import RunsToDecide, runs_to_decide, seconds_of_run
 from keyhole.papers.verdicts import Number, Verdict
 from tests.html import parse
@@ -167,6 +167,6 @@ def test_the_numbers_of_a_negative_control_do_not_decide(part, monkeypatch):
     claim = SimpleNamespace(
         own_numbers=lambda numbers: numbers, unlike="hard", problem_keys=["easy"]
     )
-    monkeypatch.setattr(ReportPart, "claims", {"tiny/1": claim})
+    monkeypatch.setattr(JudgedEntry, "claims", {"tiny/1": claim})
     ((row,),) = [claim_rows(part, [one], {one.id: one}, ["tiny"])]
     assert row.judged[0].deciding is ours

@@ -5,8 +5,8 @@ import pytest
 
 from keyhole.papers.report import entry_charts
 from keyhole.papers.report.entry_charts import parameter_chart, problem_chart, ratio_chart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.report_part import ReportPart
 from tests.papers.conftest import entry_of
 from tests.papers.made_up import result
 
@@ -16,7 +16,7 @@ METRIC = "aggregate_regret"
 def made_part(entry, **found):
     runs = {key: SimpleNamespace(curves=one.curves) for key, one in found.items()}
     verdicts = [SimpleNamespace(id=claim.id, origin=claim.origin) for claim in entry.claims]
-    return ReportPart(entry, "quick", runs, tuple(verdicts))
+    return JudgedEntry(entry, "quick", runs, tuple(verdicts))
 
 
 @pytest.fixture

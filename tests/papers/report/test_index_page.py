@@ -12,7 +12,7 @@ from keyhole.papers import FILES, Entry
 from keyhole.papers.coverage import Coverage
 from keyhole.papers.entry_files import PAPERS
 from keyhole.papers.report.index_page import write_index
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number, Verdict
 from tests.html import check_page
 
@@ -48,7 +48,7 @@ def make_part(entry, statuses=None):
         )
         for claim in entry.claims
     )  # fmt: skip
-    return ReportPart(entry, "quick", runs, verdicts)
+    return JudgedEntry(entry, "quick", runs, verdicts)
 
 
 @pytest.fixture(scope="module")

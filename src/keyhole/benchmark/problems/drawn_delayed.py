@@ -8,7 +8,7 @@ factor of at most ten policies are told them wrongly.
 from typing import Final
 
 from keyhole.benchmark.problem import BenchmarkProblem
-from keyhole.benchmark.problems.recorded_delays import (
+from keyhole.benchmark.problems.delay_quantiles import (
     arms_with_delays,
     geometric_delays,
     told_delay,

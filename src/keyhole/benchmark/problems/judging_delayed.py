@@ -3,13 +3,13 @@
 from typing import Final
 
 from keyhole.benchmark.problem import BenchmarkProblem
-from keyhole.benchmark.problems.drawn_delayed import DRAWN_PROBLEMS
-from keyhole.benchmark.problems.recorded_delays import (
+from keyhole.benchmark.problems.delay_quantiles import (
     arms_with_delays,
     geometric_delays,
     pareto_delays,
     told_delay,
 )
+from keyhole.benchmark.problems.drawn_delayed import DRAWN_PROBLEMS
 
 PROBLEMS: Final = (
     BenchmarkProblem(

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.benchmark.problem import BenchmarkProblem
-from keyhole.benchmark.problems.recorded_delays import (
+from keyhole.benchmark.problems.delay_quantiles import (
     arms_with_delays,
     geometric_delays,
     pareto_delays,

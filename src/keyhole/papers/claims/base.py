@@ -13,7 +13,7 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.sample_size import replications_needed
 from keyhole.papers.entry_references import Checkpoint, MetricName, ProblemName
-from keyhole.papers.short_texts import ShortText
+from keyhole.papers.text_limits import ShortText
 from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves

@@ -13,7 +13,7 @@ from keyhole.papers.report.deciding_number import (
     format_number,
 )
 from keyhole.papers.report.entry_answer import counts
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.runs_to_decide import RunsToDecide, runs_to_decide
 from keyhole.papers.report.shared_verdicts import SharedVerdict, shared_verdicts
 from keyhole.papers.verdicts import Number, Status, Verdict
@@ -28,7 +28,7 @@ _WORST_FIRST: Final[tuple[Status, ...]] = ("does not hold", "undecided", "holds"
 class JudgedClaim:
     """One verdict of a row, with what its details show."""
 
-    part: ReportPart
+    part: JudgedEntry
     verdict: Verdict
     others: Sequence[SharedVerdict]  # verdicts of other entries on the same statement
 
@@ -163,7 +163,7 @@ class ClaimRows:
 
 
 def claim_rows(
-    part: ReportPart,
+    part: JudgedEntry,
     verdicts: Sequence[Verdict],
     known: Mapping[str, Verdict],
     on_page: Sequence[str],
@@ -172,7 +172,7 @@ def claim_rows(
 
     Parameters
     ----------
-    part : ReportPart
+    part : JudgedEntry
         The entry.
     verdicts : sequence of Verdict
         Those of its verdicts that are shown.

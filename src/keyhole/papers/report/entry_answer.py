@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from keyhole.pages.page import Answer
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.shared_verdicts import shared_verdicts
 from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
 
@@ -28,7 +28,7 @@ _WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
 class EntryLine:
     """The small line below an answer: the entry, its size, Keyhole's own checks, and a link."""
 
-    part: ReportPart
+    part: JudgedEntry
     checks: str  # how many of Keyhole's own checks hold; empty if there are none, or all are such
     elsewhere: int  # how many verdicts of longer runs the answer counts
     front: str  # link to the page of all entries, if there is one
@@ -43,13 +43,13 @@ class EntryLine:
 
 
 def entry_answer(
-    part: ReportPart, known: Mapping[str, Verdict], front: str
+    part: JudgedEntry, known: Mapping[str, Verdict], front: str
 ) -> list[Answer | EntryLine]:
     """Return the answer of an entry, and the small line below it.
 
     Parameters
     ----------
-    part : ReportPart
+    part : JudgedEntry
         The entry.
     known : mapping of str to Verdict
         By id, all verdicts of this folder, of which the one with the most replications counts.
@@ -90,7 +90,7 @@ def _mark_of_setups(judged: Sequence[Verdict], every: Sequence[Verdict]) -> _Mar
     return max(theirs, _IN_PART, key=_WEAKEST_FIRST.index)
 
 
-def is_provisional(part: ReportPart, known: Mapping[str, Verdict]) -> bool:
+def is_provisional(part: JudgedEntry, known: Mapping[str, Verdict]) -> bool:
     """Return whether a claim of the paper is judged in more runs by an entry that has not run."""
     return any(
         other.status is None and other.replications > verdict.replications

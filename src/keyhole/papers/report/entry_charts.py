@@ -10,9 +10,9 @@ from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.papers.claims import BOUNDS, Bounded, Claim
 from keyhole.papers.claims.cells import Cell
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.parameter_figure_drawing import Bound, Points, is_far_above, ratios
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.report_part import ReportPart
 from keyhole.results.curve_chart import curve_chart
 from keyhole.results.estimate import Estimate
 
@@ -22,7 +22,7 @@ _SHORT_CAPTION: Final = "Mean and 95 % interval."
 _COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
 
 
-def entry_charts(part: ReportPart, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
+def entry_charts(part: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
     """Return the chart of an entry's first metric on its problems, a panel each."""
     charts = [problem_chart(part, key, part.metrics_of(key)[0], id=id) for key in problems]
     # The number of replications stands above; what is true of all panels is said once, below them.
@@ -36,7 +36,7 @@ def entry_charts(part: ReportPart, problems: Sequence[str], id: str) -> LineChar
     return ChartGrid(panels, _SHORT_CAPTION)
 
 
-def problem_chart(part: ReportPart, problem: str, metric: str, id: str = "chart") -> LineChart:
+def problem_chart(part: JudgedEntry, problem: str, metric: str, id: str = "chart") -> LineChart:
     """Return the chart of a metric on a problem, with the bounds that claims name."""
     curves = part.runs[problem].curves
     lines, references, note = _bounds(part, problem, metric)
@@ -54,7 +54,7 @@ def problem_chart(part: ReportPart, problem: str, metric: str, id: str = "chart"
     return replace(chart, references=references)
 
 
-def parameter_chart(part: ReportPart, declared: ParameterFigure, stem: str) -> LineChart:
+def parameter_chart(part: JudgedEntry, declared: ParameterFigure, stem: str) -> LineChart:
     """Return the chart of a metric against a number that differs between problems."""
     metric = declared.metric or part.common_metric()
     known = next(iter(part.curves.values())).metric(metric)
@@ -79,12 +79,12 @@ def parameter_chart(part: ReportPart, declared: ParameterFigure, stem: str) -> L
     )
 
 
-def parameter_points(part: ReportPart, declared: ParameterFigure) -> Points:
+def parameter_points(part: JudgedEntry, declared: ParameterFigure) -> Points:
     """Return the points of a figure against a number that differs between problems."""
     return declared.estimates(part.curves, declared.metric or part.common_metric())
 
 
-def parameter_bound(part: ReportPart, declared: ParameterFigure) -> Bound | None:
+def parameter_bound(part: JudgedEntry, declared: ParameterFigure) -> Bound | None:
     """Return the bound of such a figure, if it names one."""
     if declared.bound is None:
         return None
@@ -93,7 +93,7 @@ def parameter_bound(part: ReportPart, declared: ParameterFigure) -> Bound | None
     return f"bound: {name}", declared.bound_values(plans)
 
 
-def ratio_chart(part: ReportPart, problem: str, metric: str, to: str) -> LineChart:
+def ratio_chart(part: JudgedEntry, problem: str, metric: str, to: str) -> LineChart:
     """Return the chart of a metric of other policies relative to that of one."""
     curves = part.runs[problem].curves
     found = ratios(curves, metric, to)
@@ -130,7 +130,7 @@ def ratio_caption(replications: int) -> str:
 
 
 def bounds_of(
-    part: ReportPart, problem: str, metric: str
+    part: JudgedEntry, problem: str, metric: str
 ) -> dict[str, tuple[list[int], list[float]]]:
     """Return the bounds that claims name for a metric on a problem: name, rounds and values."""
     claims = [
@@ -151,7 +151,7 @@ def bounds_of(
 
 
 def _bounds(
-    part: ReportPart, problem: str, metric: str
+    part: JudgedEntry, problem: str, metric: str
 ) -> tuple[list[Curve], list[ReferenceLine], str]:
     """Return bounds as curves and as horizontal lines, and a note on those far above the curves."""
     curves = part.runs[problem].curves
@@ -182,14 +182,14 @@ def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:
     return Curve(label=label, x=xs, y=ys, low=lows, high=highs)
 
 
-def _named(part: ReportPart, problem: str, metric: str) -> list[str]:
+def _named(part: JudgedEntry, problem: str, metric: str) -> list[str]:
     """Return the policies whose names a chart shows: those of the paper's claims, then the best."""
     curves = part.runs[problem].curves
     best = sorted(curves.labels, key=lambda label: float(curves.mean(label, metric)[-1]))
     return _order_named(part, best if curves.metric(metric).better == "lower" else best[::-1])
 
 
-def _order_named(part: ReportPart, best: Sequence[str]) -> list[str]:
+def _order_named(part: JudgedEntry, best: Sequence[str]) -> list[str]:
     claims = [part.claims[verdict.id] for verdict in part.papers_verdicts]
     subjects = [label for claim in claims for label in _subjects(claim) if label in best]
     return list(dict.fromkeys([*subjects, *best]))[:_NAMED]

@@ -14,6 +14,7 @@ from keyhole.papers.report.entry_charts import (
     parameter_points,
     ratio_caption,
 )
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.parameter_figure_drawing import (
     draw_bound,
     draw_parameter_figure,
@@ -21,11 +22,10 @@ from keyhole.papers.report.parameter_figure_drawing import (
 )
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_drawings import ProblemFigure
-from keyhole.papers.report.report_part import ReportPart
 
 
 def write_entry_figures(
-    folder: Path, part: ReportPart, first_drawing: int, first_overview: int
+    folder: Path, part: JudgedEntry, first_drawing: int, first_overview: int
 ) -> None:
     """Write the figures of each problem's metrics, of problems, and against parameters.
 
@@ -40,13 +40,13 @@ def write_entry_figures(
         _write_parameter_figure(part, declared, folder / f"overview-{i}")
 
 
-def drawing_title(part: ReportPart, declared: ProblemFigure) -> str:
+def drawing_title(part: JudgedEntry, declared: ProblemFigure) -> str:
     """Return the title of a figure of problems, with their titles."""
     shown = ", ".join(part.entry.problems[key].title for key in declared.problems)
     return f"{declared.title}: {shown}"
 
 
-def _write_drawing(part: ReportPart, declared: ProblemFigure, path: Path) -> None:
+def _write_drawing(part: JudgedEntry, declared: ProblemFigure, path: Path) -> None:
     problems = {
         part.entry.problems[key].title: part.entry.spec(key, part.scale).plan.problem
         for key in declared.problems
@@ -57,7 +57,7 @@ def _write_drawing(part: ReportPart, declared: ProblemFigure, path: Path) -> Non
     )
 
 
-def _write_parameter_figure(part: ReportPart, declared: ParameterFigure, path: Path) -> None:
+def _write_parameter_figure(part: JudgedEntry, declared: ParameterFigure, path: Path) -> None:
     metric = declared.metric or part.common_metric()
     known = next(iter(part.curves.values())).metric(metric)
     labels = [policy["label"] for policy in part.entry.policies]
@@ -74,7 +74,7 @@ def _write_parameter_figure(part: ReportPart, declared: ParameterFigure, path: P
     figure_files.write_figure(figure, path, title=declared.title, caption=note)
 
 
-def _write_metric_figures(folder: Path, part: ReportPart, problem: str, metric: str) -> None:
+def _write_metric_figures(folder: Path, part: JudgedEntry, problem: str, metric: str) -> None:
     run, to = part.runs[problem], part.entry.ratio_to
 
     def draw_bounds(figure: Figure, metric: str) -> None:

@@ -27,10 +27,10 @@ from keyhole.papers.report.entry_charts import (
     ratio_chart,
 )
 from keyhole.papers.report.entry_figures import drawing_title
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.judging_rules import MARK_RULE, RULES
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_drawings import ProblemFigure
-from keyhole.papers.report.report_part import ReportPart
 from keyhole.results.curves import Curves
 
 
@@ -48,7 +48,7 @@ def rules_section() -> Section:
     return Section("rules", "How verdicts were reached", [Text(RULES), Text(MARK_RULE)])
 
 
-def checks_section(part: ReportPart, rows: Sequence[ClaimRow]) -> Section:
+def checks_section(part: JudgedEntry, rows: Sequence[ClaimRow]) -> Section:
     """Return the section of Keyhole's own checks."""
     own = part.own_verdicts
     note = Text(f"They are not the paper's: {counts(own)}.")
@@ -57,13 +57,13 @@ def checks_section(part: ReportPart, rows: Sequence[ClaimRow]) -> Section:
 
 
 def figure_sections(
-    part: ReportPart, folder: Path, first: int, left: Sequence[str]
+    part: JudgedEntry, folder: Path, first: int, left: Sequence[str]
 ) -> list[Section]:
     """Return the sections of figures that are not on the first screen.
 
     Parameters
     ----------
-    part : ReportPart
+    part : JudgedEntry
         The entry.
     folder : Path
         The folder of the report.
@@ -85,7 +85,7 @@ def figure_sections(
     return sections
 
 
-def parameter_section(part: ReportPart, declared: ParameterFigure, stem: str) -> Section:
+def parameter_section(part: JudgedEntry, declared: ParameterFigure, stem: str) -> Section:
     """Return the section of a figure against a number that differs between problems."""
     metric = declared.metric or part.common_metric()
     known = next(iter(part.curves.values())).metric(metric)
@@ -96,7 +96,7 @@ def parameter_section(part: ReportPart, declared: ParameterFigure, stem: str) ->
     return Section(stem, declared.title, [Table(f"{cell_note(known)}.", head, rows)])
 
 
-def published_section(part: ReportPart) -> Section:
+def published_section(part: JudgedEntry) -> Section:
     """Return the section of published values beside ours."""
     titles = {key: problem.title for key, problem in part.entry.problems.items()}
     tables = [
@@ -106,13 +106,13 @@ def published_section(part: ReportPart) -> Section:
     return Section(f"printed-{part.entry.name}", "Beside the numbers of the paper", tables)
 
 
-def tables_section(part: ReportPart, with_chart: Sequence[str]) -> Section:
+def tables_section(part: JudgedEntry, with_chart: Sequence[str]) -> Section:
     """Return the tables of all problems, and the charts that stand nowhere else on the page."""
     sections = [_problem_section(part, key, has_chart=key in with_chart) for key in part.runs]
     return Section(f"{part.entry.name}-tables", "Tables", sections=sections)
 
 
-def settings_section(parts: Sequence[ReportPart]) -> Section:
+def settings_section(parts: Sequence[JudgedEntry]) -> Section:
     """Return what the entries are about, their sources, their specs, and their versions."""
     blocks: list[PageBlock] = []
     for part in parts:
@@ -123,13 +123,13 @@ def settings_section(parts: Sequence[ReportPart]) -> Section:
     return Section("settings", "Settings", blocks, [provenance_section(runs)])
 
 
-def charts_of_parameters(part: ReportPart, first: int) -> list[LineChart]:
+def charts_of_parameters(part: JudgedEntry, first: int) -> list[LineChart]:
     """Return the charts against numbers that differ between problems."""
     figures = enumerate(part.entry.parameter_figures, first)
     return [parameter_chart(part, declared, f"overview-{i}") for i, declared in figures]
 
 
-def _problem_section(part: ReportPart, problem: str, *, has_chart: bool) -> Section:
+def _problem_section(part: JudgedEntry, problem: str, *, has_chart: bool) -> Section:
     """Return the tables of a problem, and its charts but for that of its first metric."""
     instance, curves = part.entry.problems[problem], part.runs[problem].curves
     metrics, inner = part.metrics_of(problem), list[Section]()
@@ -151,7 +151,7 @@ def _problem_section(part: ReportPart, problem: str, *, has_chart: bool) -> Sect
     return Section(problem, instance.title, notes, inner)
 
 
-def _drawing_section(part: ReportPart, declared: ProblemFigure, path: Path) -> Section:
+def _drawing_section(part: JudgedEntry, declared: ProblemFigure, path: Path) -> Section:
     picture = Picture.read(path, caption=declared.note, alt=drawing_title(part, declared))
     return Section(path.name, declared.title, [picture])
 

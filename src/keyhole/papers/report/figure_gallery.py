@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from keyhole.pages.page import Answer
 from keyhole.papers.report.entry_answer import entry_answer
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Verdict
 
 
@@ -22,7 +22,7 @@ class Thumbnail:
 class GalleryTile:
     """An entry with its figures, the main one first."""
 
-    part: ReportPart
+    part: JudgedEntry
     answer: Answer
     thumbnails: Sequence[Thumbnail]
 
@@ -50,13 +50,13 @@ class FigureGallery:
     template: ClassVar[str] = "papers/report/templates/figure_gallery.html.j2"
 
 
-def gallery_tile(part: ReportPart, known: Mapping[str, Verdict]) -> GalleryTile:
+def gallery_tile(part: JudgedEntry, known: Mapping[str, Verdict]) -> GalleryTile:
     """Return the tile of an entry; `known` are all verdicts by id."""
     answer = next(one for one in entry_answer(part, known, "") if isinstance(one, Answer))
     return GalleryTile(part, answer, _thumbnails(part))
 
 
-def _thumbnails(part: ReportPart) -> list[Thumbnail]:
+def _thumbnails(part: JudgedEntry) -> list[Thumbnail]:
     """Return all figures of an entry: against parameters, of problems, and of metrics."""
     entry, shown = part.entry, list[tuple[str, str]]()
     shown += [(f"overview-{i}", one.title) for i, one in enumerate(entry.parameter_figures, 1)]

@@ -17,7 +17,7 @@ from keyhole.papers.report.claim_squares import STATUS_WORDS, ClaimBar, ClaimSqu
 from keyhole.papers.report.coverage_page import uncovered_table, write_coverage_page
 from keyhole.papers.report.entry_answer import count_sentence, counts
 from keyhole.papers.report.figure_gallery import FigureGallery, gallery_tile
-from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
+from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.unmet_claims import UnmetClaims, unmet_claims
 from keyhole.papers.verdicts import Setup, Verdict, one_per_statement
 
@@ -46,7 +46,7 @@ class IndexLine:
 
 
 def write_index(
-    folder: Path, scale: str, entries: Sequence[Entry], parts: Sequence[ReportPart]
+    folder: Path, scale: str, entries: Sequence[Entry], parts: Sequence[JudgedEntry]
 ) -> tuple[Path, Path]:
     """Write ``index.html``, ``coverage.html`` and ``claims.json``; return the first and the last.
 
@@ -58,7 +58,7 @@ def write_index(
         The scale at which they were run.
     entries : sequence of Entry
         All entries, run or not.
-    parts : sequence of ReportPart
+    parts : sequence of JudgedEntry
         The entries that have been run.
     """
     run = {part.entry.name for part in parts}
@@ -80,7 +80,7 @@ class _Index:
         self,
         scale: str,
         entries: Sequence[Entry],
-        parts: Sequence[ReportPart],
+        parts: Sequence[JudgedEntry],
         papers: Mapping[str, Coverage],
     ) -> None:
         self.scale, self.entries, self.parts, self.papers = scale, entries, parts, papers

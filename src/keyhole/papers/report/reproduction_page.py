@@ -22,7 +22,7 @@ from keyhole.papers.report.entry_sections import (
     settings_section,
     tables_section,
 )
-from keyhole.papers.report.report_part import ReportPart, verdicts_by_id
+from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.verdicts import Verdict
 
 BATCH_MARKER: Final = "everything.json"
@@ -32,7 +32,7 @@ _MOST_PANELS: Final = 9
 
 
 def write_reproduction(
-    folder: Path, parts: Sequence[ReportPart], known: Mapping[str, Verdict]
+    folder: Path, parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` and the files of the figures of a reproduction.
 
@@ -44,7 +44,7 @@ def write_reproduction(
 
 
 def write_reproduction_page(
-    folder: Path, parts: Sequence[ReportPart], known: Mapping[str, Verdict]
+    folder: Path, parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` alone: the files of its figures are there."""
     known = {**known, **verdicts_by_id(parts)}
@@ -84,7 +84,7 @@ class _EntryView:
 
     def __init__(
         self,
-        part: ReportPart,
+        part: JudgedEntry,
         folder: Path,
         known: Mapping[str, Verdict],
         on_page: Sequence[str],
@@ -147,7 +147,7 @@ class _EntryView:
         return Section(self.part.entry.name, self.part.entry.heading, blocks)
 
 
-def _first_numbers(parts: Sequence[ReportPart]) -> list[tuple[int, int]]:
+def _first_numbers(parts: Sequence[JudgedEntry]) -> list[tuple[int, int]]:
     """Return the numbers of each entry's first drawing and first overview in the folder."""
     drawings = accumulate((len(part.entry.problem_figures) for part in parts), initial=1)
     overviews = accumulate((len(part.entry.parameter_figures) for part in parts), initial=1)

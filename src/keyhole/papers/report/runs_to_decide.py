@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Verdict
 from keyhole.play.total_progress import format_duration
 
@@ -25,7 +25,7 @@ class RunsToDecide:
         return f"--scale paper{f', about {self.time}' if self.time else ''}"
 
 
-def runs_to_decide(part: ReportPart, verdict: Verdict) -> RunsToDecide | None:
+def runs_to_decide(part: JudgedEntry, verdict: Verdict) -> RunsToDecide | None:
     """Return how many runs would decide a claim, and how they are played; None if unknown."""
     if verdict.needed is None:
         return None
@@ -42,7 +42,7 @@ def runs_to_decide(part: ReportPart, verdict: Verdict) -> RunsToDecide | None:
     return RunsToDecide(text, command, time)
 
 
-def seconds_of_run(part: ReportPart) -> float | None:
+def seconds_of_run(part: JudgedEntry) -> float | None:
     """Return how long the runs of an entry took; None if their results came from a cache."""
     total = 0.0
     for run in part.runs.values():

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows
 from keyhole.papers.report.claim_squares import claim_address
 from keyhole.papers.report.deciding_number import format_range
-from keyhole.papers.report.report_part import ReportPart
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import SETUPS, Verdict
 
 _MOST_PROBLEMS: Final = 4
@@ -75,7 +75,7 @@ class UnmetClaims:
 
 
 def unmet_claims(
-    parts: Sequence[ReportPart],
+    parts: Sequence[JudgedEntry],
     verdicts: Sequence[Verdict],
     known: Mapping[str, Verdict],
     citations: Mapping[str, str],
@@ -84,7 +84,7 @@ def unmet_claims(
 
     Parameters
     ----------
-    parts : sequence of ReportPart
+    parts : sequence of JudgedEntry
         The entries.
     verdicts : sequence of Verdict
         The verdicts that count.

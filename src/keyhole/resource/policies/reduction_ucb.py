@@ -11,7 +11,7 @@ from typing import Any
 from keyhole.policy import float_array, int_array, parameter, scratch_array
 from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.normalized_gain import check_cost_covered, scale_gain
+from keyhole.resource.gain_scaling import check_cost_covered, scale_gain
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from keyhole.policy import Kernel
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.normalized_gain import check_cost_covered
+from keyhole.resource.gain_scaling import check_cost_covered
 from keyhole.resource.refined_grid_policy import RefinedGridPolicy
 from keyhole.resource.refined_limit_grid import (
     choose_best,

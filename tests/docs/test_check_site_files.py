@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tools.site_files import GALLERIES, LARGEST, Site
+from tools.check_site_files import GALLERIES, LARGEST, Site
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.papers import FILES, Entry
 from keyhole.papers.claims import KINDS
-from keyhole.papers.short_texts import SHORT_WORDS
+from keyhole.papers.text_limits import SHORT_WORDS
 from tests.papers.conftest import TINY, entry_of
 from tests.papers.made_up import COMMON, result
 

@@ -24,7 +24,7 @@ INTRO = """\
 For each situation of a [setting](which_setting.md), the policy that did best in
 [the benchmark](benchmark.md): 200 replications of each of {problems} problems for judging, which no
 new policy had been run on before it was fixed, with one exception that the benchmark's rules name.
-`python tools/write_guide.py` writes this page from the results file,
+`python tools/write_which_policy.py` writes this page from the results file,
 [benchmark.json](benchmark.json), which also has the problems for tuning.
 
 There are no contextual policies here (which read features of a visitor or an item): use Vowpal
@@ -128,7 +128,9 @@ def round_times() -> str:
         for result in problem.results:
             policy = result.policy.partition("(")[0]
             found.setdefault(problem.setting, {}).setdefault(policy, []).append(result.nanoseconds)
-    parts = ["# Nanoseconds of a round, the medians of docs/benchmark.json: tools/write_guide.py."]
+    parts = [
+        "# Nanoseconds of a round, the medians of docs/benchmark.json: tools/write_which_policy.py."
+    ]
     for setting, policies in found.items():
         lines = [f"{name} = {round(median(times))}" for name, times in sorted(policies.items())]
         parts.append("\n".join([f"\n[{setting}]", *lines]))

@@ -14,7 +14,7 @@ _AT_LEAST_0: Final = Range(ge=0)
 
 
 @dataclass(frozen=True)
-class RunCosts:
+class CostModel:
     """Costs of a run, in the unit of the reward.
 
     Attributes
@@ -32,7 +32,7 @@ class RunCosts:
     preset: str = ""
 
     @classmethod
-    def from_entry(cls, value: Any, cutoff: float, span: float) -> "RunCosts":
+    def from_entry(cls, value: Any, cutoff: float, span: float) -> "CostModel":
         r"""Make a cost model of the entry ``objective``: a preset, or a table.
 
         With ``"PAR10"`` the gain of a run at the full cut-off T is :math:`9 - PAR_{10} / T`

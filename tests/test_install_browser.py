@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import python
-from tools import browser
+from tools import install_browser
 
 ROOT = Path(__file__).parents[1]
 NAME = "chromium"
@@ -27,20 +27,20 @@ def test_the_end_of_the_output_says_that_the_tests_did_not_run():
     lines = done.stdout.splitlines()
     title = next(i for i, line in enumerate(lines) if line.startswith("!!!"))
     assert " THE TESTS OF PAGES IN A BROWSER DID NOT RUN !!!" in lines[title]
-    assert lines[title + 1] == browser.MISSING
+    assert lines[title + 1] == install_browser.MISSING
     assert lines[-1].startswith("1 skipped")
 
 
 @pytest.mark.usefixtures("without_browser")
 def test_playwrights_browser_is_taken_first_then_one_on_the_path(tmp_path):
     playwrights = tmp_path / "own"
-    assert browser.find_browser(str(playwrights)) is None
+    assert install_browser.find_browser(str(playwrights)) is None
     installed = tmp_path / NAME
     installed.write_text("")
     installed.chmod(0o755)
-    assert browser.find_browser(str(playwrights)) == str(installed)
+    assert install_browser.find_browser(str(playwrights)) == str(installed)
     playwrights.write_text("")
-    assert browser.find_browser(str(playwrights)) == str(playwrights)
+    assert install_browser.find_browser(str(playwrights)) == str(playwrights)
 
 
 @pytest.mark.usefixtures("without_browser")
@@ -53,9 +53,9 @@ def test_a_browser_is_installed_only_where_there_is_none(tmp_path, monkeypatch, 
         installed.write_text("")
         installed.chmod(0o755)
 
-    monkeypatch.setattr(browser, "_install", install)
+    monkeypatch.setattr(install_browser, "_install", install)
     for _ in range(2):
-        browser.main()
+        install_browser.main()
         assert capsys.readouterr().out == f"browser of the tests: {installed}\n"
     assert calls == [1]
 
@@ -63,8 +63,8 @@ def test_a_browser_is_installed_only_where_there_is_none(tmp_path, monkeypatch, 
 @pytest.mark.usefixtures("without_browser")
 def test_a_failed_download_is_reported(monkeypatch, capsys):
     pytest.importorskip("playwright")
-    monkeypatch.setattr(browser, "_COMMAND", (sys.executable, "-c", "exit('no network')"))
-    browser.main()
+    monkeypatch.setattr(install_browser, "_COMMAND", (sys.executable, "-c", "exit('no network')"))
+    install_browser.main()
     out, err = capsys.readouterr()
     assert not out
     assert err.startswith("playwright install chromium: no network\n!!!")

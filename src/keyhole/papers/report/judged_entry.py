@@ -12,7 +12,7 @@ from keyhole.results.curves import Curves
 
 
 @dataclass(frozen=True)
-class ReportPart:
+class JudgedEntry:
     """An entry that has been run, with its verdicts."""
 
     entry: Entry
@@ -75,6 +75,6 @@ class ReportPart:
         return self.entry.metrics[0]
 
 
-def verdicts_by_id(parts: Iterable[ReportPart]) -> Mapping[str, Verdict]:
+def verdicts_by_id(parts: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
     """Return all verdicts of some entries by id."""
     return {verdict.id: verdict for part in parts for verdict in part.verdicts}
