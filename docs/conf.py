@@ -36,6 +36,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
     "folded_sections",
+    "index_anchors",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
@@ -129,6 +130,14 @@ def _add_heading_levels(
     )
 
 
+def _add_search_page(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any
+) -> None:
+    """Load the script of the search page, on that page alone."""
+    if page == "search":
+        app.add_js_file("search_page.js", loading_method="defer")
+
+
 def _module_of_class(app: Sphinx, module: str, name: str) -> str | None:
     """Link an attribute to the source of its class, not of what the attribute refers to."""
     owner = name.rpartition(".")[0]
@@ -162,5 +171,6 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", _add_traits, priority=400)  # ahead of numpydoc
     app.connect("autodoc-process-signature", _sign)
     app.connect("html-page-context", _add_heading_levels, priority=900)  # after the theme
+    app.connect("html-page-context", _add_search_page)
     app.connect("viewcode-follow-imported", _module_of_class)
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))

@@ -1,6 +1,5 @@
-"""Checks of a built site in a browser: what its search finds, and what axe-core says of it."""
+"""Checks of a built site in a browser: its search, and what axe-core says of its pages."""
 
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -8,17 +7,16 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit
+
+from tools import search_in_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-QUERIES: Final = Path(__file__).with_name("search_queries.toml")
-FIRST: Final = 3  # results among which a page must be
 EXAMINED: Final = (
     "index.html", "which_setting.html", "threshold.html", "_tutorials/1_*.html",
     "_gallery/stochastic/index.html", "_gallery/stochastic/regret_by_round.html",
-    "reference/confidence_sequences.html", "search.html?q=timeout",
+    "reference/confidence_sequences.html", "search.html?q=timeout", "search.html?q=",
 )  # fmt: skip
 SCHEMES: Final = ("light", "dark")
 WIDTHS: Final = (1300, 390)
@@ -51,15 +49,10 @@ def serve(folder: Path) -> Iterator[str]:
             thread.join()
 
 
-def load_queries() -> dict[str, list[str]]:
-    """Return what people search for, with the pages of which one must be found."""
-    return tomllib.loads(QUERIES.read_text())["pages"]
-
-
 def find_faults(browser: "Browser", folder: Path) -> Iterator[str]:
-    """Yield a line for each query that misses, and for each fault of a page."""
+    """Yield a line for each fault of the search, and for each fault of a page."""
     with serve(folder) as address:
-        yield from find_missed_queries(browser, address, load_queries())
+        yield from search_in_browser.find_faults(browser, address)
         for pattern in EXAMINED:
             yield from find_page_faults(browser, address, find_page(folder, pattern))
 
@@ -71,29 +64,6 @@ def find_page(folder: Path, pattern: str) -> str:
     if not found:
         raise FileNotFoundError(f"there is no page like {name} in {folder}")
     return found[0] + question + query
-
-
-def find_missed_queries(
-    browser: "Browser", address: str, queries: dict[str, list[str]]
-) -> Iterator[str]:
-    """Yield a line for each query that has none of its pages among the first results."""
-    with browser.new_context() as context:
-        page = context.new_page()
-        for query, wanted in queries.items():
-            found = search(page, address, query)
-            if not set(found) & set(wanted):
-                yield f"the search for {query!r} finds {found}, and none of {wanted}"
-
-
-def search(page: "Page", address: str, query: str) -> list[str]:
-    """Return the pages of the first results of a query, as the site shows them."""
-    page.goto(f"{address}search.html?q={quote(query, safe='')}", wait_until="domcontentloaded")
-    page.wait_for_function(
-        f"() => document.querySelectorAll('ul.search > li').length >= {FIRST}"
-        " || (typeof Search !== 'undefined' && Search.status && Search.status.innerText)"
-    )
-    links = page.eval_on_selector_all("ul.search > li > a", "links => links.map(link => link.href)")
-    return [urlsplit(link).path.lstrip("/").removesuffix(".html") for link in links[:FIRST]]
 
 
 def find_page_faults(browser: "Browser", address: str, name: str) -> Iterator[str]:

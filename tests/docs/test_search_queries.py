@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tools.site_in_browser import load_queries
+from tools.search_in_browser import load_queries
 
 DOCS = Path(__file__).parents[2] / "docs"
-QUERIES = load_queries()
+QUERIES = load_queries()["pages"]
 
 
 def test_the_words_of_the_trade_are_tried():
@@ -20,3 +20,8 @@ def test_a_query_names_pages_that_there_are(query):
     for page in QUERIES[query]:
         source = page.removeprefix("_") + (".py" if page.startswith("_") else ".md")
         assert (DOCS / source).is_file(), page
+
+
+@pytest.mark.parametrize("table", ["names", "most_words", "no_results"])
+def test_each_table_has_queries(table):
+    assert load_queries()[table]

@@ -4,42 +4,16 @@ import pytest
 
 from tools import site_in_browser
 
-SEARCH = """<!doctype html><html lang="en"><title>Search</title><main><h1>Search</h1>
-<ul class="search"></ul></main><script>
-const found = {"a/b test": ["one", "two#part", "three", "four"]}[
-  new URLSearchParams(location.search).get("q")] || [];
-const Search = {status: document.createElement("p")};
-Search.status.innerText = "finished";
-document.querySelector("ul").innerHTML = found
-  .map(page => page.replace(/#|$/, ".html$&"))
-  .map(link => `<li><a href="${link}">a</a></li>`)
-  .join("");
-</script>"""
 PAGE = '<!doctype html><html lang="en"><title>A</title><main><h1>A</h1>{}</main>'
 
 
 @pytest.fixture
 def site(tmp_path):
-    """Return the address of a site with a search, a good page and a page with faults."""
-    (tmp_path / "search.html").write_text(SEARCH)
+    """Return the address of a site with a good page and a page with faults."""
     (tmp_path / "good.html").write_text(PAGE.format("<p>a</p>"))
     (tmp_path / "bad.html").write_text(PAGE.format('<img src="http://127.0.0.1:1/a.png">'))
     with site_in_browser.serve(tmp_path) as address:
         yield address
-
-
-@pytest.mark.parametrize(
-    ("query", "page", "found"),
-    [
-        ("a/b test", "two", None),
-        ("a/b test", "four", ["one", "two", "three"]),
-        ("nothing", "one", []),
-    ],
-)
-def test_a_query_needs_one_of_its_pages_among_the_first_results(query, page, found, browser, site):
-    missed = list(site_in_browser.find_missed_queries(browser, site, {query: [page]}))
-    expected = [f"the search for {query!r} finds {found}, and none of ['{page}']"]
-    assert missed == ([] if found is None else expected)
 
 
 def test_a_good_page_has_no_faults(browser, site):

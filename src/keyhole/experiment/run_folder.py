@@ -338,5 +338,25 @@ def _check_unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> 
 
 
 def load_run(path: str | Path) -> Curves:
-    """Return the curves of a finished run; for errors see `open_run`."""
+    """Return the curves of a finished run without a sweep.
+
+    Parameters
+    ----------
+    path : str or Path
+        The run folder that ``keyhole run spec.toml --out folder`` has written.
+
+    Returns
+    -------
+    Curves
+        As `keyhole.simulate` returns them. The points of a run with a sweep are read by
+        ``keyhole.experiment.open_run``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    ValueError
+        If it is not a run folder, the run is not finished or has a sweep, or its results were
+        altered.
+    """
     return open_run(path).curves

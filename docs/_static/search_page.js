@@ -1,0 +1,148 @@
+// What the search page adds to Sphinx's search, whose functions (of searchtools.js) it wraps:
+// - double quotes are ignored, and so are words that only make a question;
+// - where few pages have all words of a query, those with most of them are listed, too;
+// - functions, classes and modules that are called exactly like the query come first;
+// - an empty query, and one without results, lead to pages that help.
+"use strict";
+
+(() => {
+  // Besides those that Sphinx leaves out itself, such as "how", "do" and "the".
+  const QUESTION_WORDS = new Set(
+    ("best can find get help instead just let make many much must need please possible shall" +
+      " someone something use want way will without").split(" "),
+  );
+  const SHORT = 2; // letters; words of so few are not required, as in Sphinx
+  const FEW = 3; // pages; with fewer that have all words, those with most of them are listed, too
+  const FOUND_BY_NAME = ["Python function", "Python class", "Python exception"];
+  const HELP = [
+    ["which_setting", "Which setting is mine?", "leads from your question to a setting."],
+    ["howto/index", "How to", "has short answers, each with lines that run."],
+    ["glossary", "Glossary", "says which words these pages use."],
+  ];
+  const sphinx = { ...Search };
+  let resultCount = 0;
+  let notice = "";
+
+  Search.query = (typed) => {
+    const query = removeQuotes(typed);
+    notice = "";
+    sphinx.query(isInTitleOrIndex(query) ? query : removeQuestionWords(query));
+    if (resultCount === 0) {
+      Search.status.innerText = "No page has any of these words.";
+      showHelp("Try other words, or one of these pages:");
+    } else if (notice) {
+      addElement("p", notice, Search.output, "beforebegin").className = "search-notice";
+    }
+  };
+
+  Search._performSearch = (query, ...terms) => {
+    const results = putNamedLast(sphinx._performSearch(query, ...terms), query);
+    resultCount = results.length;
+    return results;
+  };
+
+  Search.performTermsSearch = (words, excluded) => {
+    if (words.size < 2) return sphinx.performTermsSearch(words, excluded);
+    const long = [...words].filter((word) => word.length > SHORT);
+    const required = long.length ? long : [...words];
+    return choosePages(findPagesByWord(required, excluded), required.length);
+  };
+
+  function removeQuotes(query) {
+    return query.replace(/["\u201c\u201d\u201e\u00ab\u00bb]/g, " ").replace(/\s+/g, " ").trim();
+  }
+
+  function removeQuestionWords(query) {
+    const words = splitQuery(query.toLowerCase());
+    const kept = words.filter((word) => !stopwords.has(word) && !QUESTION_WORDS.has(word));
+    return kept.length > 0 && kept.length < words.length ? kept.join(" ") : query;
+  }
+
+  // Say whether a title, or an entry of the index, is much like the query, as Sphinx compares them.
+  function isInTitleOrIndex(query) {
+    const searched = query.toLowerCase();
+    const isLike = (name) =>
+      name.toLowerCase().includes(searched) && searched.length >= name.length / 2;
+    const { alltitles, indexentries } = Search._index;
+    return [alltitles, indexentries].some((table) => Object.keys(table).some(isLike));
+  }
+
+  // Return the pages with any of the words, with the number of words that each has and a score: the
+  // mean of the scores of its words, in which rare words weigh more.
+  function findPagesByWord(words, excluded) {
+    const pages = new Map();
+    let weights = 0;
+    for (const word of words) {
+      const found = sphinx.performTermsSearch(new Set([word]), excluded);
+      const weight = Math.log((2 + Search._index.docnames.length) / (1 + found.length));
+      weights += weight;
+      for (const result of found) {
+        const page = pages.get(result[0]) ?? { result, count: 0, sum: 0 };
+        page.count += 1;
+        page.sum += weight * result[4];
+        pages.set(result[0], page);
+      }
+    }
+    return [...pages.values()].map(({ result, count, sum }) => {
+      return { result: Object.assign([...result], { 4: sum / weights }), count };
+    });
+  }
+
+  // Return the pages with all words; if these are few, also those with most, and give notice of it.
+  function choosePages(pages, wordCount) {
+    const most = Math.max(...pages.map((page) => page.count), 0);
+    const full = pages.filter((page) => page.count === wordCount);
+    if (full.length >= FEW || most === 0) return full.map((page) => page.result);
+    const least = Math.min(most, Math.floor(wordCount / 2) + 1);
+    const chosen = pages.filter((page) => page.count >= least);
+    if (full.length === 0) notice = "No page has all of these words. These pages have most of them:";
+    else if (chosen.length > full.length)
+      notice = "Few pages have all of these words. Also listed are pages with most of them:";
+    return chosen.map((page) => page.result);
+  }
+
+  // Return the results with those that are called like the query last, which Sphinx shows first:
+  // all in the query's own case, such as the classes Problem of all settings, or else one.
+  function putNamedLast(results, query) {
+    const name = query.replace(/\(\)$/, "");
+    const named = results.filter((result) => isCalled(result, name));
+    named.sort((one, other) => other[1].length - one[1].length || (one[1] < other[1] ? 1 : -1));
+    const exact = named.filter((result) => `.${result[1]}`.endsWith(`.${name}`));
+    const last = exact.length ? exact : named.slice(-1);
+    return [...results.filter((result) => !last.includes(result)), ...last];
+  }
+
+  // Modules are found by their full names: the last part of these is a word of the guides.
+  function isCalled([, fullName, , description, , , kind], name) {
+    if (kind !== SearchResultKind.object) return false;
+    const [lower, searched] = [fullName.toLowerCase(), name.toLowerCase()];
+    if (lower === searched) return true;
+    const isFoundByName =
+      searched.includes(".") || FOUND_BY_NAME.some((start) => description.startsWith(`${start},`));
+    return isFoundByName && lower.endsWith(`.${searched}`);
+  }
+
+  function addElement(tag, text, neighbour, place = "beforeend") {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    neighbour.insertAdjacentElement(place, element);
+    return element;
+  }
+
+  function showHelp(advice) {
+    const results = document.getElementById("search-results");
+    addElement("p", advice, results).className = "search-notice";
+    const list = addElement("ul", "", results);
+    list.className = "search-help";
+    for (const [page, title, content] of HELP) {
+      const item = addElement("li", "", list);
+      addElement("a", title, item).href = page + DOCUMENTATION_OPTIONS.LINK_SUFFIX;
+      item.append(` ${content}`);
+    }
+  }
+
+  if (!new URLSearchParams(location.search).get("q")) {
+    addElement("h2", "Search", document.getElementById("search-results"));
+    showHelp("Type words, a question or a name into the field for the search, or begin here:");
+  }
+})();

@@ -1,0 +1,46 @@
+"""A hit of the search in the index leads to the heading, and not to the line below it."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+nodes = pytest.importorskip("docutils.nodes")
+sphinx_nodes = pytest.importorskip("sphinx.addnodes")
+utils = pytest.importorskip("docutils.utils")
+FILE = Path(__file__).parents[2] / "docs/_extensions/index_anchors.py"
+
+
+@pytest.fixture(scope="module")
+def extension():
+    spec = importlib.util.spec_from_file_location("index_anchors", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def index(name, anchor):
+    """Return the nodes of an ``index`` directive."""
+    entries = [("single", name, anchor, "main", None)]
+    return sphinx_nodes.index(entries=entries), nodes.target(ids=[anchor])
+
+
+def test_entries_below_a_heading_lead_to_it_and_others_stay(extension):
+    document = utils.new_document("page")
+    document += nodes.section(
+        "",
+        nodes.title(text="Stopping"),
+        *index("sample size", "index-0"),
+        *index("when to stop", "index-1"),
+        nodes.paragraph(text="A paragraph."),
+        *index("budget", "index-2"),
+        ids=["stopping"],
+    )
+    extension.LeadToHeadings(document).apply()
+    entries = [one["entries"][0] for one in document.findall(sphinx_nodes.index)]
+    assert entries == [
+        ("single", "sample size", "stopping", "main", None),
+        ("single", "when to stop", "stopping", "main", None),
+        ("single", "budget", "index-2", "main", None),
+    ]
+    assert [one["ids"] for one in document.findall(nodes.target)] == [["index-2"]]

@@ -1,0 +1,132 @@
+"""The search page finds more than Sphinx's own search: Sphinx's script with a small index."""
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCRIPTS = (DOCS / "search_scorer.js", DOCS / "_static" / "search_page.js")
+TITLES = ["Timeouts", "Studies", "Reference of keyhole", "Plots", "Many plots", "Delays"]
+INDEX = {
+    "docnames": ["timeouts", "studies", "reference", "plots", "many", "delays"],
+    "filenames": [f"{number}.md" for number in range(6)],
+    "titles": TITLES,
+    "alltitles": {title: [[number, None]] for number, title in enumerate(TITLES)},
+    "indexentries": {"when to stop": [[1, "index-0", True]]},
+    "objects": {
+        "keyhole": [
+            [2, 0, 1, "", "simulate"],
+            [2, 1, 1, "", "Problem"],
+            [2, 2, 1, "", "curves.plot"],
+            [2, 3, 0, "", "delays"],
+        ],
+        "keyhole.delayed": [[2, 1, 1, "", "Problem"]],
+    },
+    "objnames": {
+        "0": ["py", "function", "Python function"],
+        "1": ["py", "class", "Python class"],
+        "2": ["py", "method", "Python method"],
+        "3": ["py", "module", "Python module"],
+    },
+    "terms": {
+        "stop": [0, 1], "run": [0, 1, 3], "hang": [0], "simulate": [0, 1, 3],
+        "budget": [1, 3, 4], "label": [1, 3, 4, 5], "plot": [3, 4], "zebra": [5],
+    },
+    "titleterms": {"timeout": [0], "studi": [1], "refer": [2], "plot": [3, 4], "delay": [5]},
+}  # fmt: skip
+PAGE = """<!doctype html><html lang="en" data-content_root="./"><title>Search</title>
+<main role="main"><h1>Search</h1><div id="search-results"></div></main><script>
+const SPHINX_HIGHLIGHT_ENABLED = false, stopwords = new Set(["how", "do", "i", "a", "that", "to"]);
+const _ = text => text, DOCUMENTATION_OPTIONS = {LINK_SUFFIX: ".html"};
+const Documentation = {gettext: _, ngettext: (one, many, n) => n === 1 ? one : many};
+class Stemmer { stemWord(word) { return word.replace(/s$/, ""); } }
+const _ready = start => addEventListener("DOMContentLoaded", start);
+</script><script src="searchtools.js"></script><script>Search.setIndex(INDEX)</script>
+<script src="search_scorer.js"></script>
+<script src="search_page.js" defer></script>"""
+
+
+@pytest.fixture
+def find(open_page, tmp_path):
+    """Return a function that searches for a query, and gives links, their notice and help."""
+    sphinx = pytest.importorskip("sphinx")
+    tools = Path(sphinx.__file__).parent / "themes" / "basic" / "static" / "searchtools.js"
+    for script in (tools, *SCRIPTS):
+        (tmp_path / script.name).write_text(script.read_text())
+    path = tmp_path / "search.html"
+    path.write_text(PAGE.replace("INDEX", json.dumps(INDEX)))
+    page = open_page(path)
+
+    def find_one(query):
+        page.goto(f"{path.as_uri()}?q={quote(query)}")
+        page.wait_for_function("!Search.title || Search.status.innerText")
+        assert page.faults == []
+        return [
+            page.eval_on_selector_all(selector, "all => all.map(one => one.textContent)")
+            for selector in ("ul.search a", ".search-notice", ".search-help a")
+        ]
+
+    return find_one
+
+
+def test_a_question_finds_the_page_with_its_words(find):
+    found, notice, _ = find("how do I stop a run that hangs?")
+    assert found[0] == "Timeouts"
+    assert notice == ["Few pages have all of these words. Also listed are pages with most of them:"]
+
+
+def test_words_of_a_question_alone_are_searched_for(find):
+    assert find("please")[0] == []
+
+
+def test_an_entry_of_the_index_is_found_as_it_is_typed(find):
+    assert find("when to stop")[0][0] == "Studies"
+
+
+def test_pages_with_all_words_are_listed_alone_where_there_are_some(find):
+    assert find("label budget")[:2] == [["Many plots", "Plots", "Studies"], []]
+
+
+def test_without_a_page_with_all_words_those_with_most_are_listed(find):
+    found, notice, _ = find("label budget zebra")
+    assert set(found) == {"Studies", "Plots", "Many plots", "Delays"}
+    assert found[0] == "Delays"  # zebra is rare
+    assert notice == ["No page has all of these words. These pages have most of them:"]
+
+
+def test_quotes_are_ignored(find):
+    expected = find("label budget")
+    for query in ('"label budget"', "\u201clabel budget\u201d", "\u00ablabel\u00bb budget"):
+        assert find(query) == expected, query
+
+
+def test_what_is_called_like_the_query_is_first_unless_it_is_a_method(find):
+    for query, first in {
+        "simulate": ["keyhole.simulate"],
+        "simulate()": ["keyhole.simulate"],
+        "keyhole.simulate": ["keyhole.simulate"],
+        "Problem": ["keyhole.Problem", "keyhole.delayed.Problem"],
+        "problem": ["keyhole.Problem"],
+        "curves.plot": ["keyhole.curves.plot"],
+        "keyhole.delays": ["keyhole.delays"],
+        "plot": ["Plots"],
+        "delays": ["Delays"],
+    }.items():
+        assert find(query)[0][: len(first)] == first, query
+
+
+def test_a_query_without_results_leads_to_other_pages(find):
+    for query in ("xyzzy", "how do I", '""', " "):
+        found, notice, links = find(query)
+        assert found == [], query
+        assert notice == ["Try other words, or one of these pages:"], query
+        assert links == ["Which setting is mine?", "How to", "Glossary"], query
+
+
+def test_an_empty_query_leads_to_other_pages(find):
+    found, notice, links = find("")
+    assert found == []
+    assert notice[0].startswith("Type words, a question or a name into the field for the search")
+    assert len(links) == 3
