@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import typer
-
 from keyhole.cli import first_files
 from keyhole.cli.durations import parse_duration
 from keyhole.cli.questions import Question, choice_question
@@ -47,7 +45,7 @@ _SETTING: Final = choice_question("--setting", "2. What do you have?", SITUATION
 
 
 def write_first_file(
-    goal: str | None, given: Mapping[str, Any], out: Path | None, *, force: bool
+    goal: str | None, given: Mapping[str, Any], out: Path | None, *, force: bool, as_json: bool
 ) -> None:
     """Ask what `given` leaves open; write the file, and print its path and what to do next."""
     goal = _GOAL.answer(goal)
@@ -64,8 +62,8 @@ def write_first_file(
         "study": _study,
         "tune": _tune,
     }
-    write_files({path: make[goal](given, path)})
-    typer.echo(f"next: {first_files.next_command(goal, path)}")
+    text = make[goal](given, path)
+    write_files({path: text}, next_command=first_files.next_command(goal, path), as_json=as_json)
 
 
 def _check_path(path: Path, goal: str) -> Path:

@@ -7,6 +7,7 @@ from typing import Final
 
 import typer
 
+from keyhole.cli.json_output import print_json
 from keyhole.experiment.setting_registry import RegisteredSetting
 
 _SUFFIX: Final = ".tmpl"
@@ -39,9 +40,18 @@ def check_absent(paths: Iterable[Path], *, advice: str, force: bool = False) -> 
             raise FileExistsError(f"{path} exists already; {advice}")
 
 
-def write_files(texts: Mapping[Path, str]) -> None:
-    """Write files, and print their paths."""
-    for path, text in sorted(texts.items()):
+def write_files(
+    texts: Mapping[Path, str], *, next_command: str | None = None, as_json: bool = False
+) -> None:
+    """Write files; print their paths, and the command to type next if there is one."""
+    paths = sorted(texts)
+    for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(texts[path], encoding="utf-8")
+    if as_json:
+        print_json({"files": paths} | ({"next": next_command} if next_command else {}))
+        return
+    for path in paths:
         typer.echo(path)
+    if next_command:
+        typer.echo(f"next: {next_command}")
