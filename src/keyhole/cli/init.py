@@ -1,5 +1,6 @@
 """Command `init`: three questions, and a commented file to start from that runs as it stands."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -112,8 +113,10 @@ def _tune(given: Mapping[str, Any], path: Path) -> str:
 
 
 def _parse_count(option: str, text: str) -> int:
-    digits = text.replace(",", "").replace("_", "").strip()
-    if not digits.isdecimal() or not 1 <= int(digits) <= first_files.MOST_ROUNDS:
+    # Longer numbers are above 2**53, and Python refuses very long ones with a message of its own.
+    typed = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", text.strip())
+    digits = typed[0].replace(",", "").replace("_", "") if typed else "0"
+    if not 1 <= int(digits) <= first_files.MOST_ROUNDS:
         raise ValueError(f"{option} must be a whole number from 1 to 2**53, got {short_repr(text)}")
     return int(digits)
 

@@ -34,10 +34,13 @@ def setting_folder(registered: RegisteredSetting, name: str) -> Traversable | No
 
 
 def check_absent(paths: Iterable[Path], *, advice: str, force: bool = False) -> None:
-    """Refuse files that exist; with `force`, only folders of that name."""
+    """Refuse files that exist, with `force` only folders of that name; and those below a file."""
     for path in paths:
         if path.is_dir() or (path.exists() and not force):
             raise FileExistsError(f"{path} exists already; {advice}")
+        above = next(folder for folder in path.parents if folder.exists())
+        if not above.is_dir():
+            raise NotADirectoryError(f"--out must lie in a folder, got {path}: {above} is a file")
 
 
 def write_files(
