@@ -16,6 +16,7 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal \
 	--durations=15 --durations-min=5 --cpu-times=15
 EXTRAS := --extra files --extra forests --extra gymnasium --extra pandas --extra plots --extra postgres --extra scipy
 CLUSTERS := --extra dask --extra ray
+DEMO := --extra files --extra plots --extra scipy
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock"
@@ -23,23 +24,31 @@ COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-st
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile
 
-venv: .venv/.installed ## set up .venv with the locked requirements and this package
+venv: .venv/.installed .venv/.requirements ## set up .venv with the locked requirements and this package
 	@:
 
-.venv/.requirements: requirements/dev.txt
+# In two steps, since a demo needs a third of what a contributor needs: first its requirements and this
+# package, which is installed from its folder, then the other ones beside them.
+.venv/.demo-requirements: requirements/demo.txt requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "keyhole needs Python 3.11 or newer, and '$(PYTHON)' is not; try: make venv PYTHON=python3.13" >&2; \
 		exit 1; }
-	@echo "setting up .venv (a few minutes the first time)" >&2
+	@echo "setting up .venv (half a minute, where the packages are in pip's cache)" >&2
 	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/$(PIP) install --no-compile --require-hashes -r requirements/dev.txt
+	@$(BIN)/$(PIP) install --no-compile --require-hashes -r requirements/demo.txt
 	@touch $@
 
-.venv/.installed: .venv/.requirements pyproject.toml
+.venv/.installed: .venv/.demo-requirements pyproject.toml
 	@$(BIN)/$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: venv ## a first look
+# After the package, since two pips at a time may not write to one folder.
+.venv/.requirements: .venv/.demo-requirements | .venv/.installed
+	@echo "adding to .venv what tests and documentation need (a minute or more)" >&2
+	@$(BIN)/$(PIP) install --no-compile --require-hashes -r requirements/dev.txt
+	@touch $@
+
+demo: .venv/.installed ## a first look
 	@$(BIN)/keyhole demo
 
 browser: venv ## install a browser for tests of pages and documentation, unless there is one
@@ -115,6 +124,8 @@ lock: ## lock the requirements anew (needs uv)
 	@$(COMPILE) $(LOCKFLAGS) $(EXTRAS) -o requirements/runtime.txt pyproject.toml
 	@$(COMPILE) $(LOCKFLAGS) $(EXTRAS) $(CLUSTERS) -c requirements/runtime.txt -o requirements/dev.txt \
 		pyproject.toml requirements/dev.in
+	@$(COMPILE) $(LOCKFLAGS) $(DEMO) -c requirements/dev.txt -o requirements/demo.txt \
+		pyproject.toml requirements/demo.in
 	@$(COMPILE) --resolution lowest-direct $(EXTRAS) -o requirements/lowest.txt \
 		pyproject.toml requirements/lowest.in
 

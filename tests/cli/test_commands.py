@@ -465,6 +465,24 @@ main()
 """
 
 
+@pytest.mark.parametrize(
+    ("words", "function", "said"),
+    [
+        ("run spec.toml --out out", "experiments.run_spec", "; the same command resumes from here"),
+        ("doctor", "doctor.show_doctor", ""),
+    ],
+)
+def test_only_commands_that_resume_say_so_when_interrupted(
+    keyhole, monkeypatch, words, function, said
+):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"keyhole.cli.{function}", interrupt)
+    code, out, err = keyhole(*words.split())
+    assert (code, out, err.strip()) == (130, "", f"keyhole: interrupted{said}")
+
+
 def test_interrupted_it_ends_with_130_although_a_kernel_never_returns(spec, tmp_path, keyhole):
     (tmp_path / "stuck.py").write_text(STUCK)
     text = TEXT.partition("[[policy]]")[0] + '[[policy]]\nname = "stuck.py:Stuck"\n'

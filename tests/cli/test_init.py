@@ -92,6 +92,20 @@ def test_a_study_takes_a_decision_each_time(setting, keyhole, folder, capsys):
         assert study.pending == []
 
 
+@pytest.mark.parametrize("typed", ["1000", " 1,000 ", "1_000"])
+def test_a_number_may_have_separators(typed, keyhole, folder):
+    assert keyhole("init", *SIMULATE, "--horizon", typed)[0] == 0
+    assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 1000
+
+
+def test_a_file_whose_name_begins_with_a_dash_is_no_option(keyhole, folder):
+    out = keyhole("init", *STUDY, "--out", "-mine.py")[1]
+    assert out == "-mine.py\nnext: python ./-mine.py\n"
+    assert "python ./-mine.py" in (folder / "-mine.py").read_text()
+    out = keyhole("init", *TUNE, "--out", "-mine.toml")[1]
+    assert keyhole(*out.splitlines()[1].removeprefix("next: keyhole ").split())[0] == 0
+
+
 def test_a_tune_has_the_commands_and_the_limit(keyhole, folder):
     words = ("--command", "echo {seed}", "--command", "echo 'a \"b\"' {limit}", "--limit", "10m")
     code, out, err = keyhole("init", "--goal", "tune", *words)
@@ -143,7 +157,11 @@ def test_questions_ask_for_the_arms_of_a_study(keyhole, answers, folder):
 
 def test_input_that_ends_early_interrupts(keyhole, answers, folder):
     answers("1")
-    assert keyhole("init")[0] == 130
+    code, out, err = keyhole("init")
+    assert (code, out) == (130, "")
+    said = "keyhole: the input ended before the last answer; nothing was written"
+    assert err.splitlines()[-1] == said
+    assert "resumes" not in err
     assert list(folder.iterdir()) == []
 
 
@@ -200,6 +218,13 @@ def test_a_file_that_is_there_is_refused_before_any_question(keyhole, folder):
             "--horizon must be a whole number from 1 to 2**53, got '0'",
         ),
         ([*SIMULATE, "--horizon", "1.5"], "--horizon must be a whole number from 1 to 2**53"),
+        ([*SIMULATE, "--horizon", "1,2,3"], "--horizon must be a whole number from 1 to 2**53"),
+        ([*SIMULATE, "--horizon", "9" * 5000], "--horizon must be a whole number from 1 to 2**53"),
+        (
+            [*SIMULATE, "--setting", "thresholding", "--horizon", "7"],
+            "--horizon 7 does not suit the setting: every budget (checkpoint) must be at least the",
+        ),
+        ([*STUDY, "--out", f"{__file__}/x.py"], "--out must lie in a folder, got "),
         ([*SIMULATE, "--limit", "3s"], "--limit must be left out with the goal 'simulate', got"),
         ([*SIMULATE, "--out", "x.py"], "--out must end with .toml with the goal 'simulate', got"),
         (

@@ -2,10 +2,140 @@
 
 import json
 import math
+import shlex
 
 import pytest
+from typer.main import get_command
 
+from keyhole.cli.app import app
 from keyhole.cli.json_output import print_json
+from keyhole.papers import Reproduction
+from tests.cli.conftest import TEXT
+
+STUDY = """
+setting = "thresholding"
+name = "s"
+arms = ["a", "b"]
+policy = "LSA"
+facts.threshold = 0.5
+"""
+TUNE = """
+limits = 0.5
+[[arm]]
+name = "always"
+command = "true"
+"""
+CREATE, ASK = "study create items.db study.toml", "study ask items.db s --json"
+RUN, TRY = "run spec.toml --out out --threads 1", "tune run tune.toml --out tune --runs 1"
+
+# The command that prints, after those that prepare it.
+PRINTING = {
+    "bench": ["bench thresholding --problems tao-1 --policies LSA --threads 1 --out out"],
+    "cache": ["cache info"],
+    "catalog": ["catalog thresholding"],
+    "compile": ["compile spec.toml"],
+    "demo": ["demo --out out"],
+    "doctor": ["doctor"],
+    "init": ["init --goal study --setting thresholding --arms a,b"],
+    "new": ["new policy Mine"],
+    "report": [RUN, "report out"],
+    "reproduce": ["reproduce tao2019-setup1 --out out"],
+    "run": [RUN],
+    "study ask": [CREATE, "study ask items.db s"],
+    "study backup": [CREATE, "study backup items.db monday.db"],
+    "study check": [CREATE, "study check items.db"],
+    "study create": [CREATE],
+    "study history": [CREATE, ASK, "study history items.db s"],
+    "study list": [CREATE, "study list items.db"],
+    "study replay": [CREATE, ASK, "study replay items.db s LSA"],
+    "study show": [CREATE, "study show items.db s"],
+    "tune best": [TRY, "tune best tune"],
+    "tune export": [TRY, "tune export tune --aslib scenario"],
+    "tune report": [TRY, "tune report tune"],
+    "tune run": [TRY],
+    "tune show": [TRY, "tune show tune"],
+}
+SILENT = {
+    "study add-arm": [CREATE, "study add-arm items.db s c"],
+    "study change": [CREATE, "study change items.db s APT"],
+    "study expire": [CREATE, ASK, "study expire items.db s {id}"],
+    "study export": [CREATE, "study export items.db s s.jsonl"],
+    "study restore": [CREATE, "study export items.db s s.jsonl", "study restore b.db s.jsonl"],
+    "study retire": [CREATE, "study retire items.db s a"],
+    "study tell": [CREATE, ASK, "study tell items.db s {id} reward=1"],
+    "study tell-sum": [
+        "study create items.db sums.toml",
+        "study ask items.db s --json",
+        "study tell-sum items.db s 1",
+    ],
+}
+SUMS = """
+setting = "delayed"
+name = "s"
+arms = ["a", "b"]
+policy = { name = "ODAAF", expected_delay = 2 }
+facts = { horizon = 1000, feedback = "anonymous" }
+"""
+FILES = {"spec.toml": TEXT, "study.toml": STUDY, "sums.toml": SUMS, "tune.toml": TUNE}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Run in a folder with a file of each kind; reproduce papers without any claim."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    for name in ("demo", "reproduce"):
+        made_up = Reproduction("made up", tmp_path / "report.html", ())
+        monkeypatch.setattr(f"keyhole.papers.{name}", lambda *_, found=made_up, **__: found)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def last_output(keyhole, folder):
+    """Return a function that runs commands in turn, and returns what the last one printed."""
+
+    def call(lines, *more):
+        *before, last = lines
+        words = {"id": ""}
+        for line in before:
+            code, out, err = keyhole(*line.format(**words).split())
+            assert code == 0, err
+            words = json.loads(out) if line == ASK else words
+        code, out, err = keyhole(*shlex.split(last.format(**words)), *more)
+        assert code == 0, err
+        return out
+
+    return call
+
+
+def command_names(command, above=""):
+    """Return the names of all commands, without groups of commands."""
+    if not hasattr(command, "commands"):
+        return {above.strip()}
+    return set().union(
+        *(command_names(inner, f"{above} {name}") for name, inner in command.commands.items())
+    )
+
+
+def test_each_command_prints_something_or_nothing():
+    assert not PRINTING.keys() & SILENT.keys()
+    assert command_names(get_command(app)) == PRINTING.keys() | SILENT.keys()
+
+
+@pytest.mark.interpreted
+@pytest.mark.usefixtures("no_figures")
+@pytest.mark.parametrize("lines", PRINTING.values(), ids=PRINTING)
+def test_each_command_that_prints_can_print_one_json_document(last_output, lines):
+    out = last_output(lines, "--json")
+    assert out.count("\n") == 1
+    assert json.loads(out)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("lines", SILENT.values(), ids=SILENT)
+def test_the_other_commands_print_nothing(last_output, lines):
+    assert last_output(lines) == ""
 
 
 @pytest.fixture
@@ -78,3 +208,33 @@ def test_a_study_is_checked_and_replayed(read, keyhole, tmp_path):
     }
     found = read("study", "replay", storage, "s", "Uniform")
     assert (found["policy"], found["asked"], len(found["decisions"])) == ("Uniform()", 1, 1)
+
+
+@pytest.mark.interpreted
+def test_a_study_is_created_and_copied(read, folder):
+    assert read(*CREATE.split()) == {"name": "s", "policy": "LSA(alpha=1.35)", "arms": ["a", "b"]}
+    found = read("study", "backup", "items.db", "monday.db")
+    assert found == {"backup": "monday.db", "studies": ["s"]}
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_tune_prints_what_show_prints_and_the_files(read, folder):
+    dry = read("tune", "run", "tune.toml", "--dry-run")
+    assert dry[0] == {"arm": "always", "limit": 0.5, "command": ["true"]}
+    found = read(*TRY.split(), "--quiet")
+    assert found == read("tune", "show", "tune") | {"report": "tune/report.html"}
+    assert read("tune", "report", "tune") == {"report": "tune/report.html"}
+    found = read("tune", "export", "tune", "--aslib", "scenario")
+    assert found == {"scenario": "scenario"}
+
+
+def test_a_tune_without_what_its_report_needs_has_none(read, folder, monkeypatch):
+    monkeypatch.setattr("keyhole.cli.tune.has_extra", lambda extra: False)
+    assert read(*TRY.split())["report"] is None
+
+
+def test_files_to_start_from(read, folder):
+    found = read("new", "policy", "Mine", "--out", "mine")
+    assert found == {"files": ["mine/mine.py", "mine/test_mine.py"]}
+    found = read("init", "--goal", "study", "--setting", "thresholding", "--arms", "a,b")
+    assert found == {"files": ["study.py"], "next": "python study.py"}

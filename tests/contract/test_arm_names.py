@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.contract.arm_names import ArmNames, name_text, order_by_name, split_names
+from keyhole.contract.arm_names import ArmNames, entry_names, name_text, order_by_name, split_names
 
 
 class Colour(enum.Enum):
@@ -62,6 +62,7 @@ def test_equal_names_are_one_name():
         ([1, True], "arms must differ, but 1 and True are equal"),
         ([1, 1.0], "arms must differ, but 1 and 1.0 are equal"),
         ([math.nan], r"arms\[0\] must be equal to itself, got nan"),
+        (np.array(["NaT"], "datetime64[D]"), r"arms\[0\] must be equal to itself, got .*NaT"),
         (["red\n"], r"arms\[0\] must have no control characters"),
         (["red", ""], r"arms\[1\] must not be empty"),
     ],
@@ -87,6 +88,13 @@ def test_unknown_names_are_refused(name, message):
         names.column("arms", ["red", name])
 
 
+def test_names_that_read_alike_are_told_apart():
+    names = ArmNames("arms", [1, "1", None, "None", "red"])
+    assert [names.text(arm) for arm in range(5)] == ["1", "'1'", "None", "'None'", "red"]
+    with pytest.raises(ValueError, match=r"^arm must be one of 1, '1', None, 'None', red; got 2$"):
+        names.number("arm", 2)
+
+
 def test_many_names_are_listed_in_part():
     with pytest.raises(ValueError, match=r"98, 99 and 900 more; got -1$"):
         ArmNames("arms", range(1000)).number("arm", -1)
@@ -95,6 +103,11 @@ def test_many_names_are_listed_in_part():
 def test_names_of_problems_differ_as_texts():
     with pytest.raises(ValueError, match="the names of arms of means must differ, got '1' twice"):
         split_names("means", {1: 0.2, "1": 0.3})
+
+
+def test_a_name_of_thousands_of_digits_is_shortened_in_errors():
+    (field,) = entry_names("means", {10**5000: 0.2})
+    assert field == "means[a whole number of 5001 digits]"
 
 
 def test_values_by_name_need_the_same_names():

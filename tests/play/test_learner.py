@@ -325,6 +325,16 @@ def test_a_setting_without_a_learner_says_so():
 
 
 @pytest.mark.interpreted
+def test_of_many_arms_printing_shows_ten_and_describe_all():
+    names = [f"item {number}" for number in range(30)]
+    learner = LSA().learner(arms=names, threshold=0.5)
+    head, *lines = learner.describe().splitlines()
+    assert len(lines) == 30
+    assert lines[29].startswith("  arm item 29: ")
+    assert repr(learner).splitlines() == [head, *lines[:10], "  ... and 20 more"]
+
+
+@pytest.mark.interpreted
 def test_a_policy_says_what_has_been_learnt_in_its_own_words():
     class Wordy(LSA):
         def describe(self, learner):

@@ -199,6 +199,20 @@ def test_a_decision_that_waits_has_its_name_in_html():
     assert '<th scope="row">arm a: b</th><td>0 pulls</td>' in learner._repr_html_()
 
 
+@pytest.mark.parametrize("name", [10**600, -(10**5000)], ids=["601", "5001"])
+def test_numbers_of_too_many_digits_are_not_saved(name, tmp_path):
+    learner = stochastic.KLUCB().learner(arms=[name, 1])
+    with pytest.raises(ValueError, match=r"must lie between -10\*\*600 and 10\*\*600 to be saved"):
+        learner.save(tmp_path / "learner.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_long_number_is_saved(tmp_path):
+    names = [10**600 - 1, 1]
+    stochastic.KLUCB().learner(arms=names).save(tmp_path / "learner.json")
+    assert Learner.load(tmp_path / "learner.json").arm_names == tuple(names)
+
+
 @pytest.mark.parametrize("name", [Colour.RED, ("red", 1), float("inf"), frozenset()])
 def test_names_that_json_cannot_hold_are_not_saved(name, tmp_path):
     learner = stochastic.KLUCB().learner(arms=[name, "other"])

@@ -23,6 +23,7 @@ from keyhole.validate import short_repr
 
 # Also where it was started by `python -m keyhole`: shells complete the command of this name.
 _PROGRAM: Final = "keyhole"
+_RESUMING: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")  # commands
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 
@@ -31,8 +32,6 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warned(message)
         code = _code()
-    if code == exit_codes.INTERRUPTED:  # Typer may also return it by itself
-        print("keyhole: interrupted; the same command resumes from here", file=sys.stderr)  # noqa: T201
     sys.exit(code or 0)
 
 
@@ -43,8 +42,10 @@ def _code() -> int | None:
         check_shell(sys.argv[1:])
         # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
         code = app(prog_name=_PROGRAM, standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        code = exit_codes.INTERRUPTED
+        if code == exit_codes.INTERRUPTED:  # Typer may also return it by itself
+            raise KeyboardInterrupt
+    except (KeyboardInterrupt, typer.Abort) as end:
+        code = _refused(str(end) or _interruption_text(), exit_codes.INTERRUPTED)
     except BrokenPipeError:
         code = _discard_output()
     except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
@@ -62,6 +63,12 @@ def _code() -> int | None:
             raise
         code = _refused(_usage_message(error))
     return code
+
+
+def _interruption_text() -> str:
+    if sys.argv[1:2] and sys.argv[1] in _RESUMING:
+        return "interrupted; the same command resumes from here"
+    return "interrupted"
 
 
 def _usage_message(error: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli.options import show_examples
+from keyhole.cli.options import AsJson, show_examples
 
 INIT_EXAMPLES: Final = show_examples(
     "keyhole init",
@@ -48,6 +48,7 @@ def init(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Answer three questions, and get a file to run.
 
@@ -59,7 +60,7 @@ def init(
 
     given = {"setting": setting, "horizon": horizon, "arms": arms, "command": command}
     given |= {"limit": limit, "instances": instances}
-    write_first_file(goal, given, out, force=force)
+    write_first_file(goal, given, out, force=force, as_json=as_json)
 
 
 def new(
@@ -71,6 +72,7 @@ def new(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder for the new files.")
     ] = Path(),
+    as_json: AsJson = False,
 ) -> None:
     """Write a stub with its test, to extend Keyhole.
 
@@ -79,4 +81,4 @@ def new(
     """
     from keyhole.cli.new import write_stubs
 
-    write_stubs(kind, name, setting, out)
+    write_stubs(kind, name, setting, out, as_json=as_json)

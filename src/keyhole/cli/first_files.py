@@ -25,7 +25,10 @@ def simulation_text(setting: str, horizon: int, path: Path) -> str:
     from keyhole.experiment.spec import Spec
 
     text = _fill(_starter(setting, "simulate.toml"), path, horizon=horizon)
-    Spec.from_text(text, folder=path.parent)
+    try:
+        Spec.from_text(text, folder=path.parent)
+    except ValueError as error:  # all else in the file is valid
+        raise ValueError(f"--horizon {horizon} does not suit the setting: {error}") from error
     return text
 
 
@@ -58,7 +61,7 @@ def tune_text(commands: Sequence[str], limit: float, pattern: str | None, path: 
 
 def next_command(goal: str, path: Path) -> str:
     """Return the command to type after a file was written."""
-    file = shlex.quote(str(path))
+    file = _argument(path)
     return {
         "simulate": f"keyhole run {file} --out results",
         "study": f"python {file}",
@@ -95,8 +98,14 @@ def _starter(setting: str, name: str) -> Traversable:
 
 
 def _fill(template: Traversable, path: Path, **values: Any) -> str:
-    words = {"file": shlex.quote(path.name), "name": _quote(path.stem)}
+    words = {"file": _argument(Path(path.name)), "name": _quote(path.stem)}
     return Template(template.read_text(encoding="utf-8")).substitute(words, **values)
+
+
+def _argument(path: Path) -> str:
+    """Return a path as an argument in a shell, which no command takes for an option."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def _quote(value: Any) -> str:

@@ -1,10 +1,9 @@
 """Command `init`: three questions, and a commented file to start from that runs as it stands."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
-
-import typer
 
 from keyhole.cli import first_files
 from keyhole.cli.durations import parse_duration
@@ -47,7 +46,7 @@ _SETTING: Final = choice_question("--setting", "2. What do you have?", SITUATION
 
 
 def write_first_file(
-    goal: str | None, given: Mapping[str, Any], out: Path | None, *, force: bool
+    goal: str | None, given: Mapping[str, Any], out: Path | None, *, force: bool, as_json: bool
 ) -> None:
     """Ask what `given` leaves open; write the file, and print its path and what to do next."""
     goal = _GOAL.answer(goal)
@@ -64,8 +63,8 @@ def write_first_file(
         "study": _study,
         "tune": _tune,
     }
-    write_files({path: make[goal](given, path)})
-    typer.echo(f"next: {first_files.next_command(goal, path)}")
+    text = make[goal](given, path)
+    write_files({path: text}, next_command=first_files.next_command(goal, path), as_json=as_json)
 
 
 def _check_path(path: Path, goal: str) -> Path:
@@ -114,8 +113,10 @@ def _tune(given: Mapping[str, Any], path: Path) -> str:
 
 
 def _parse_count(option: str, text: str) -> int:
-    digits = text.replace(",", "").replace("_", "").strip()
-    if not digits.isdecimal() or not 1 <= int(digits) <= first_files.MOST_ROUNDS:
+    # Longer numbers are above 2**53, and Python refuses very long ones with a message of its own.
+    typed = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", text.strip())
+    digits = typed[0].replace(",", "").replace("_", "") if typed else "0"
+    if not 1 <= int(digits) <= first_files.MOST_ROUNDS:
         raise ValueError(f"{option} must be a whole number from 1 to 2**53, got {short_repr(text)}")
     return int(digits)
 

@@ -18,7 +18,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DEFAULT_SETTING: Final = "thresholding"
 
 
-def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
+def write_stubs(kind: str, name: str, setting: str | None, out: Path, *, as_json: bool) -> None:
     """Write the stubs of one kind, and print their paths; no file is overwritten."""
     templates = resources.files("keyhole.cli") / "templates"
     check_choice("KIND", kind, sorted([_POLICY, *(folder.name for folder in templates.iterdir())]))
@@ -38,7 +38,7 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
     }
     # All are checked before the first is written, so that a refused call leaves nothing behind.
     check_absent(stubs, advice="choose another NAME or --out")
-    write_files(stubs)
+    write_files(stubs, as_json=as_json)
 
 
 def _policy_stubs(registered: setting_registry.RegisteredSetting) -> Traversable:

@@ -85,7 +85,8 @@ def _read_line(prompt: str) -> str:
     # Not `typer.prompt`, which also writes to standard output: only the result belongs there.
     typer.echo(prompt, nl=False, err=True)
     if not (line := sys.stdin.readline()):
-        raise typer.Abort
+        typer.echo(err=True)  # the message is not to follow the question on its line
+        raise typer.Abort("the input ended before the last answer; nothing was written")
     return line
 
 

@@ -55,6 +55,7 @@ def show_help(context: typer.Context) -> None:
 def create(
     storage: Storage,
     spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A description of it.")],
+    as_json: AsJson = False,
 ) -> None:
     """Create a study that a file describes."""
     from keyhole.experiment import setting_registry, spec_factories
@@ -84,8 +85,12 @@ def create(
     }
     # All other entries are arguments of `Study.create`, under the same names; it checks them.
     name, arms = content.pop("name"), content.pop("arms")
-    Study.create(storage, name, policy, arms, **content, **facts).close()
-    typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
+    with Study.create(storage, name, policy, arms, **content, **facts) as study:
+        created = {"name": name, "policy": repr(study.policy), "arms": study.arms}
+    if as_json:
+        print_json(created)
+    else:
+        typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
 
 
 @app.command(
@@ -281,12 +286,16 @@ def restore(
 def backup(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="TO", help="A new file.")],
+    as_json: AsJson = False,
 ) -> None:
     """Copy all studies of a database into a new file, while others go on writing."""
     from keyhole.study import backup
 
     names = backup(storage, path)
-    typer.echo(f"{path}: {count_text(len(names), 'study')}")
+    if as_json:
+        print_json({"backup": path, "studies": names})
+    else:
+        typer.echo(f"{path}: {count_text(len(names), 'study')}")
 
 
 @app.command(name="list", epilog=show_examples("keyhole study list items.db"))

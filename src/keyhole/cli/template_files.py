@@ -7,6 +7,7 @@ from typing import Final
 
 import typer
 
+from keyhole.cli.json_output import print_json
 from keyhole.experiment.setting_registry import RegisteredSetting
 
 _SUFFIX: Final = ".tmpl"
@@ -33,15 +34,27 @@ def setting_folder(registered: RegisteredSetting, name: str) -> Traversable | No
 
 
 def check_absent(paths: Iterable[Path], *, advice: str, force: bool = False) -> None:
-    """Refuse files that exist; with `force`, only folders of that name."""
+    """Refuse files that exist, with `force` only folders of that name; and those below a file."""
     for path in paths:
         if path.is_dir() or (path.exists() and not force):
             raise FileExistsError(f"{path} exists already; {advice}")
+        above = next(folder for folder in path.parents if folder.exists())
+        if not above.is_dir():
+            raise NotADirectoryError(f"--out must lie in a folder, got {path}: {above} is a file")
 
 
-def write_files(texts: Mapping[Path, str]) -> None:
-    """Write files, and print their paths."""
-    for path, text in sorted(texts.items()):
+def write_files(
+    texts: Mapping[Path, str], *, next_command: str | None = None, as_json: bool = False
+) -> None:
+    """Write files; print their paths, and the command to type next if there is one."""
+    paths = sorted(texts)
+    for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(texts[path], encoding="utf-8")
+    if as_json:
+        print_json({"files": paths} | ({"next": next_command} if next_command else {}))
+        return
+    for path in paths:
         typer.echo(path)
+    if next_command:
+        typer.echo(f"next: {next_command}")

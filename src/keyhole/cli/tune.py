@@ -59,6 +59,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A tune folder.")]
     epilog=show_examples(
         "keyhole tune run spec.toml --dry-run",
         "keyhole tune run spec.toml --out results --runs 200 --workers 2",
+        "keyhole tune run spec.toml --out results --budget 2h --quiet --json",
     ),
 )
 def run(
@@ -73,6 +74,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print ten command lines without running them.")
     ] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn which command to run, with which time limit; the same call resumes a tune."""
@@ -85,13 +87,14 @@ def run(
     check_integer("workers", workers, WORKERS)
     seconds = None if budget is None else parse_duration("--budget", budget)
     if dry_run:
-        _print_dry_run(read)
+        _print_dry_run(read, as_json=as_json)
         return
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
     from keyhole.tune import Tuner
+    from keyhole.tune.summary import tune_as_json
 
     tuner = Tuner(read, out)
     tune = tuner.run(
@@ -101,10 +104,15 @@ def run(
         on=on,
         progress=None if quiet else _Progress(runs),
     )
-    report_line = _write_report(tune) if tune.runs else None  # a closed pipe makes printing fail
+    page = _write_report(tune)  # before anything is printed: a closed pipe makes printing fail
+    if as_json:
+        print_json(tune_as_json(tune) | {"report": page})
+        return
     _print(tune)
-    if report_line:
-        typer.echo(report_line)
+    if page is not None:
+        typer.echo(f"report: {page}")
+    elif tune.runs:
+        typer.echo(str(missing_extra("plots", "the report")))
 
 
 @app.command(epilog=show_examples("keyhole tune show results"))
@@ -141,40 +149,55 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog=show_examples("keyhole tune report results"))
-def report(folder: Folder) -> None:
+def report(folder: Folder, as_json: AsJson = False) -> None:
     """Write the report again; a tuner may be at work."""
-    from keyhole.tune import SavedTune
-
     require_extra("plots", "keyhole tune report")
-    typer.echo(_write_report(SavedTune.load(folder)))
+    from keyhole.tune import SavedTune
+    from keyhole.tune.report import write_report
+
+    page = write_report(SavedTune.load(folder))
+    if as_json:
+        print_json({"report": page})
+    else:
+        typer.echo(f"report: {page}")
 
 
 @app.command(epilog=show_examples("keyhole tune export results --aslib scenario"))
 def export(
     folder: Folder,
     aslib: Annotated[Path, typer.Option("--aslib", help="Folder for an ASlib scenario.")],
+    as_json: AsJson = False,
 ) -> None:
     """Export all runs for other programs."""
     from keyhole.tune import SavedTune
     from keyhole.tune.aslib_export import write_scenario
 
-    typer.echo(f"scenario: {write_scenario(SavedTune.load(folder), aslib)}")
+    scenario = write_scenario(SavedTune.load(folder), aslib)
+    if as_json:
+        print_json({"scenario": scenario})
+    else:
+        typer.echo(f"scenario: {scenario}")
 
 
-def _print_dry_run(spec: "Spec") -> None:
+def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
     from keyhole.tune.tuner import make_dry_run
 
-    for arm, limit, words in make_dry_run(spec, _DRY_RUNS):
+    trials = make_dry_run(spec, _DRY_RUNS)
+    if as_json:
+        names = ("arm", "limit", "command")
+        print_json([dict(zip(names, trial, strict=True)) for trial in trials])
+        return
+    for arm, limit, words in trials:
         typer.echo(f"{escape_controls(shlex.join(words))}    # {arm}, at most {limit:g} s")
 
 
-def _write_report(tune: "SavedTune") -> str:
-    """Write the report of a tune; return a line that says where it is, or what it needs."""
-    if not has_extra("plots"):
-        return str(missing_extra("plots", "the report"))
+def _write_report(tune: "SavedTune") -> Path | None:
+    """Write the report of a tune, if it has runs and what the report needs is installed."""
+    if not (tune.runs and has_extra("plots")):
+        return None
     from keyhole.tune.report import write_report
 
-    return f"report: {write_report(tune)}"
+    return write_report(tune)
 
 
 def _print(tune: "SavedTune") -> None:

@@ -1,5 +1,6 @@
 """Names of the options (arms): hashable values that stand for their numbers from 0."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -7,6 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.cached_property import cached_property
 from keyhole.validate import (
     check_distinct,
     check_line,
@@ -97,11 +99,18 @@ class ArmNames(Sequence[Hashable]):
             return np.fromiter(found, np.int64)
 
     def text(self, number: int) -> str:
-        """Return the name of an arm as text."""
-        return name_text(self._names[number])
+        """Return the name of an arm as text, which no other arm has: 1 and '1' are two names."""
+        return self._texts[number]
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        texts = list(map(name_text, self._names))
+        counts = Counter(texts)
+        pairs = zip(self._names, texts, strict=True)
+        return [short_repr(name) if counts[text] > 1 else text for name, text in pairs]
 
     def _list(self) -> str:
-        listed = ", ".join(map(name_text, self._names[:_LISTED]))
+        listed = ", ".join(self._texts[:_LISTED])
         more = len(self) - _LISTED
         return listed + (f" and {more:,} more" if more > 0 else "")
 
@@ -157,7 +166,7 @@ def entry_names(field: str, arms: Any) -> list[str]:
     ["means['red']", "means['blue']"]
     """
     keys = arms if isinstance(arms, Mapping) else range(len(arms))
-    return [f"{field}[{key!r}]" for key in keys]
+    return [f"{field}[{short_repr(key)}]" for key in keys]
 
 
 def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
@@ -180,19 +189,18 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
 
 def _check_name(field: str, name: Any) -> Any:
     """Return a name of an arm, a scalar of NumPy as a plain value."""
-    if isinstance(name, np.generic):
-        name = name.item()
+    plain = name.item() if isinstance(name, np.generic) else name
     try:
-        hash(name)
+        hash(plain)
     except TypeError:
         raise TypeError(
-            f"{field} must be hashable, such as a text, got {short_repr(name)}"
+            f"{field} must be hashable, such as a text, got {short_repr(plain)}"
         ) from None
-    if isinstance(name, str) and not isinstance(name, Enum):
-        return check_line(field, name)
-    if name != name:
+    if isinstance(plain, str) and not isinstance(plain, Enum):
+        return check_line(field, plain)
+    if name != name:  # not `plain`: that of NumPy's "not a time" is None
         raise ValueError(f"{field} must be equal to itself, got {short_repr(name)}")
-    return name
+    return plain
 
 
 def _describe_equal(first: Any, second: Any) -> str:

@@ -249,10 +249,25 @@ class Learner(LearnerProgress):
 
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""
+        return "\n  ".join([self._headline(), *describe_state(self)])
+
+    def describe(self) -> str:
+        """Return what printing the learner shows, with all lines where that shows ten.
+
+        Examples
+        --------
+        >>> from keyhole.stochastic import KLUCB
+        >>> learner = KLUCB().learner(arms=30)
+        >>> str(learner).splitlines()[-1], learner.describe().splitlines()[-1]
+        ('  ... and 20 more', '  arm 29: 0 pulls')
+        """
+        return "\n  ".join([self._headline(), *describe_state(self, in_full=True)])
+
+    def _headline(self) -> str:
+        """Return the policy, how many rounds it has had, and its known quantities."""
         known = ", ".join(self._known())
         waiting = ", waiting for feedback" if self._pending else ", done" * self.is_done
-        head = f"{self.policy} after {count_text(self.rounds_told, 'round')}, {known}{waiting}"
-        return "\n  ".join([head, *describe_state(self)])
+        return f"{self.policy} after {count_text(self.rounds_told, 'round')}, {known}{waiting}"
 
     def _repr_html_(self) -> str:
         """Return the tables that notebooks show: policy, rounds, recommendation, and the state."""

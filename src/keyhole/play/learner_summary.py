@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 _SHOWN_LINES: Final = 10
 
 
-def describe_state(learner: "Learner") -> list[str]:
-    """Return what the policy says that it has learnt, the first ten lines, with names of arms."""
-    return [learner._name_arms(line) for line in _describe_by_number(learner)]
+def describe_state(learner: "Learner", *, in_full: bool = False) -> list[str]:
+    """Return what the policy says that it has learnt, with names of arms.
+
+    These are the first ten lines and how many there are more, or all lines.
+    """
+    lines = _describe_by_number(learner, in_full=in_full)
+    return [learner._name_arms(line) for line in lines]
 
 
-def _describe_by_number(learner: "Learner") -> list[str]:
+def _describe_by_number(learner: "Learner", *, in_full: bool = False) -> list[str]:
     """Return what the policy says that it has learnt, with numbers of arms.
 
     An error in the code of a policy becomes the only line: printing must not fail.
@@ -27,7 +31,7 @@ def _describe_by_number(learner: "Learner") -> list[str]:
         lines = learner.policy.describe(learner._without_names())
     except Exception as error:
         return [_say_error(f"{type(learner.policy).__name__}.describe", error)]
-    if len(lines) > _SHOWN_LINES:
+    if len(lines) > _SHOWN_LINES and not in_full:
         return [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
     return lines
 

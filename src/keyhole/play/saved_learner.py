@@ -48,6 +48,8 @@ _WITH_NAMES: Final = 3
 _ROUNDS: Final = Range(ge=0, le=2**53)  # a float represents every integer up to there
 _FORMER_TREE_CANDIDATES: Final = 24  # from here on whole trees were saved once
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
+_DIGITS: Final = 600  # Python reads as many, whatever `sys.set_int_max_str_digits` was told
+_LONG_NUMBER: Final = 10**_DIGITS
 _NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
 _EMPTY_MODULE: Final = ModuleType("empty")
@@ -178,6 +180,11 @@ def _check_name(name: Any) -> Any:
     if type(name) not in _NAME_TYPES or (type(name) is float and not math.isfinite(name)):
         raise TypeError(
             "the name of an arm must be a text, a finite number, True, False or None to be saved "
+            f"(pickle keeps every name), got {short_repr(name)}"
+        )
+    if type(name) is int and abs(name) >= _LONG_NUMBER:
+        raise ValueError(
+            f"the name of an arm must lie between -10**{_DIGITS} and 10**{_DIGITS} to be saved "
             f"(pickle keeps every name), got {short_repr(name)}"
         )
     return name
