@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from keyhole.pages.plot_legend import add_legend, figure_size
 from keyhole.pages.policy_colours import COLOURS, line_styles
 from keyhole.results.drawn_curves import CurveSet, Scale, draw_numbers
 from keyhole.validate import check_choice
@@ -80,7 +81,7 @@ def plot_curves(
     if axes is None:
         import matplotlib.pyplot as plt
 
-        _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+        _, axes = plt.subplots(figsize=figure_size(curves.labels), layout="constrained")
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     styles = matplotlib_styles(list(shown.curves))
@@ -134,18 +135,8 @@ def set_title(axes: Axes, title: str) -> None:
 
 
 def finish_axes(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]]) -> None:
-    """Add a grid, and a legend in the order of the curves' last values, the highest first."""
+    """Add a grid, and a legend below in the order of the curves' last values, the highest first."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     order = sorted(drawn, key=lambda label: -drawn[label][1])
-    legend = axes.legend(
-        [drawn[label][0] for label in order],
-        order,
-        frameon=False,
-        fontsize=8,
-        handlelength=3.2,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-    )
-    for text in legend.get_texts():  # a dollar sign begins no formula
-        text.set_parse_math(False)
+    add_legend(axes, [drawn[label][0] for label in order], order)
