@@ -4,7 +4,7 @@ import pytest
 from matplotlib import rc_context
 
 from keyhole.pages.figure_files import blank_figure
-from keyhole.pages.plot_legend import FIGURE_WIDTH, add_legend, figure_size
+from keyhole.pages.plot_legend import FIGURE_WIDTH, add_legend, figure_size, wrap_label
 
 LONG = "AnytimeZoomingRCUCB(alpha=0.25, first=0.123456, second=0.654321, third=0.5)"
 
@@ -54,3 +54,10 @@ def test_labels_are_side_by_side_where_they_fit():
 def test_a_figure_is_higher_with_more_rows_and_nothing_is_no_legend():
     assert figure_size(["A"])[1] == figure_size(["A", "B"])[1] < figure_size([LONG])[1]
     assert drawn([])[1].get_legend() is None
+
+
+def test_a_long_label_of_the_y_axis_is_broken():
+    assert wrap_label("regret") == "regret"
+    assert wrap_label("cumulative regret / that of ThompsonSampling(a=1)") == (
+        "cumulative regret / that of\nThompsonSampling(a=1)"
+    )

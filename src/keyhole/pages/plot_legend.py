@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 FIGURE_WIDTH: Final = 5.0
 """The width of a figure in inches."""
 
-_AXES_HEIGHT: Final = 3.4  # inches, with the labels of the axes
+_AXES_HEIGHT: Final = 3.6  # inches, with the labels of the axes
 _AXES_SHARE: Final = 0.775  # of the width of a figure, before the layout is computed
 _LINE_HEIGHT: Final = 0.2  # inches, of a line of the legend
 _LETTER: Final = 0.6  # mean width of a letter, in units of the font size
 _SAMPLE: Final = 5.0  # width of a sample of a line and of the space around it, in the same units
 _POINTS_AN_INCH: Final = 72.0
+_LABEL_LETTERS: Final = 40  # that fit along the y axis
 _HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
 
@@ -50,6 +51,11 @@ def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
     beside = max(1, min(len(labels), int(inches * _POINTS_AN_INCH / wide)))
     # Rows of equal length: four labels of which three would fit are two and two.
     return math.ceil(len(labels) / math.ceil(len(labels) / beside)) if labels else 1
+
+
+def wrap_label(text: str) -> str:
+    """Break the label of a y axis that would be longer than the axes are high."""
+    return text if len(text) <= _LABEL_LETTERS else fill(text, _LABEL_LETTERS)
 
 
 def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:

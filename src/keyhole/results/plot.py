@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from keyhole.pages.plot_legend import add_legend, figure_size
+from keyhole.pages.plot_legend import add_legend, figure_size, wrap_label
 from keyhole.pages.policy_colours import COLOURS, line_styles
 from keyhole.results.drawn_curves import CurveSet, Scale, draw_numbers
 from keyhole.validate import check_choice
@@ -138,5 +138,8 @@ def finish_axes(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]
     """Add a grid, and a legend below in the order of the curves' last values, the highest first."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
+    axes.yaxis.label.set_text(wrap_label(axes.get_ylabel()))
+    for label, (artist, _) in drawn.items():
+        artist.set_label(label)
     order = sorted(drawn, key=lambda label: -drawn[label][1])
     add_legend(axes, [drawn[label][0] for label in order], order)
