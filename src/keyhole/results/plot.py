@@ -24,6 +24,7 @@ SCALES: Final = ("linear", "log")
 _STYLES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
+_TICKS: Final = 6  # intervals between the numbers of a linear x axis
 
 MOST_STYLES: Final = len(_MARKERS)
 """More curves cannot be distinguished."""
@@ -118,13 +119,15 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
 
 def set_scales(axes: Axes, x: Scale, y: Scale) -> None:
     """Set the scales of both axes, whose numbers are written in full."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.set_xscale(x)
     axes.set_yscale(y)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(plain)
+    if x == "linear":  # few, since numbers such as 17,500 are long
+        axes.xaxis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 2.5, 5, 10]))
     # Minor ticks would be labelled, too, on an axis that spans less than a power of ten.
     axes.xaxis.set_minor_formatter(NullFormatter())
 
