@@ -37,6 +37,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "folded_sections",
     "index_anchors",
+    "long_columns",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
@@ -57,6 +58,9 @@ sphinx_gallery_conf = {
     "filename_pattern": ".*",  # run all of them, whatever their names are
     "within_subsection_order": "FileNameSortKey",
     "subsection_order": ["tutorials/tasks", *(f"gallery/{folder}" for folder in _GALLERY_PARTS)],
+    "image_scrapers": ("gallery_figures.scrape_figures",),
+    "image_srcset": ["2x"],  # sharp on screens with small pixels
+    "reset_modules": ("matplotlib", "gallery_figures.set_figure_size"),
     "capture_repr": (),  # the last line returns axes, whose text says nothing
     "min_reported_time": 3600,  # times differ from build to build
     "write_computation_times": False,
@@ -67,7 +71,7 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = "Keyhole"
 html_static_path = ["_static"]
-html_css_files = ["cards.css", "folded.css", "titles.css"]
+html_css_files = ["cards.css", "figures.css", "folded.css", "tables.css", "titles.css"]
 html_js_files = [("scrollable.js", {"defer": "defer"})]
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"

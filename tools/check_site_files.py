@@ -1,4 +1,8 @@
-"""Checks of the files of a built site: its links, what its pages fetch, and how large they are."""
+"""Checks of the files of a built site.
+
+Links must not be broken, pages must fetch nothing from a network and be small, and the alternative
+texts of pictures must say more than a file's name.
+"""
 
 import os
 import re
@@ -22,16 +26,22 @@ _FETCHED_LINKS: Final = frozenset(
     ("stylesheet", "icon", "preload", "prefetch", "preconnect", "modulepreload", "manifest")
 )
 _CSS_URL: Final = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
+_PICTURE_NAME: Final = re.compile(r"\S\.(?:png|svg|jpe?g|gif|webp)\b", re.IGNORECASE)
+_NOT_LETTERS: Final = re.compile(r"[^a-z]+")
 _ELSEWHERE: Final = re.compile(r"(?:https?:)?//", re.IGNORECASE)
 
 
 class Page(HTMLParser):
-    """A page's identifiers, its links, and the addresses that a browser fetches to show it."""
+    """A page's identifiers, links and pictures, and the addresses fetched to show it.
+
+    A picture is an address and an alternative text, which is None if there is none.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.identifiers: set[str] = set()
         self.links: list[str] = []
+        self.pictures: list[tuple[str, str | None]] = []
         self.fetched: list[str] = []
         self._in_style = False
         self.feed(text)
@@ -43,6 +53,8 @@ class Page(HTMLParser):
         self._in_style = tag == "style"
         self.identifiers |= {values[name] for name in ("id", "name") if name in values}
         self.links += [values[name] for name in _FOLLOWED.get(tag, ()) if name in values]
+        if tag == "img":
+            self.pictures.append((values.get("src", ""), values.get("alt")))
         fetched = [values[name] for name in _FETCHED.get(tag, ()) if name in values]
         for choice in values.get("srcset", "").split(","):  # such as "a.png, b.png 2x"
             fetched += choice.split()[:1]
@@ -66,6 +78,15 @@ def find_css_urls(text: str) -> list[str]:
     return [first or second for first, second in _CSS_URL.findall(text)]
 
 
+def is_file_name(text: str, address: str) -> bool:
+    """Return whether a text says no more than a picture's address does: "regret by round"."""
+    if _PICTURE_NAME.search(text):
+        return True
+    stem = PurePosixPath(unquote(urlsplit(address).path)).stem
+    words = [_NOT_LETTERS.sub("", part.lower()) for part in (text, stem.removeprefix("sphx_glr_"))]
+    return words[0] != "" and words[0] == words[1]
+
+
 class Site:
     """A folder of HTML pages that link to each other."""
 
@@ -83,8 +104,11 @@ class Site:
         }
 
     def find_faults(self) -> list[str]:
-        """Return one line for each broken link, network address and page that is too large."""
-        return [*self._broken_links(), *self._network_addresses(), *self._large_pages()]
+        """Return one line for each of the faults that the module's docstring lists."""
+        return [
+            *self._broken_links(), *self._network_addresses(), *self._large_pages(),
+            *self._meaningless_texts(),
+        ]  # fmt: skip
 
     def _broken_links(self) -> Iterator[str]:
         for name, page in self.pages.items():
@@ -121,6 +145,14 @@ class Site:
             for address in dict.fromkeys(find_css_urls(path.read_text("utf-8"))):
                 if _ELSEWHERE.match(address.strip()):
                     yield f"{name}: fetches {address} from a network"
+
+    def _meaningless_texts(self) -> Iterator[str]:
+        for name, page in self.pages.items():
+            for address, text in page.pictures:
+                if text is None:
+                    yield f"{name}: the picture {address} has no alternative text"
+                elif is_file_name(text, address):
+                    yield f"{name}: the alternative text of {address} is a file name: {text!r}"
 
     def _large_pages(self) -> Iterator[str]:
         for name in self.pages:

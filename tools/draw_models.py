@@ -25,6 +25,8 @@ text { fill: #1b1f24; }
 .lost { fill: #c4482b; stroke: #c4482b; stroke-width: 1.5; }
 .hidden { fill: none; stroke: #7b8491; stroke-width: 1.5; stroke-dasharray: 4 3; }
 .mark { stroke: #c4482b; stroke-width: 2.5; }
+.need { stroke: #1b1f24; stroke-width: 3; stroke-dasharray: 5 3; }
+.head { fill: #525b67; }
 .on { fill: #ffffff; }
 @media (prefers-color-scheme: dark) {
 .ground { fill: #1d2025; stroke: #434a54; }
@@ -35,6 +37,8 @@ text { fill: #e8eaed; }
 .lost { fill: #ef7d5f; stroke: #ef7d5f; }
 .hidden { stroke: #99a2ae; }
 .mark { stroke: #ef7d5f; }
+.need { stroke: #e8eaed; }
+.head { fill: #b3bac4; }
 .on { fill: #101214; }
 }"""
 
@@ -91,34 +95,52 @@ def thresholding() -> list[str]:
 
 
 def threshold() -> list[str]:
-    """Draw samples of the arm pulled: whole below the threshold, else only that it was reached."""
+    """Draw samples of the arm pulled: one that reaches the threshold earns 1, and is hidden."""
     rows = ((0, 0.5, 0.3), (1, 0.35, 0.8), (1, 0.75, 0.6), (0, 0.2, 0.55))
-    parts = [text(12, 26, "arm"), text(210, 26, "sample, and threshold of the round", "middle")]
-    parts.append(text(468, 26, "seen", "end"))
+    parts = [text(12, 26, "arm"), text(170, 26, "sample, threshold", "middle")]
+    parts += [text(336, 26, "reward", "middle"), text(468, 26, "seen", "end")]
     for t, (arm, level, sample) in enumerate(rows):
         y, reached = TOP + LINE * t, sample >= level
-        parts += [text(18, y + 12, str(arm)), bar(60, y, 260 * min(sample, level), "seen")]
+        parts += [text(18, y + 12, str(arm)), bar(60, y, 270 * min(sample, level), "seen")]
         if reached:
-            parts.append(bar(60 + 260 * level, y, 260 * (sample - level), "hidden"))
-        parts.append(upright(60 + 260 * level, y - 6, 26, "mark"))
-        parts.append(text(468, y + 12, "reached" if reached else "the sample", "end"))
+            parts.append(bar(60 + 270 * level, y, 270 * (sample - level), "hidden"))
+        parts += [upright(60 + 270 * level, y - 6, 26, "mark")]
+        parts.append(dot(336, y + 7, "1" if reached else "0", "seen"))
+        parts.append(text(468, y + 12, "only the 1" if reached else "the sample", "end"))
     return [*parts, *legend(TOP + LINE * 4 + 14, "seen", "hidden (censored)", "threshold")]
 
 
 def delayed() -> list[str]:
-    """Draw rewards from pull to arrival, and the sums that arrive."""
+    """Draw rewards from the round of the pull to that of the arrival, and the sums that arrive."""
     pulls = ((0, 1, 3), (1, 0, 1), (1, 1, 1), (0, 1, 1), (1, 1, 2), (1, 0, 1))
     sums = [0] * 7
-    top, bottom = TOP + 14, TOP + 104
+    top, bottom = TOP + 14, TOP + 112
     parts = [text(12, 26, "arm"), text(12, top + 5, "earned"), text(12, bottom + 5, "arrives")]
     for t, (arm, reward, delay) in enumerate(pulls):
         begin, end = column(t), column(t + delay)
         sums[t + delay] += reward
-        bend = f"{begin:g} {top + 50} {end:g} {top + 40} {end:g} {bottom - 12}"
-        parts.append(f'<path d="M{begin:g} {top + 10}C{bend}" class="line"/>')
         parts += [text(begin, 26, str(arm), "middle"), dot(begin, top, str(reward), "hidden")]
+        parts += arrow(begin, top + 10, end, bottom - 12)
     parts += [dot(column(t), bottom, str(total), "seen") for t, total in enumerate(sums)]
-    return [*parts, *legend(bottom + 40, "sum of a round, seen", "hidden, if anonymous")]
+    parts += [*rounds(bottom + 20, len(sums))]
+    return [*parts, *legend(bottom + 74, "sum of a round, seen", "hidden, if anonymous")]
+
+
+def arrow(x: float, y: float, end: float, bottom: float) -> list[str]:
+    """Return an arrow from a place to another one below it, at which it points straight down."""
+    stop = bottom - 8  # where its head begins
+    bend = f"C{x:g} {y + 50:g} {end:g} {y + 30:g} {end:g} {stop:g}"
+    head = f'<path d="M{end - 5:g} {stop:g}h10l-5 8z" class="head"/>'
+    return [f'<path d="M{x:g} {y:g}{bend}" class="line"/>', head]
+
+
+def rounds(y: float, count: int) -> list[str]:
+    """Return an axis of rounds, from 1."""
+    first, last = column(0), column(count - 1)
+    parts = [f'<path d="M{first - 20:g} {y:g}H{last + 20:g}" class="line"/>']
+    parts += [upright(column(t), y, 6, "line") for t in range(count)]
+    parts += [text(column(t), y + 24, str(t + 1), "middle", "note") for t in range(count)]
+    return [*parts, text(12, y + 24, "round", kind="note")]
 
 
 def column(round_: int) -> float:
@@ -128,19 +150,19 @@ def column(round_: int) -> float:
 
 def semibandit() -> list[str]:
     """Draw what each arm is given against what it needs, and the losses seen."""
-    rows = ((0.5, 0.4, 0), (0.3, 0.55, 1), (0.2, 0.35, 0), (0.0, 0.6, 1))
-    parts = [text(12, 26, "arm"), text(210, 26, "amount given, 1 in all", "middle")]
-    parts.append(text(468, 26, "loss seen", "end"))
-    for arm, (given, needed, loss) in enumerate(rows):
+    rows = (
+        (0.5, 0.4, 0, "enough"), (0.3, 0.55, 1, "too little"),
+        (0.2, 0.35, 0, "luck"), (0.0, 0.6, 1, "too little"),
+    )  # fmt: skip
+    parts = [text(12, 26, "arm"), text(170, 26, "given, and needed", "middle")]
+    parts += [text(326, 26, "loss", "middle"), text(468, 26, "why (hidden)", "end")]
+    for arm, (given, needed, loss, why) in enumerate(rows):
         y = TOP + LINE * arm
-        parts += [text(18, y + 12, str(arm)), bar(60, y, 440 * given, "seen")]
-        parts += [dashed(60 + 440 * needed, y - 6, 26), text(468, y + 12, str(loss), "end")]
-    return [*parts, *legend(TOP + LINE * 4 + 14, "given", line="threshold, never seen")]
-
-
-def dashed(x: float, y: float, height: float) -> str:
-    """Return a vertical line of dashes."""
-    return f'<path d="M{x:g} {y:g}v{height:g}" class="line" stroke-dasharray="4 3"/>'
+        parts += [text(18, y + 12, str(arm)), bar(60, y, 390 * given, "seen")]
+        parts += [upright(60, y - 3, 20, "line"), upright(60 + 390 * needed, y - 6, 26, "need")]
+        parts.append(dot(326, y + 7, str(loss), "seen"))
+        parts.append(text(468, y + 12, why, "end", "note"))
+    return [*parts, *legend(TOP + LINE * 4 + 14, "given, and loss: seen", need="needed: hidden")]
 
 
 def resource() -> list[str]:
@@ -158,16 +180,14 @@ def resource() -> list[str]:
     return [*parts, *legend(TOP + LINE * 4 + 14, "seen", "never run", "limit")]
 
 
-def legend(y: float, seen: str, hidden: str = "", mark: str = "", line: str = "") -> list[str]:
+def legend(y: float, seen: str, hidden: str = "", mark: str = "", need: str = "") -> list[str]:
     """Return what the kinds of marks mean, in one line."""
     parts, x = [], 12.0
-    for words, kind in ((seen, "seen"), (hidden, "hidden"), (mark, "mark"), (line, "line")):
+    for words, kind in ((seen, "seen"), (hidden, "hidden"), (mark, "mark"), (need, "need")):
         if not words:
             continue
         if kind in ("seen", "hidden"):
             parts.append(bar(x, y - 11, 18, kind))
-        elif kind == "line":
-            parts.append(dashed(x + 9, y - 14, 20))
         else:
             parts.append(upright(x + 9, y - 14, 20, kind))
         parts.append(text(x + 26, y + 1, words, kind="note"))
@@ -179,7 +199,7 @@ PICTURES: Final[dict[str, tuple[int, Callable[[], list[str]]]]] = {
     "stochastic": (TOP + LINE * 3 + 40, stochastic),
     "thresholding": (TOP + LINE * 4 + 30, thresholding),
     "threshold": (TOP + LINE * 4 + 30, threshold),
-    "delayed": (TOP + 160, delayed),
+    "delayed": (TOP + 204, delayed),
     "semibandit": (TOP + LINE * 4 + 30, semibandit),
     "resource": (TOP + LINE * 4 + 30, resource),
 }

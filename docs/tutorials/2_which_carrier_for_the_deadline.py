@@ -23,7 +23,6 @@ deadlines = np.arange(90, -40, -5)
 figure, axes = plt.subplots(layout="constrained")
 for carrier, shares in zip(times.arms, times.met_shares(deadlines)):
     axes.plot(deadlines, shares, label=carrier)
-axes.invert_xaxis()
 axes.set(xlabel="deadline, in minutes after the schedule", ylabel="share of flights in time")
 axes.legend()
 

@@ -23,14 +23,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 problem = conversions.problem(within=90)
-figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
-left.bar(conversions.arms, problem.means)
-left.set(xlabel="items in the first order", ylabel="share that orders again")
+figure, (upper, lower) = plt.subplots(2, 1, figsize=(5, 6), layout="constrained")
+upper.bar(conversions.arms, problem.means)
+upper.set(xlabel="items in the first order", ylabel="share that orders again")
 for group, delays in zip(conversions.arms, conversions.delays):
     inside = np.sort(delays[delays <= 90])
-    right.plot(inside, np.arange(1, len(inside) + 1) / len(inside), label=group)
-right.set(xlabel="days until the next order", ylabel="share of those within 90 days")
-right.legend(title="items")
+    lower.plot(inside, np.arange(1, len(inside) + 1) / len(inside), label=group)
+lower.set(xlabel="days until the next order", ylabel="share of those within 90 days")
+lower.legend(title="items")
 
 # %%
 # On average an order comes after about a month. The delays hardly depend on the group, which is what

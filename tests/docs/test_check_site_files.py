@@ -1,4 +1,4 @@
-"""Broken links, addresses on a network and large pages are found; what is right is not."""
+"""Broken links, addresses on a network, large pages and meaningless texts are found."""
 
 import re
 
@@ -27,8 +27,8 @@ def test_links_that_lead_somewhere_are_no_faults(write_site):
             <a href="#">top</a> <a href="#own">own</a> <p id="own"></p>
             <a href="part/a.html?q=1">query</a>
             <a href="https://example.org/#x">elsewhere</a> <a href="mailto:a@example.org">mail</a>
-            <img src="part/a%20b.png" srcset="part/a%20b.png, part/a%20b.png 2x">
-            <img src="data:image/png;base64,AA=="> <link rel="canonical" href="https://a.org/">""",
+            <img alt="" src="part/a%20b.png" srcset="part/a%20b.png, part/a%20b.png 2x">
+            <img alt="Two curves" src="data:image/png;base64,AA=="> <link rel="canonical" href="https://a.org/">""",
         part__a_html='<h1 id="here">a</h1> <a href="../index.html#own">back</a>',
         part__index_html="",
         **{"part__a b.png": ""},
@@ -42,11 +42,11 @@ def test_links_that_lead_somewhere_are_no_faults(write_site):
         ('<a href="b.html">b</a>', "the link 'b.html' is broken: there is no b.html"),
         ('<a href="../b.html">b</a>', "the link '../b.html' is broken: there is no ../b.html"),
         ('<a href="#b">b</a>', "the link '#b' is broken: index.html has no element 'b'"),
-        ('<img src="b.png">', "the link 'b.png' is broken: there is no b.png"),
+        ('<img alt="" src="b.png">', "the link 'b.png' is broken: there is no b.png"),
         ('<link rel="next" href="b.html">', "the link 'b.html' is broken: there is no b.html"),
         ('<script src="https://a.org/b.js"></script>', "fetches https://a.org/b.js from a network"),
-        ('<img src="//a.org/b.png">', "fetches //a.org/b.png from a network"),
-        ('<img srcset="http://a.org/b 2x">', "fetches http://a.org/b from a network"),
+        ('<img alt="" src="//a.org/b.png">', "fetches //a.org/b.png from a network"),
+        ('<img alt="" srcset="http://a.org/b 2x">', "fetches http://a.org/b from a network"),
         ('<link rel="stylesheet" href="HTTPS://a.org/">', "fetches HTTPS://a.org/ from a network"),
         ("<style>@import 'http://a.org/';</style>", "fetches http://a.org/ from a network"),
         ('<p style="background: url(http://a.org/b)">', "fetches http://a.org/b from a network"),
@@ -66,3 +66,24 @@ def test_style_sheets_are_read_too(write_site):
 def test_pages_of_galleries_may_be_large(write_site, folder):
     name = folder.replace("/", "__") + "a_html"
     assert write_site(**{name: "a" * (LARGEST + 1)}).find_faults() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "the picture regret_by_round_001.png has no alternative text"),
+        *(
+            (f'alt="{alt}"', f"the alternative text of regret_by_round_001.png is {what}")
+            for alt, what in [
+                ("regret by round", "a file name: 'regret by round'"),
+                ("images/a-b.svg", "a file name: 'images/a-b.svg'"),
+            ]
+        ),
+        ('alt=""', ""),
+        ('alt="Regret of two policies by round"', ""),
+    ],
+)
+def test_an_alternative_text_is_no_file_name(write_site, text, fault):
+    file = "regret_by_round_001.png"
+    site = write_site(index_html=f'<img {text} src="{file}">', **{file: ""})
+    assert site.find_faults() == ([f"index.html: {fault}"] if fault else [])

@@ -2,8 +2,8 @@
 Rewards and times of runs
 =========================
 
-Each point is a run: how long it takes, and what it earns. A limit cuts off all runs to its
-right.
+Each point is a run: how long it takes, and what it earns. A limit, such as the line at 1, cuts off
+all runs to its right.
 """
 
 import matplotlib.pyplot as plt
@@ -19,3 +19,5 @@ problem = Problem(
 )
 figure, axes = plt.subplots(layout="constrained")
 draw_runs(problem, axes, runs=100, names=["careful", "usual", "quick"])
+axes.axvline(1.0, color="black", linewidth=1)
+axes.set_xscale("log")

@@ -4,6 +4,7 @@ from matplotlib.figure import Figure
 
 from keyhole.metric import Metric
 from keyhole.pages.figure_files import blank_figure
+from keyhole.pages.plot_legend import figure_size
 from keyhole.results.curves import Curves
 from keyhole.results.drawn_curves import Scale, arms_divisor
 from keyhole.results.plot import count_nonpositive, plot_curves
@@ -34,7 +35,7 @@ def draw_curves_figure(
     matplotlib Figure
         The figure.
     """
-    figure = blank_figure()
+    figure = blank_figure(*figure_size(curves.labels))
     plot_curves(curves, metric, figure.subplots(), x=x, y=y)
     return figure
 

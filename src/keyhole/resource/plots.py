@@ -13,6 +13,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
+from keyhole.pages.plot_legend import add_legend, figure_size
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner
@@ -59,17 +60,17 @@ def draw_runs(
     ----------
     Bengs and Huellermeier (2022), Figure 1.
     """
-    axes = _axes(axes)
+    labels = _arm_names(problem.arms, names)
+    axes = _axes(axes, labels)
     check_integer("runs", runs, Range(ge=1))
     points = _sample_runs(problem, runs, seed)
-    labels = _arm_names(problem.arms, names)
     styles = matplotlib_styles(labels)
     for name, (used, earned) in zip(labels, points, strict=True):
         style = styles[name] | {"linestyle": "none", "alpha": 0.5}
         axes.plot(used, earned, label=name, **style)
     axes.set_xlabel("consumption")
     axes.set_ylabel("reward")
-    axes.legend()
+    add_legend(axes, *axes.get_legend_handles_labels())
     return axes
 
 
@@ -101,11 +102,11 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
     >>> axes.get_xlabel()
     'limit'
     """
-    axes = _axes(axes)
+    labels = _arm_names(problem.arms, names)
+    axes = _axes(axes, labels)
     limits = problem.limits
     if problem.continuous:
         limits = np.linspace(0.0, problem.limits[-1], _POINTS + 1)[1:]
-    labels = _arm_names(problem.arms, names)
     styles = matplotlib_styles(labels)
     for arm, name in enumerate(labels):
         gains = [problem.gain(arm, limit) for limit in limits]
@@ -123,7 +124,7 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
     )
     axes.set_xlabel("limit")
     axes.set_ylabel("penalized expected gain")
-    axes.legend()
+    add_legend(axes, *axes.get_legend_handles_labels())
     return axes
 
 
@@ -157,7 +158,7 @@ def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[st
         raise TypeError(f"learner must be of a policy that refines grids, got {learner.policy!r}")
     sizes, points = learner.state["sizes"].tolist(), learner.state["points"]
     grids = [points[arm, :size] for arm, size in enumerate(sizes)]
-    return draw_points(_axes(axes), grids, float(learner.facts["limits"][-1]), names)
+    return draw_points(_axes(axes, ()), grids, float(learner.facts["limits"][-1]), names)
 
 
 def draw_points(
@@ -178,13 +179,13 @@ def draw_points(
     return axes
 
 
-def _axes(axes: Axes | None) -> Axes:
+def _axes(axes: Axes | None, labels: Sequence[str]) -> Axes:
     if axes is not None:
         return axes
     require_extra("plots", "a plot")
     import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=(7.2, 4.6), layout="constrained")[1]
+    return plt.subplots(figsize=figure_size(labels), layout="constrained")[1]
 
 
 def _arm_names(arms: int, names: Sequence[str]) -> list[str]:

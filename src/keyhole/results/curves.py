@@ -104,8 +104,9 @@ class Curves:
         if len(self.checkpoints) < _LEAST_DRAWN or not (has_extra("plots") and has_extra("scipy")):
             return notebook_html(tables)
         from keyhole.pages.figure_files import blank_figure
+        from keyhole.pages.plot_legend import figure_size
 
-        figure, metric = blank_figure(6.4, 3.2), self.metrics[0]
+        figure, metric = blank_figure(*figure_size(self.labels)), self.metrics[0]
         self.plot(metric, axes=figure.subplots())
         alt = f"{self.metric(metric).title} by round, as in the table."
         return notebook_html(tables, picture_html(figure, alt))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from keyhole.pages.plot_legend import add_legend, figure_size, wrap_label
 from keyhole.pages.policy_colours import COLOURS, line_styles
 from keyhole.results.drawn_curves import CurveSet, Scale, draw_numbers
 from keyhole.validate import check_choice
@@ -23,6 +24,7 @@ SCALES: Final = ("linear", "log")
 _STYLES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
+_TICKS: Final = 6  # intervals between the numbers of a linear x axis
 
 MOST_STYLES: Final = len(_MARKERS)
 """More curves cannot be distinguished."""
@@ -80,7 +82,7 @@ def plot_curves(
     if axes is None:
         import matplotlib.pyplot as plt
 
-        _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+        _, axes = plt.subplots(figsize=figure_size(curves.labels), layout="constrained")
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     styles = matplotlib_styles(list(shown.curves))
@@ -117,13 +119,15 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
 
 def set_scales(axes: Axes, x: Scale, y: Scale) -> None:
     """Set the scales of both axes, whose numbers are written in full."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.set_xscale(x)
     axes.set_yscale(y)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(plain)
+    if x == "linear":  # few, since numbers such as 17,500 are long
+        axes.xaxis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 2.5, 5, 10]))
     # Minor ticks would be labelled, too, on an axis that spans less than a power of ten.
     axes.xaxis.set_minor_formatter(NullFormatter())
 
@@ -134,18 +138,11 @@ def set_title(axes: Axes, title: str) -> None:
 
 
 def finish_axes(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]]) -> None:
-    """Add a grid, and a legend in the order of the curves' last values, the highest first."""
+    """Add a grid, and a legend below in the order of the curves' last values, the highest first."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
+    axes.yaxis.label.set_text(wrap_label(axes.get_ylabel()))
+    for label, (artist, _) in drawn.items():
+        artist.set_label(label)
     order = sorted(drawn, key=lambda label: -drawn[label][1])
-    legend = axes.legend(
-        [drawn[label][0] for label in order],
-        order,
-        frameon=False,
-        fontsize=8,
-        handlelength=3.2,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-    )
-    for text in legend.get_texts():  # a dollar sign begins no formula
-        text.set_parse_math(False)
+    add_legend(axes, [drawn[label][0] for label in order], order)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.pages.plot_legend import add_legend, figure_size
 from keyhole.study.arm_means import make_mean
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.validate import check_choice
@@ -27,7 +28,7 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     from keyhole.results.plot import matplotlib_styles
 
     asked = np.array(counts.asked, np.int64)
-    order = np.argsort(-np.bincount(asked, minlength=len(counts.arms)), kind="stable")
+    order = _order_arms(counts)
     styles = matplotlib_styles([counts.arms[arm] for arm in order[:_MOST_NAMED]])
     for place, arm in enumerate(order.tolist()):
         curve = _decisions(asked, arm) if shows == "decisions" else _means(counts, arm)
@@ -46,6 +47,17 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {_word(counts)}")
     _add_legend(axes)
     return axes
+
+
+def plot_size(counts: DecisionCounts) -> tuple[float, float]:
+    """Return width and height in inches of a figure of the plot."""
+    return figure_size([counts.arms[arm] for arm in _order_arms(counts)[:_MOST_NAMED]])
+
+
+def _order_arms(counts: DecisionCounts) -> IntArray:
+    """Return the arms, those with the most decisions first."""
+    asked = np.array(counts.asked, np.int64)
+    return np.argsort(-np.bincount(asked, minlength=len(counts.arms)), kind="stable")
 
 
 def _thin(values: Any) -> Any:
@@ -97,12 +109,7 @@ def _fill_interval(counts: DecisionCounts, arm: int, axes: "Axes", colour: str) 
 def _add_legend(axes: "Axes") -> None:
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[1]:
-        legend = axes.legend(
-            frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
-        )
-        for text in legend.get_texts():  # a dollar sign begins no formula
-            text.set_parse_math(False)
+    add_legend(axes, *axes.get_legend_handles_labels())
 
 
 def check_drawable(counts: DecisionCounts, shows: str) -> None:

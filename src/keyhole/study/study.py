@@ -531,9 +531,9 @@ class Study(StoppingProgress):
             require_extra("plots", "Study.plot()")
             import matplotlib.pyplot as plt
 
-            from keyhole.study.decision_plot import check_drawable, plot_decisions
+            from keyhole.study.decision_plot import check_drawable, plot_decisions, plot_size
 
             check_drawable(counts, shows)
             if axes is None:
-                _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+                _, axes = plt.subplots(figsize=plot_size(counts), layout="constrained")
             return plot_decisions(counts, shows, axes)

@@ -9,7 +9,7 @@ from keyhole.pages.notebook import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
 from keyhole.study.arm_means import arm_table, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts
-from keyhole.study.decision_plot import plot_decisions
+from keyhole.study.decision_plot import plot_decisions, plot_size
 
 MOST_EVENTS: Final = 50_000
 """The most events that a summary reads anew: more take seconds."""
@@ -59,7 +59,7 @@ def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCoun
         if has_extra("plots"):
             from keyhole.pages.figure_files import blank_figure
 
-            figure = blank_figure(6.4, 3.0)
+            figure = blank_figure(*plot_size(counts))
             plot_decisions(counts, "decisions", figure.subplots())
             picture = picture_html(figure, "The number of decisions of each arm so far.")
         text = "Decisions and feedback by arm."

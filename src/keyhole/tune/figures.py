@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 
 from keyhole.pages.figure_files import blank_figure
+from keyhole.pages.plot_legend import figure_size
 from keyhole.results.plot import finish_axes, matplotlib_styles
 from keyhole.tune.report_curves import (
     cactus_arrays,
@@ -22,7 +23,7 @@ from keyhole.tune.saved_tune import SavedTune
 
 def survival_figure(tune: SavedTune) -> Figure:
     """Return survival curves by arm with intervals: the share of runs without success by a time."""
-    figure = blank_figure()
+    figure = blank_figure(*_size(tune))
     axes = figure.subplots()
     drawn = {}
     styles = arm_styles(tune)
@@ -44,7 +45,7 @@ def survival_figure(tune: SavedTune) -> Figure:
 
 def cactus_figure(tune: SavedTune) -> Figure:
     """Return the cactus plot: seconds within which a share of the runs succeeds, by arm."""
-    figure = blank_figure()
+    figure = blank_figure(*_size(tune))
     axes = figure.subplots()
     drawn = {}
     styles = arm_styles(tune)
@@ -62,7 +63,7 @@ def cactus_figure(tune: SavedTune) -> Figure:
 
 def gains_figure(tune: SavedTune) -> Figure:
     """Return the figure of gains by arm and limit, with intervals."""
-    figure = blank_figure()
+    figure = blank_figure(*_size(tune))
     plot_gains(tune, figure.subplots())
     return figure
 
@@ -71,7 +72,7 @@ def plot_gains(tune: SavedTune, axes: Axes | None = None) -> Axes:
     """Draw gains by arm and limit, with intervals: see `SavedTune.plot`."""
     best = tune.best()
     if axes is None:
-        _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+        _, axes = plt.subplots(figsize=_size(tune), layout="constrained")
     drawn = {}
     styles = arm_styles(tune)
     for curve in gain_curves(tune):
@@ -91,6 +92,11 @@ def plot_gains(tune: SavedTune, axes: Axes | None = None) -> Axes:
     axes.set_ylabel("gain of a run")
     finish_axes(axes, drawn)
     return axes
+
+
+def _size(tune: SavedTune) -> tuple[float, float]:
+    """Return width and height of a figure, which has a line for each arm."""
+    return figure_size(list(arm_styles(tune)))
 
 
 def arm_styles(tune: SavedTune) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from matplotlib.container import Container
 from matplotlib.figure import Figure
 
 from keyhole.pages.figure_files import blank_figure
+from keyhole.pages.plot_legend import figure_size
 from keyhole.papers.claims import ratio_of
 from keyhole.results.curves import Curves
 from keyhole.results.drawn_curves import Scale
@@ -38,7 +39,7 @@ def draw_parameter_figure(
     `labels` are all policies of the entry, so that each has the same style in every figure. The
     bars are 95 % intervals; a bound is a thin dashed line.
     """
-    figure = blank_figure()
+    figure = blank_figure(*figure_size([*points, *([bound[0]] if bound else [])]))
     axes = figure.subplots()
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     for label, line in points.items():
@@ -85,7 +86,7 @@ def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, 
 
 def ratio_figure(curves: Curves, metric: str, to: str) -> Figure:
     """Return the figure of `ratios` over the rounds, with 95 % intervals and a thin line at 1."""
-    figure = blank_figure()
+    figure = blank_figure(*figure_size([label for label in curves.labels if label != to]))
     axes = figure.subplots()
     rounds = curves.checkpoints
     drawn: dict[str, tuple[Artist | Container, float]] = {}
@@ -122,7 +123,7 @@ def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name:
     if axes.get_yscale() != "linear" or axes.get_ylabel().startswith("ln("):
         return
     top = axes.get_ylim()[1]
-    style: dict[str, Any] = {"fontsize": 7.5, "color": "black", "parse_math": False}
+    style: dict[str, Any] = {"fontsize": 9.0, "color": "black", "parse_math": False}
     if is_far_above(values, top):
         text = f"{name}: {values[-1]:,.4g}, above the figure"
         axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", **style)

@@ -1,0 +1,29 @@
+"""Sphinx extension that marks the columns of tables with long texts.
+
+On a phone a browser makes all columns of a wide table as narrow as their longest words. With the
+class of these cells a style sheet can keep sentences at a width at which they are read.
+"""
+
+from typing import Final
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+_LONG: Final = 50  # letters of a cell, from which its column is one of long texts
+
+
+def mark_long_columns(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Give the cells of columns with long texts the class ``long-text``."""
+    for group in doctree.findall(nodes.tgroup):
+        rows = [list(row.findall(nodes.entry)) for row in group.findall(nodes.row)]
+        if len({len(row) for row in rows}) == 1 and len(rows[0]) > 2:  # two columns have room
+            for column in zip(*rows, strict=True):
+                if max(len(cell.astext()) for cell in column) >= _LONG:
+                    for cell in column:
+                        cell["classes"].append("long-text")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension."""
+    app.connect("doctree-resolved", mark_long_columns)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,88 @@
+"""The legend of a plot, below its axes, and the size of figures that have one.
+
+A page on a phone shows a figure about 330 pixels wide. Figures are 5 inches wide, so that their
+letters of 10 points, Matplotlib's default, are 9 pixels high there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FIGURE_WIDTH: Final = 5.0
+"""The width of a figure in inches."""
+
+_AXES_HEIGHT: Final = 3.6  # inches, with the labels of the axes
+_AXES_SHARE: Final = 0.775  # of the width of a figure, before the layout is computed
+_LINE_HEIGHT: Final = 0.2  # inches, of a line of the legend
+_LETTER: Final = 0.6  # mean width of a letter, in units of the font size
+_SAMPLE: Final = 5.0  # width of a sample of a line and of the space around it, in the same units
+_POINTS_AN_INCH: Final = 72.0
+_LABEL_LETTERS: Final = 40  # that fit along the y axis
+_HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
+_FONT_SIZE: Final = 10.0  # points, to estimate the height
+
+
+def figure_size(labels: Sequence[str]) -> tuple[float, float]:
+    """Return width and height in inches of a figure with a legend of these labels."""
+    texts = [_wrap(label, FIGURE_WIDTH, _FONT_SIZE) for label in labels]
+    rows = math.ceil(len(texts) / _count_columns(texts, FIGURE_WIDTH, _FONT_SIZE))
+    lines = rows + sum(text.count("\n") for text in texts)
+    return FIGURE_WIDTH, _AXES_HEIGHT + _LINE_HEIGHT * lines
+
+
+def _wrap(label: str, inches: float, size: float) -> str:
+    """Break a label that is wider than the figure."""
+    letters = int(inches * _POINTS_AN_INCH / size / _LETTER - _SAMPLE / _LETTER)
+    if len(label) <= letters:
+        return label
+    return fill(label, max(1, letters), break_on_hyphens=False)
+
+
+def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
+    """Return how many of the labels fit side by side."""
+    longest = max((len(line) for label in labels for line in label.splitlines()), default=0)
+    wide = (longest * _LETTER + _SAMPLE) * size
+    beside = max(1, min(len(labels), int(inches * _POINTS_AN_INCH / wide)))
+    # Rows of equal length: four labels of which three would fit are two and two.
+    return math.ceil(len(labels) / math.ceil(len(labels) / beside)) if labels else 1
+
+
+def wrap_label(text: str) -> str:
+    """Break the label of a y axis that would be longer than the axes are high."""
+    return text if len(text) <= _LABEL_LETTERS else fill(text, _LABEL_LETTERS)
+
+
+def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Put a legend below the labels of the x axis, in as many columns as fit."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.transforms import ScaledTranslation
+
+    if not labels:
+        return
+    size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
+    figure = axes.get_figure()
+    assert figure is not None
+    wide = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
+    texts = [_wrap(label, wide, size) for label in labels]
+    # Ticks, their labels and the label of the axis are as high as some three lines.
+    below = ScaledTranslation(0, -3.6 * size / _POINTS_AN_INCH, figure.dpi_scale_trans)
+    legend = axes.legend(
+        handles,
+        texts,
+        frameon=False,
+        handlelength=_HANDLE_LENGTH,
+        ncols=_count_columns(texts, wide, size),
+        loc="upper center",
+        borderaxespad=0.0,
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=axes.transAxes + below,
+    )
+    for text in legend.get_texts():  # a dollar sign begins no formula
+        text.set_parse_math(False)

@@ -1,0 +1,39 @@
+"""The columns of tables with sentences are marked, so that they stay wide on a phone."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from docutils.core import publish_doctree, publish_from_doctree
+
+FILE = Path(__file__).parents[2] / "docs/_extensions/long_columns.py"
+SENTENCE = "Pull the arm with the largest upper bound of its mean."
+
+
+@pytest.fixture(scope="module")
+def extension():
+    spec = importlib.util.spec_from_file_location("long_columns", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def marked(extension, *rows):
+    text = "\n".join([".. list-table::", "   :header-rows: 1", ""]) + "\n"
+    for row in rows:
+        text += "".join(f"   {'* -' if i == 0 else '  -'} {cell}\n" for i, cell in enumerate(row))
+    doctree = publish_doctree(text)
+    extension.mark_long_columns(None, doctree, "page")
+    html = publish_from_doctree(doctree, writer="html5").decode()
+    return re.findall(r'<t[dh] class="[^"]*long-text[^"]*"><p>([^<]+)</p>', html)
+
+
+def test_a_column_with_a_sentence_is_marked_from_its_heading(extension):
+    rows = (("policy", "rule", "after"), ("UCB1", SENTENCE, "Auer"), ("MOSS", "Short.", "Audibert"))
+    assert marked(extension, *rows) == ["rule", SENTENCE, "Short."]
+
+
+def test_short_columns_and_tables_of_two_columns_are_not_marked(extension):
+    assert marked(extension, ("policy", "rule", "after"), ("UCB1", "Short.", "Auer")) == []
+    assert marked(extension, ("policy", "rule"), ("UCB1", SENTENCE)) == []
