@@ -4,8 +4,8 @@ import math
 import random
 import statistics
 
+from benchmarks.default_policies import make_policies
 from benchmarks.measure import Row, compare_with, seconds, time_in_turn
-from benchmarks.policy_factory import make_policies
 from keyhole import simulate
 from keyhole.delayed import (
     ODAAF,

@@ -6,8 +6,8 @@ import statistics
 
 import numpy as np
 
+from benchmarks.default_policies import make_policies
 from benchmarks.measure import Row, seconds, time_in_turn
-from benchmarks.policy_factory import make_policies
 from keyhole import simulate
 from keyhole.resource import (
     RCUCB,

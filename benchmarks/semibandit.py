@@ -8,8 +8,8 @@ from collections import namedtuple
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from benchmarks.default_policies import make_policies
 from benchmarks.measure import Row, compare_with, seconds, time_in_turn
-from benchmarks.policy_factory import make_policies
 from keyhole import simulate
 from keyhole.kernels.fingerprint import fresh_copy
 from keyhole.semibandit import CSBDT, CSBDTUCB, CTS, ESCB, MPTS, Problem

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from benchmarks import resource, semibandit, stochastic, threshold, thresholding
-from benchmarks import thresholding_yardsticks as yardsticks
+from benchmarks import thresholding_without_keyhole as yardsticks
 from benchmarks.cpp import compile_lsa, run_lsa
 from benchmarks.measure import Row, Size, seconds, time_in_turn
 from keyhole import simulate

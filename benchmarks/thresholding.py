@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 
-from benchmarks import thresholding_yardsticks as yardsticks
+from benchmarks import thresholding_without_keyhole as yardsticks
+from benchmarks.default_policies import make_policies
 from benchmarks.measure import Row, Size, compare_with, seconds, time_in_turn
-from benchmarks.policy_factory import make_policies
 from keyhole import simulate
 from keyhole.thresholding import APT, LSA, Problem, Uniform
 

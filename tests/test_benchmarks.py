@@ -19,7 +19,7 @@ from benchmarks import resource as resource_setting
 from benchmarks import semibandit as semibandit_setting
 from benchmarks import stochastic as stochastic_setting
 from benchmarks import threshold as threshold_setting
-from benchmarks import thresholding_yardsticks as yardsticks
+from benchmarks import thresholding_without_keyhole as yardsticks
 from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
 from keyhole.experiment.setting_registry import BUILT_IN

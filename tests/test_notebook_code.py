@@ -10,10 +10,10 @@ from types import ModuleType
 import pytest
 
 from keyhole.notebook_code import NotebookCode, NotebookCodeError, execute_typed, is_typed
-from keyhole.notebook_value_pickling import pickle_value
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import check_is_sendable, pickle_plan, unpickle_plan
 from keyhole.play.replication_block import plan_digest
+from keyhole.reproducible_pickling import pickle_value
 from keyhole.runner import FunctionProcess
 from keyhole.thresholding import Problem
 from keyhole.tune.function_arms import find_answer, function_command, parse_target

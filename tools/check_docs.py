@@ -1,9 +1,9 @@
 """Check the built documentation: `make docs` runs it after the build.
 
 Its links and anchors must lead somewhere, its pages must fetch nothing from a network and be
-small, the alternative texts of its pictures must be more than file names, its search must answer the
-queries of `search_queries.toml`, and axe-core must find no serious violation. Search and axe-core
-need a Chromium, as the tests of pages do (`make browser`).
+small, the alternative texts of its pictures must be more than file names, its search must answer
+the queries of `search_queries.toml`, and axe-core must find no serious violation. Search and
+axe-core need a Chromium, as the tests of pages do (`make browser`).
 """
 
 import argparse

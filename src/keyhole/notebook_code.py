@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from keyhole.notebook_code_comparison import NotebookCodeComparison, code_content
-from keyhole.notebook_value_pickling import pickle_value
+from keyhole.rebuilt_source_check import NotebookCodeComparison, code_content
+from keyhole.reproducible_pickling import pickle_value
 
 _MAIN: Final = "__main__"
 _MOST_BYTES: Final = 2**20  # of a value that typed code uses

@@ -15,7 +15,7 @@ import shellingham
 from typer.main import get_command
 
 from keyhole import load_run
-from keyhole.cli import experiments
+from keyhole.cli import run
 from keyhole.cli.app import app
 from keyhole.experiment import setting_registry
 from keyhole.experiment.forecast import forecast
@@ -65,7 +65,7 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
 
 def measure_shortly(monkeypatch, **known):
     """Measure for a twentieth of a second, not for one."""
-    monkeypatch.setattr(experiments, "forecast", partial(forecast, span=0.05, **known))
+    monkeypatch.setattr(run, "forecast", partial(forecast, span=0.05, **known))
 
 
 def test_a_dry_run_says_what_would_be_played_and_plays_nothing(
@@ -175,7 +175,7 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
 @pytest.mark.parametrize(
     ("function", "words", "passed"),
     [
-        ("cli.experiments.run", "run {spec} --threads 3", {"threads": 3, "on": "threads"}),
+        ("cli.run.run", "run {spec} --threads 3", {"threads": 3, "on": "threads"}),
         (
             "papers.reproduce",
             "reproduce tao2019-setup1 --scale paper --threads 3",
@@ -458,7 +458,7 @@ class Stuck(IndexPolicy):
 
 HURRIED = """
 from keyhole.cli import main
-from keyhole.play import plan_executor
+from keyhole.play import thread_executor
 
 plan_executor._GRACE_SECONDS = 0.3
 main()
@@ -468,7 +468,7 @@ main()
 @pytest.mark.parametrize(
     ("words", "function", "said"),
     [
-        ("run spec.toml --out out", "experiments.run_spec", "; the same command resumes from here"),
+        ("run spec.toml --out out", "run.run_spec", "; the same command resumes from here"),
         ("doctor", "doctor.show_doctor", ""),
     ],
 )

@@ -13,7 +13,7 @@ from tests.processes import python
 
 JOBS = """
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
-from keyhole.experiment.ahead_of_time_compilation import setting_jobs
+from keyhole.experiment.compile_jobs import setting_jobs
 
 for setting in BUILT_IN:
     print(*(name.replace(" ", "-") for name, _ in setting_jobs(find_setting(setting))))

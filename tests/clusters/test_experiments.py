@@ -39,7 +39,7 @@ import os
 import time
 
 from keyhole.play import cluster_jobs
-from keyhole.play import simulation_job as jobs
+from keyhole.play import policy_simulation_job as jobs
 from keyhole.policy import FloatArray, parameter, float_array
 from keyhole.thresholding import Policy
 

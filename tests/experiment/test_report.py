@@ -8,7 +8,7 @@ import pytest
 import keyhole.pages
 from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, open_run, run
-from keyhole.experiment.best_policies import summarize_run
+from keyhole.experiment.best_policy_sentences import summarize_run
 from keyhole.experiment.plots import caption, draw_curves_figure
 from keyhole.experiment.report import (
     metric_figure,

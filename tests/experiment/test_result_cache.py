@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import keyhole.play.simulation_job
+import keyhole.play.policy_simulation_job
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.result_cache import ResultCache
 
@@ -24,13 +24,13 @@ def spec(**changes):
 @pytest.fixture
 def played(monkeypatch):
     """Return the labels, checkpoints and replications of all that is played."""
-    seen, play = [], keyhole.play.simulation_job.simulate_replications
+    seen, play = [], keyhole.play.policy_simulation_job.simulate_replications
 
     def counted(self, label, part, **kwargs):
         seen.append((repr(self.policies[label]), self.checkpoints, len(part)))
         return play(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", counted)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", counted)
     return seen
 
 

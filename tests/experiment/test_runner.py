@@ -10,7 +10,7 @@ import pytest
 import keyhole.clusters.cluster_connection
 import keyhole.experiment.runner
 import keyhole.files
-import keyhole.play.simulation_job
+import keyhole.play.policy_simulation_job
 from keyhole import simulate
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import Spec, load_run, run
@@ -48,7 +48,7 @@ def test_threads_and_blocks_leave_the_same_bytes(finished, text, tmp_path, small
 
 def test_a_finished_run_is_not_played_again(finished, text, monkeypatch):
     before = content(finished)
-    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", None)
     run(Spec.from_text(text), finished)
     assert content(finished) == before
 
@@ -57,7 +57,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     played = []
-    real = keyhole.play.simulation_job.simulate_replications
+    real = keyhole.play.policy_simulation_job.simulate_replications
 
     def failing(self, label, part, **kwargs):
         played.append((label, part.start))
@@ -65,7 +65,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", failing)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", failing)
     with pytest.raises(KeyboardInterrupt):
         run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
@@ -300,7 +300,7 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 
 
 SCRIPT = """
-import sys, keyhole.play.simulation_job as jobs
+import sys, keyhole.play.policy_simulation_job as jobs
 from keyhole.experiment import Spec, run
 jobs._FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.experiment import Spec
-from keyhole.experiment.ahead_of_time_compilation import spec_jobs
+from keyhole.experiment.compile_jobs import spec_jobs
 from tests.experiment.conftest import TEXT
 
 CHANGES = [

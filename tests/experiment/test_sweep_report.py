@@ -17,7 +17,7 @@ from keyhole.experiment import (
     sweep_report,
     sweep_summary,
 )
-from keyhole.experiment.best_policies import explain_best, summarize_sweep, sweep_leaders
+from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep, sweep_leaders
 from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.small_multiples import format_point_title, plot_by_parameter, plot_by_round
@@ -26,8 +26,8 @@ from keyhole.experiment.sweep_points import point_values
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
+from keyhole.pages.best_policy_tiles import TileTable
 from keyhole.pages.templating import keep_intervals_together
-from keyhole.pages.tile_table import TileTable
 from tests.conftest import draw_only_svg
 from tests.html import check_page
 

@@ -45,7 +45,7 @@ def test_a_second_process_that_cannot_start_is_ignored(monkeypatch):
 def test_the_second_process_compiles_every_policy_of_every_problem(monkeypatch):
     compiled = []
     monkeypatch.setattr(
-        "keyhole.experiment.ahead_of_time_compilation.compiled_engine",
+        "keyhole.experiment.compile_jobs.compiled_engine",
         lambda setting, policy, environment: compiled.append(
             (policy.owner.__name__, environment.owner)
         ),

@@ -8,7 +8,7 @@ import pytest
 
 import keyhole.clusters.cluster_connection
 import keyhole.papers.batch_reproduction
-import keyhole.play.simulation_job
+import keyhole.play.policy_simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
 from keyhole.papers import FILES, Entry, ReproducedEntries, reproduce, reproduce_all
@@ -153,7 +153,7 @@ def test_nothing_is_left_but_results(made):
 
 
 def test_a_second_call_simulates_nothing(made, few, plain_figures, monkeypatch):
-    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", None)
     again = reproduce_all(out=made.index.parent, threads=1)
     assert isinstance(again, ReproducedEntries)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]

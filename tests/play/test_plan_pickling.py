@@ -47,7 +47,7 @@ FILES = {
         import helpers
         from keyhole.play.replication_block import plan_digest
         from keyhole.play.plan import Plan
-        from keyhole.play.plan_executor import simulate_replications
+        from keyhole.play.thread_executor import simulate_replications
         from keyhole.play.plan_pickling import pickle_plan
         from keyhole.policy import float_array
         from keyhole.thresholding import Policy, Problem
@@ -80,7 +80,7 @@ import statistics
 import sys
 from keyhole.play.replication_block import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
-from keyhole.play.plan_executor import simulate_replications
+from keyhole.play.thread_executor import simulate_replications
 
 plan = unpickle_plan(open(sys.argv[1], "rb").read())
 print(plan_digest(plan), simulate_replications(plan, "Turns()", range(8), threads=1).sum())

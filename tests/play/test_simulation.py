@@ -15,7 +15,7 @@ from keyhole import simulate
 from keyhole.drivers import engine
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import make_learner
-from keyhole.play.plan_executor import split_replications
+from keyhole.play.thread_executor import split_replications
 from keyhole.policy import parameter, uniform
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.busy import wait_until_busy
@@ -365,7 +365,7 @@ LOOPING = """
 import sys
 import threading
 
-import keyhole.play.plan_executor
+import keyhole.play.thread_executor
 from keyhole import simulate
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -383,7 +383,7 @@ def told(thread, timeout=None):
     join(thread, timeout)
 
 threading.Thread.join = told
-keyhole.play.plan_executor._GRACE_SECONDS = float(sys.argv[1])
+keyhole.play.thread_executor._GRACE_SECONDS = float(sys.argv[1])
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 simulate(problem, [Stuck()], horizon=2, replications=1)
 print("ready", flush=True)

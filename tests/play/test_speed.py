@@ -104,7 +104,7 @@ def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
 
 STUCK = """
 import keyhole.play.speed
-import keyhole.play.plan_executor
+import keyhole.play.thread_executor
 from keyhole.play.plan import Plan
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -116,7 +116,7 @@ class Stuck(IndexPolicy):
         return n
 
 keyhole.play.speed._STUCK_SECONDS = 0.2
-keyhole.play.plan_executor._GRACE_SECONDS = 0.2
+keyhole.play.thread_executor._GRACE_SECONDS = 0.2
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 plan = Plan.make(problem, {"it": Stuck()}, horizon=50, checkpoints=None, seed=1)
 print(keyhole.play.speed.measure_seconds_per_round(plan, "it", 0.1, replications=8, threads=2))

@@ -22,7 +22,14 @@ from keyhole.kernels import compiler_fork_locks
 from keyhole.pages.table import Table
 from keyhole.study import Study, backup, definition, list_studies, log_export, writer
 from keyhole.study.events import ASKED, TOLD
-from keyhole.study.storage import Row, StoreError, file_identity, fork_lock, open_store, queued_file
+from keyhole.study.storage import (
+    Row,
+    StoreError,
+    file_identity,
+    fork_lock,
+    open_store,
+    writer_queue,
+)
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
 from tests.forks import ENOUGH, in_child
@@ -257,7 +264,7 @@ def test_a_child_keeps_no_queue_open_that_a_thread_was_just_opening(tmp_path, mo
         return queue
 
     with labels(tmp_path / "a.db") as study, ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(queued_file, "open_queue", open_slowly)
+        monkeypatch.setattr(writer_queue, "open_queue", open_slowly)
         asked = pool.submit(study.ask)
         assert opened.wait(ENOUGH)
         files = in_child(lambda: [os.path.realpath(f"/proc/self/fd/{n}") for n in range(64)])

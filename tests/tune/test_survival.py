@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from keyhole.tune.report_curves import thin_curve
+from keyhole.tune.chart_numbers import thin_curve
 from keyhole.tune.survival import Survival
 from tests.tune.trial_records import record
 

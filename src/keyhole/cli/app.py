@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli import bench, file_commands, study, study_check, study_policies, tune
+from keyhole.cli import bench, file_commands, study, study_check, study_replay_and_change, tune
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
 from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
@@ -27,8 +27,8 @@ app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
 app.command(name="init", epilog=file_commands.INIT_EXAMPLES)(file_commands.init)
 app.command(name="new", epilog=file_commands.NEW_EXAMPLES)(file_commands.new)
 for command, example in (
-    (study_policies.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
-    (study_policies.change, "keyhole study change items.db labels APT epsilon=0.05"),
+    (study_replay_and_change.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
+    (study_replay_and_change.change, "keyhole study change items.db labels APT epsilon=0.05"),
     (study_check.check, "keyhole study check items.db"),
 ):
     study.app.command(epilog=show_examples(example))(command)
@@ -94,7 +94,7 @@ def run(
     # Before the imports, which take a while, so that a bad address is refused at once.
     check_address(on, threads)
     require_extra("files,plots,scipy", "keyhole run")
-    from keyhole.cli.experiments import run_spec, show_forecast
+    from keyhole.cli.run import run_spec, show_forecast
 
     if dry_run:
         show_forecast(spec, threads, on, as_json=as_json)

@@ -44,7 +44,7 @@ def run_bench(
     from keyhole.benchmark.report import write_benchmark_page
     from keyhole.benchmark.summary import summarize
     from keyhole.benchmark.tables import situation_table
-    from keyhole.pages.notebook import text_table
+    from keyhole.pages.notebook_html import text_table
     from keyhole.play.progress import print_step
 
     content = bench(

@@ -6,8 +6,8 @@ import typer
 
 from keyhole.cli.json_output import print_json
 from keyhole.experiment import setting_registry
-from keyhole.experiment.ahead_of_time_compilation import CompileJob, setting_jobs, spec_jobs
 from keyhole.experiment.compilation_progress import CompilationProgress
+from keyhole.experiment.compile_jobs import CompileJob, setting_jobs, spec_jobs
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 

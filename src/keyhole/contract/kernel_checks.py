@@ -17,7 +17,7 @@ from keyhole.contract.interpreted_return_check import (
 from keyhole.contract.state_arrays import Field
 from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, python_function
-from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
+from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import intrinsic
 from keyhole.validate import check_choice, suggestion
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-from keyhole.kernels.numba_frontend import ir, run_frontend
+from keyhole.kernels.numba_ir import ir, run_frontend
 
 _UNKNOWN: Final = object()
 

@@ -34,7 +34,7 @@ from keyhole.contract.kernel_ir import (
 )
 from keyhole.contract.state_arrays import declared_state
 from keyhole.kernels.fingerprint import Kernel, is_function, python_function
-from keyhole.kernels.numba_frontend import ir
+from keyhole.kernels.numba_ir import ir
 
 _BASE_KERNELS: Final = ("init", "select", "update")
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
 from keyhole.kernels.fingerprint import python_function
-from keyhole.kernels.interpreter.python_equivalents import mark_views, set_python_equivalent
+from keyhole.kernels.interpreter.python_equivalent_registry import mark_views, set_python_equivalent
 from keyhole.kernels.kernel_declaration import (
     from_internals,
     has_internals,

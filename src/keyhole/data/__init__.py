@@ -25,7 +25,7 @@ from keyhole.data.random_forest_training import (
     measure_forests,
 )
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
-from keyhole.data.recorded_rewards import read_rewards_csv
+from keyhole.data.rewards_csv import read_rewards_csv
 
 __all__ = [
     "Conversions",

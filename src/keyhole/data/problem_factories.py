@@ -19,7 +19,7 @@ from keyhole.data.flight_deadlines import flights
 from keyhole.data.food_deliveries import deliveries
 from keyhole.data.random_forest_training import forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
-from keyhole.data.recorded_rewards import read_rewards
+from keyhole.data.rewards_csv import read_rewards
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.resource.cost_functions import FUNCTIONS
 from keyhole.spec_values import ProblemFactory, file_path

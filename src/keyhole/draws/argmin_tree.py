@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
+from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, kernel
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i

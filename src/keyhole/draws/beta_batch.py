@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
 from keyhole.draws.streams import COUNTER_STEP, MIX_FACTOR_1, MIX_FACTOR_2, Stream
-from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
+from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, intrinsic, kernel
 
 _LANES: Final = 4

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.streams import Stream, next_uint64, uniform
 from keyhole.draws.streams import stream as stream  # for the examples
-from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
+from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import kernel
 
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).

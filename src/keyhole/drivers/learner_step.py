@@ -38,7 +38,7 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.stop_metrics import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
-from keyhole.kernels.interpreter.python_equivalents import set_python_equivalent
+from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, has_internals, kernel, signature
 
 Words = NDArray[np.uint64]

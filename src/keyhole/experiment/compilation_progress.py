@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from keyhole.experiment.ahead_of_time_compilation import CompileJob, find_file
+from keyhole.experiment.compile_jobs import CompileJob, find_file
 from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.play.progress import StatusLine
 from keyhole.play.total_progress import format_duration

@@ -19,9 +19,9 @@ from keyhole.kernels.cache_files import cached_files
 from keyhole.pages.figure_files import FIGURE_KINDS, blank_figure, figure_bytes
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.plan import Plan
-from keyhole.play.plan_executor import make_simulators
-from keyhole.play.simulation_job import SimulationJob
+from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.speed import measure_seconds_per_round
+from keyhole.play.thread_executor import make_simulators
 
 _SPAN: Final = 1.0
 _LEAST_SPAN: Final = 0.05  # for one sample

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Final
 
-from keyhole.experiment.ahead_of_time_compilation import find_file, plan_jobs
+from keyhole.experiment.compile_jobs import find_file, plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.play.plan import Plan

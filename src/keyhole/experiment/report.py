@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from keyhole.contract.text_formatting import capitalize, join_words
-from keyhole.experiment.best_policies import summarize_run
+from keyhole.experiment.best_policy_sentences import summarize_run
 from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table

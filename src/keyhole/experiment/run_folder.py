@@ -26,8 +26,8 @@ from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_versions import spec_from_version_2
+from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import point_values, problem_at
-from keyhole.experiment.sweep_tables import read_point
 from keyhole.files import content_checksum, write_atomically
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
@@ -100,7 +100,7 @@ class RunFolder:
 
     def __str__(self) -> str:
         """Return the result as text: the best policy, and the means; of a sweep, at each point."""
-        from keyhole.pages.notebook import text_table
+        from keyhole.pages.notebook_html import text_table
 
         if "sweep" not in self.spec:
             return f"{self!r}\n{run_line(self.curves)}\n{self.curves!r}"

@@ -33,8 +33,8 @@ from keyhole.experiment.run_folder import (
     write_table,
 )
 from keyhole.experiment.spec import Spec
+from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
-from keyhole.experiment.sweep_tables import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from keyhole.experiment.best_policies import Leaders
+from keyhole.experiment.best_policy_sentences import Leaders
 from keyhole.experiment.small_multiples import (
     SHARED_RATIO,
     format_point_title,
@@ -20,8 +20,8 @@ from keyhole.experiment.sweep_summary import (
     points_to_compare,
     spread_evenly,
 )
+from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.pages.tile_table import Tile, TileTable
 from keyhole.results.curve_chart import curve_chart
 from keyhole.results.drawn_curves import Scale
 from keyhole.results.plot import MOST_STYLES

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.contract.text_formatting import capitalize, count_text
-from keyhole.experiment.best_policies import explain_best, summarize_sweep, sweep_leaders
+from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep, sweep_leaders
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round

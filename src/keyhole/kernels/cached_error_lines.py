@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from keyhole.kernels.code_digest import code_words
+from keyhole.kernels.bytecode_words import code_words
 
 _MARK: Final = "keyhole:"
 _RAISES: Final = "RAISE_VARARGS"

@@ -39,7 +39,7 @@ from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     options,
 )
-from keyhole.kernels.source_digest import COMPILED_PACKAGES, code_digest
+from keyhole.kernels.package_digest import COMPILED_PACKAGES, code_digest
 from keyhole.kernels.tiered_execution import (
     TieredFunction,
     TimeBudget,

@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.kernels.bytecode_words import code_words
 from keyhole.kernels.cached_error_lines import register_copy, register_raising
-from keyhole.kernels.code_digest import code_words
 from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     is_compiled,
@@ -29,7 +29,7 @@ from keyhole.kernels.kernel_declaration import (
     is_type,
     kernel,
 )
-from keyhole.kernels.source_digest import COMPILED_PACKAGES
+from keyhole.kernels.package_digest import COMPILED_PACKAGES
 
 Kernel = Callable[..., Any]
 Copies = dict[FunctionType, Kernel]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from keyhole.pages.chart_data import chart_json
+from keyhole.pages.chart_json import chart_json
 from keyhole.pages.chart_lines import DrawnLine, draw_lines
 from keyhole.pages.chart_paths import UNITS
 from keyhole.pages.chart_plot import Plot

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from keyhole.experiment.ahead_of_time_compilation import spec_jobs
+from keyhole.experiment.compile_jobs import spec_jobs
 from keyhole.papers.entry import Entry
 
 

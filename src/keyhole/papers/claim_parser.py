@@ -13,7 +13,7 @@ from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.entry_files import FILES
 from keyhole.papers.entry_references import PlansOf, check_names
-from keyhole.papers.former_claim_kinds import refuse_former_kind
+from keyhole.papers.refused_claim_kinds import refuse_former_kind
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 

@@ -19,7 +19,7 @@ from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import has_content, remove_drafts, write_atomically
-from keyhole.pages.notebook import notebook_html
+from keyhole.pages.notebook_html import notebook_html
 from keyhole.pages.table import Table
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result

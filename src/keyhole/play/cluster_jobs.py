@@ -20,12 +20,12 @@ from keyhole.clusters.cluster import Cluster, ClusterLostError, iterate_results
 from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan import Plan
-from keyhole.play.plan_executor import make_simulators, simulate_replications
 from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan
+from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import Report
 from keyhole.play.replication_block import ReplicationBlock, plan_digest
-from keyhole.play.simulation_job import SimulationJob
 from keyhole.play.speed import measure_seconds_per_round
+from keyhole.play.thread_executor import make_simulators, simulate_replications
 
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
 # docs/clusters.md). Ten seconds keep a scheduler of Dask busy from some 2,000 workers on.

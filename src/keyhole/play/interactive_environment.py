@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import compiled_environment
 from keyhole.contract.problem import Problem, environment_inputs, metrics_for
 from keyhole.contract.state_arrays import allocate
-from keyhole.drivers.environment_step import (
+from keyhole.drivers.interactive_environment_step import (
     INIT,
     OBSERVE,
     RESPOND,

@@ -52,7 +52,7 @@ def learner_html(learner: "Learner", known: Sequence[str], waiting: Mapping[str,
     waiting : mapping of str to array
         The decision that waits for its feedback; empty if there is none.
     """
-    from keyhole.pages.notebook import notebook_html
+    from keyhole.pages.notebook_html import notebook_html
     from keyhole.pages.table import Table
 
     rows = [

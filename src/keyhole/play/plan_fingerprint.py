@@ -16,7 +16,7 @@ from keyhole.contract.compiled_class import compiled_environment, compiled_polic
 from keyhole.contract.policy import Policy
 from keyhole.kernels.fingerprint import fingerprint
 from keyhole.kernels.math_library_digest import math_library_digest
-from keyhole.kernels.source_digest import code_digest
+from keyhole.kernels.package_digest import code_digest
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
 

@@ -18,10 +18,10 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import COUNT, Plan
 from keyhole.play.plan_pickling import check_is_sendable
+from keyhole.play.policy_simulation_job import SimulationJob, run_locally
 from keyhole.play.progress import Report, progress_report
 from keyhole.play.replication_block import ReplicationBlock
 from keyhole.play.simulated_workers import Duration, SimulatedWorkers
-from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.results.curves import Curves
 from keyhole.validate import check_integer, explain_memory_errors
 

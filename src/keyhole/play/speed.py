@@ -7,7 +7,7 @@ from typing import Final
 
 from keyhole.drivers.engine import LANES
 from keyhole.play.plan import Plan
-from keyhole.play.plan_executor import make_simulators, simulate_replications
+from keyhole.play.thread_executor import make_simulators, simulate_replications
 
 _FIRST_ROUNDS: Final = 1_000_000  # as in the first block of a run
 _LONG_RUN_FACTOR: Final = 3.0  # a run that is longer than the span is measured for 3 spans

@@ -38,7 +38,7 @@ from keyhole.resource.problem import Problem
 from keyhole.resource.problem_factories import PROBLEM_FACTORIES
 from keyhole.resource.reward_scale import RewardRange
 from keyhole.resource.setting import SETTING
-from keyhole.resource.solver_portfolio import portfolio
+from keyhole.resource.synthetic_portfolio import portfolio
 
 __all__ = [
     "PROBLEM_FACTORIES",

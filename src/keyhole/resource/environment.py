@@ -24,8 +24,8 @@ from keyhole.policy import (
     number,
     seek_pull,
 )
-from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.joint_distributions import KERNELS
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import SETTING
 
 

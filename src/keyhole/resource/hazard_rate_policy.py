@@ -12,8 +12,8 @@ import math
 from typing import Any, Final
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, scratch_array
-from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
 
 PRIOR_RUNS: Final = 2.0

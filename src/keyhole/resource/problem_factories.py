@@ -10,7 +10,7 @@ from keyhole.resource.cost_functions import FUNCTIONS
 from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.paper_instances import replica, three_models
 from keyhole.resource.problem import Problem
-from keyhole.resource.solver_portfolio import portfolio
+from keyhole.resource.synthetic_portfolio import portfolio
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
 
 PROBLEM_FACTORIES: Final = {

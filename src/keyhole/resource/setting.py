@@ -12,7 +12,6 @@ from keyhole.contract.known_quantities import fact
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
-from keyhole.resource.allowed_limits import is_admissible
 from keyhole.resource.cost_functions import (
     PIECE,
     Function,
@@ -22,6 +21,7 @@ from keyhole.resource.cost_functions import (
     check_scale,
     rescale_function,
 )
+from keyhole.resource.limit_lookup import is_admissible
 from keyhole.validate import Range, SequenceLike, check_vector
 
 

@@ -90,14 +90,14 @@ class Curves:
 
     def __repr__(self) -> str:
         """Return the means at the last checkpoint, as text in columns."""
-        from keyhole.pages.notebook import text_table
+        from keyhole.pages.notebook_html import text_table
 
         caption, head, rows = self._last_means()
         return f"{caption}\n{text_table(head, rows)}"
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: a plot, and the means at the last checkpoint."""
-        from keyhole.pages.notebook import notebook_html, picture_html
+        from keyhole.pages.notebook_html import notebook_html, picture_html
         from keyhole.pages.table import Table
 
         tables = [Table(*self._last_means())]

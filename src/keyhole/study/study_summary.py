@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from keyhole.extras import has_extra
-from keyhole.pages.notebook import notebook_html, picture_html, text_table
+from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
 from keyhole.study.arm_means import arm_table, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts

@@ -6,9 +6,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
-from keyhole.tune.interval import Interval
-from keyhole.tune.recommendation_history import PastRecommendation
-from keyhole.tune.report_curves import (
+from keyhole.tune.chart_numbers import (
     MOST_ARMS,
     cactus_arrays,
     drawn_arms,
@@ -17,6 +15,8 @@ from keyhole.tune.report_curves import (
     step_arrays,
     survival_curves,
 )
+from keyhole.tune.interval import Interval
+from keyhole.tune.recommendation_history import PastRecommendation
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.survival import Survival
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 from keyhole.pages.figure_files import blank_figure
 from keyhole.pages.plot_legend import figure_size
 from keyhole.results.plot import finish_axes, matplotlib_styles
-from keyhole.tune.report_curves import (
+from keyhole.tune.chart_numbers import (
     cactus_arrays,
     gain_curves,
     ordered_gain_curves,

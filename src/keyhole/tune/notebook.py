@@ -3,7 +3,7 @@
 import numpy as np
 
 from keyhole.extras import has_extra
-from keyhole.pages.notebook import notebook_html, picture_html
+from keyhole.pages.notebook_html import notebook_html, picture_html
 from keyhole.pages.table import Table
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.summary import count_outcomes, format_best, format_progress

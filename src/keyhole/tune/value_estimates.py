@@ -47,8 +47,8 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.resource.hazard_rate_policy import grid_coarseness
 from keyhole.tune.arm_shrinkage import draw_means, draw_shares
+from keyhole.tune.counts_by_limit import CountsByLimit
 from keyhole.tune.interval import Interval
-from keyhole.tune.interval_counts import IntervalCounts
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 
@@ -88,7 +88,7 @@ class ValueEstimates:
     def __init__(
         self, spec: Spec, runs: Sequence[TrialRecord], *, most_draws: int = _DRAWS
     ) -> None:
-        counts, self._most_draws = IntervalCounts(spec, runs), most_draws
+        counts, self._most_draws = CountsByLimit(spec, runs), most_draws
         self._spec, self._posterior, self.run_counts = (
             spec,
             _Posterior(spec, counts),
@@ -184,7 +184,7 @@ class ValueEstimates:
 class _Posterior:
     """Posterior distributions of hazards, success shares, seconds and rewards of all arms."""
 
-    def __init__(self, spec: Spec, counts: IntervalCounts) -> None:
+    def __init__(self, spec: Spec, counts: CountsByLimit) -> None:
         self._limits = np.array(spec.limits)
         self._begins = np.concatenate([[0.0], self._limits[:-1]])
         most = spec.success.scale[1]

@@ -12,7 +12,7 @@ from keyhole.kernels import kernel_declaration
 
 ROOT = Path(keyhole.__file__).parent
 HERE = ROOT / "kernels" / "numba_internals"
-NUMBA_FRONTEND = ROOT / "kernels" / "numba_frontend.py"
+NUMBA_IR = ROOT / "kernels" / "numba_ir.py"
 ANALYSIS = [
     ROOT / "contract" / name
     for name in ("kernel_ir.py", "state_access_analysis.py", "pending_mode_inference.py")
@@ -30,9 +30,7 @@ def imported(path):
 
 
 def test_no_other_file_uses_internals_of_numba():
-    files = [
-        path for path in ROOT.rglob("*.py") if HERE not in path.parents and path != NUMBA_FRONTEND
-    ]
+    files = [path for path in ROOT.rglob("*.py") if HERE not in path.parents and path != NUMBA_IR]
     assert len(files) > 300
     for path in files:
         text = path.read_text()
@@ -40,7 +38,7 @@ def test_no_other_file_uses_internals_of_numba():
         assert (
             "numba_internals" not in text or path == ROOT / "kernels" / "kernel_declaration.py"
         ), path
-        assert "numba_frontend" not in text or path in ANALYSIS, path
+        assert "numba_ir" not in text or path in ANALYSIS, path
         if "numba" in text or "llvmlite" in text:
             for module, name in imported(path):
                 if module.split(".")[0] in ("numba", "llvmlite"):

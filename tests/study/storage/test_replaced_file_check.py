@@ -12,13 +12,13 @@ from keyhole.study.storage import (
     Row,
     StoreError,
     open_store,
-    queued_file,
     replaced_file_check,
     sqlite_connection,
     sqlite_transactions,
+    writer_queue,
 )
 
-pytestmark = pytest.mark.skipif(not queued_file.has_queues(), reason="SQLite decides it there")
+pytestmark = pytest.mark.skipif(not writer_queue.has_queues(), reason="SQLite decides it there")
 PAGE = 4120
 
 

@@ -1,7 +1,6 @@
 """The API of `numba_internals`: what the rest of Keyhole imports to compile. It imports Numba."""
 
 from keyhole.kernels.numba_internals.argmin_nodes import place_in_node, smallest_in_node
-from keyhole.kernels.numba_internals.beta_variates import make_four_betas
 from keyhole.kernels.numba_internals.buffer_views import make_view
 from keyhole.kernels.numba_internals.compiler import (
     Part,
@@ -10,6 +9,7 @@ from keyhole.kernels.numba_internals.compiler import (
     type_of,
 )
 from keyhole.kernels.numba_internals.selftest import check_internals
+from keyhole.kernels.numba_internals.vector_beta_variates import make_four_betas
 
 __all__ = [
     "Part",

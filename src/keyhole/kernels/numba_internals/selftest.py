@@ -11,10 +11,10 @@ from numba import uint64
 
 from keyhole.kernels.numba_internals import OPTIONS
 from keyhole.kernels.numba_internals.argmin_nodes import place_in_node, smallest_in_node
-from keyhole.kernels.numba_internals.beta_variates import make_four_betas
 from keyhole.kernels.numba_internals.buffer_views import make_view
 from keyhole.kernels.numba_internals.compiler import Part, compile_entry_point, thread_ident
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load
+from keyhole.kernels.numba_internals.vector_beta_variates import make_four_betas
 
 _OPTIONS = OPTIONS | {"error_model": "numpy", "nogil": True}
 _COUNTER_STEP, _FACTORS = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)

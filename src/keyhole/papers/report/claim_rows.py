@@ -15,7 +15,7 @@ from keyhole.papers.report.deciding_number import (
 from keyhole.papers.report.entry_answer import counts
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.runs_to_decide import RunsToDecide, runs_to_decide
-from keyhole.papers.report.shared_verdicts import SharedVerdict, shared_verdicts
+from keyhole.papers.report.verdicts_of_other_entries import SharedVerdict, shared_verdicts
 from keyhole.papers.verdicts import Number, Status, Verdict
 
 MOST_ROWS: Final = 6

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from keyhole.pages.page import Answer
 from keyhole.papers.report.judged_entry import JudgedEntry
-from keyhole.papers.report.shared_verdicts import shared_verdicts
+from keyhole.papers.report.verdicts_of_other_entries import shared_verdicts
 from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
 
 _VERBS: Final[dict[Status, tuple[str, str]]] = {

@@ -16,9 +16,9 @@ from keyhole.policy import (
     int_array,
     parameter,
 )
-from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.gain_scaling import scale_gain
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import UCB1

@@ -7,7 +7,7 @@ best arm is clear. Instead of time it may be anything that is consumed. A baseli
 import math
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
-from keyhole.resource.allowed_limits import limit_index
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
 
 

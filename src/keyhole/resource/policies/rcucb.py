@@ -8,8 +8,8 @@ A run also shows how it would have ended with any smaller limit.
 import math
 
 from keyhole.policy import float_array, int_array, parameter, scratch_array
-from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import float_array, int_array, parameter, scratch_array
-from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.gain_scaling import check_cost_covered, scale_gain
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
 

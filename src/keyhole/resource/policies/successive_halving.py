@@ -7,8 +7,8 @@ left is run in all later rounds. A baseline.
 import math
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
-from keyhole.resource.allowed_limits import limit_index
 from keyhole.resource.cost_functions import value_at
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.ucb_kernels import net_reward
 

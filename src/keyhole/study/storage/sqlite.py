@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_errors
+from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_error_messages
 from keyhole.study.storage.errors import DamagedError
 from keyhole.study.storage.page_check import find_damage
 from keyhole.study.storage.rows import QueryResult, Record, Row
@@ -141,7 +141,7 @@ class Sqlite(SqliteFile):
         self._commit()
 
     def _is_damage(self, error: Exception) -> bool:
-        return sqlite_errors.is_damage(error)
+        return sqlite_error_messages.is_damage(error)
 
     def _explain(self, error: Exception) -> str:
-        return sqlite_errors.explain_error(error)
+        return sqlite_error_messages.explain_error(error)

@@ -12,7 +12,6 @@ from keyhole.study.storage import schema, sqlite_connection
 from keyhole.study.storage.errors import FinalStoreError
 from keyhole.study.storage.file_identity import file_identity
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.queued_file import QueuedFile, has_queues
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
@@ -32,6 +31,7 @@ from keyhole.study.storage.sqlite_connection import (
     refuse_file,
     refuse_statements,
 )
+from keyhole.study.storage.writer_queue import QueuedFile, has_queues
 
 
 class SqliteFile(QueuedFile):

@@ -13,7 +13,7 @@ from keyhole.cli.terminal_output import one_line_text
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
 from keyhole.experiment import Spec, run
-from keyhole.experiment.best_policies import explain_best, summarize_sweep
+from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
 from keyhole.experiment.run_folder import RunFolder

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole.kernels import compile_cache
 from keyhole.kernels.fingerprint import fingerprint
-from keyhole.kernels.source_digest import code_digest, tree_digest
+from keyhole.kernels.package_digest import code_digest, tree_digest
 
 SOURCE = '''"""A module."""
 

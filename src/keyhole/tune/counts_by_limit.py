@@ -11,7 +11,7 @@ from keyhole.tune.trial_log import TrialRecord
 _ROUNDING: Final = 1e-12
 
 
-class IntervalCounts:
+class CountsByLimit:
     """Sufficient statistics of runs, by arm and interval: counts of runs that entered and exited.
 
     `seconds` and `rewards` have sums and sums of squares.

@@ -41,7 +41,7 @@ class TileTable:
     cells: Mapping[tuple[str, str], Tile]
     caption: str
     corner: str = ""
-    template: ClassVar[str] = "pages/templates/tile_table.html.j2"
+    template: ClassVar[str] = "pages/templates/best_policy_tiles.html.j2"
 
     def __post_init__(self) -> None:
         """Refuse tiles that have no place."""
