@@ -460,7 +460,7 @@ HURRIED = """
 from keyhole.cli import main
 from keyhole.play import thread_executor
 
-plan_executor._GRACE_SECONDS = 0.3
+thread_executor._GRACE_SECONDS = 0.3
 main()
 """
 

@@ -125,7 +125,7 @@ def _check_finite(field: str, value: Any) -> None:
 
 
 def _check_numbers(field: str, values: Sequence[Any]) -> None:
-    """Refuse integers that a column of numbers cannot hold: see `sweep_tables.column_type`."""
+    """Refuse integers that a column of numbers cannot hold: see `sweep_parquet.column_type`."""
     kinds = {type(value) for value in values}
     if not kinds <= {int, float}:
         return
