@@ -20,7 +20,6 @@ from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.stopping import check_settled
-from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import (
     ASK,
     ASK_WITH_NUMBER,
@@ -46,7 +45,7 @@ from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.play.fact_descriptions import describe_facts
 from keyhole.play.lazy_compilation import find_step
 from keyhole.play.learner_progress import LearnerProgress
-from keyhole.play.learner_summary import describe_state, learner_html
+from keyhole.play.learner_summary import describe_learner, learner_html
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.replay_column_checks import reward_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
@@ -249,7 +248,7 @@ class Learner(LearnerProgress):
 
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""
-        return "\n  ".join([self._headline(), *describe_state(self)])
+        return describe_learner(self)
 
     def describe(self) -> str:
         """Return what printing the learner shows, with all lines where that shows ten.
@@ -261,13 +260,7 @@ class Learner(LearnerProgress):
         >>> str(learner).splitlines()[-1], learner.describe().splitlines()[-1]
         ('  ... and 20 more', '  arm 29: 0 pulls')
         """
-        return "\n  ".join([self._headline(), *describe_state(self, in_full=True)])
-
-    def _headline(self) -> str:
-        """Return the policy, how many rounds it has had, and its known quantities."""
-        known = ", ".join(self._known())
-        waiting = ", waiting for feedback" if self._pending else ", done" * self.is_done
-        return f"{self.policy} after {count_text(self.rounds_told, 'round')}, {known}{waiting}"
+        return describe_learner(self, in_full=True)
 
     def _repr_html_(self) -> str:
         """Return the tables that notebooks show: policy, rounds, recommendation, and the state."""

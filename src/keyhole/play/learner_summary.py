@@ -12,13 +12,16 @@ if TYPE_CHECKING:
 _SHOWN_LINES: Final = 10
 
 
-def describe_state(learner: "Learner", *, in_full: bool = False) -> list[str]:
-    """Return what the policy says that it has learnt, with names of arms.
+def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
+    """Return the policy, its known quantities, and what it says that it has learnt.
 
-    These are the first ten lines and how many there are more, or all lines.
+    Of the latter these are the first ten lines and how many there are more, or all lines.
     """
+    known = ", ".join(learner._known())
+    waiting = ", waiting for feedback" if learner._pending else ", done" * learner.is_done
+    head = f"{learner.policy} after {count_text(learner.rounds_told, 'round')}, {known}{waiting}"
     lines = _describe_by_number(learner, in_full=in_full)
-    return [learner._name_arms(line) for line in lines]
+    return "\n  ".join([head, *map(learner._name_arms, lines)])
 
 
 def _describe_by_number(learner: "Learner", *, in_full: bool = False) -> list[str]:
