@@ -16,7 +16,7 @@ def mark_long_columns(app: Sphinx, doctree: nodes.document, docname: str) -> Non
     """Give the cells of columns with long texts the class ``long-text``."""
     for group in doctree.findall(nodes.tgroup):
         rows = [list(row.findall(nodes.entry)) for row in group.findall(nodes.row)]
-        if len({len(row) for row in rows}) == 1 and len(rows[0]) > 2:  # two columns have room
+        if len({len(row) for row in rows}) == 1 and len(rows[0]) > 2:  # two columns are wide anyway
             for column in zip(*rows, strict=True):
                 if max(len(cell.astext()) for cell in column) >= _LONG:
                     for cell in column:
