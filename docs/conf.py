@@ -38,6 +38,7 @@ extensions = [
     "folded_sections",
     "index_anchors",
     "long_columns",
+    "math_font",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
@@ -71,7 +72,14 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = "Keyhole"
 html_static_path = ["_static"]
-html_css_files = ["cards.css", "figures.css", "folded.css", "tables.css", "titles.css"]
+html_css_files = [
+    "cards.css",
+    "figures.css",
+    "formulas.css",
+    "folded.css",
+    "tables.css",
+    "titles.css",
+]
 html_js_files = [("scrollable.js", {"defer": "defer"})]
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"
