@@ -1,12 +1,13 @@
 // How results of the search are ranked: pages that answer a question come before the reference and
-// the gallery, and those before pages on the inside of the package. Titles count most, above all
-// those that contain the whole query. Entries of the index ({index}) come first, with up to 100.
+// the gallery, and those before pages on the inside of the package and the list of claims, which has
+// more titles than any. Titles count most, above all those that contain the whole query. Entries of
+// the index ({index}) come first, with up to 100.
 var Scorer = {
   score: (result) => {
     const [page, , , , found, , kind] = result;
     const score = kind === "title" ? found + 10 : found;
     if (page.startsWith("decisions/")) return score - 20;
-    if (page === "architecture" || page === "bibliography") return score - 10;
+    if (["architecture", "bibliography", "papers"].includes(page)) return score - 10;
     if (page.startsWith("_gallery/")) return score - 4;
     return page.startsWith("reference/") ? score : score + 3;
   },

@@ -20,6 +20,7 @@
     ["glossary", "Glossary", "says which words these pages use."],
   ];
   const sphinx = { ...Search };
+  const stemmer = new Stemmer();
   let resultCount = 0;
   let notice = "";
 
@@ -73,7 +74,7 @@
     const pages = new Map();
     let weights = 0;
     for (const word of words) {
-      const found = sphinx.performTermsSearch(new Set([word]), excluded);
+      const found = findWord(word, excluded);
       const weight = Math.log((2 + Search._index.docnames.length) / (1 + found.length));
       weights += weight;
       for (const result of found) {
@@ -86,6 +87,26 @@
     return [...pages.values()].map(({ result, count, sum }) => {
       return { result: Object.assign([...result], { 4: sum / weights }), count };
     });
+  }
+
+  // Return the pages that have a word in their text, their titles or an entry of the index of theirs.
+  function findWord(word, excluded) {
+    const found = sphinx.performTermsSearch(new Set([word]), excluded);
+    const { docnames, filenames, indexentries, titles } = Search._index;
+    const known = new Set(found.map((result) => result[0]));
+    for (const [entry, places] of Object.entries(indexentries)) {
+      if (!splitQuery(entry.toLowerCase()).some((part) => stemmer.stemWord(part) === word)) continue;
+      for (const [page, anchor] of places) {
+        const name = docnames[page];
+        if (known.has(name)) continue;
+        known.add(name);
+        const place = anchor ? `#${anchor}` : "";
+        found.push(
+          [name, titles[page], place, null, Scorer.title, filenames[page], SearchResultKind.index],
+        );
+      }
+    }
+    return found;
   }
 
   // Return the pages with all words; if these are few, also those with most, and give notice of it.

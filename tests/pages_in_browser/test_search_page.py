@@ -14,7 +14,7 @@ INDEX = {
     "filenames": [f"{number}.md" for number in range(6)],
     "titles": TITLES,
     "alltitles": {title: [[number, None]] for number, title in enumerate(TITLES)},
-    "indexentries": {"when to stop": [[1, "index-0", True]]},
+    "indexentries": {"when to stop": [[1, "index-0", True]], "peeks": [[5, "index-1", True]]},
     "objects": {
         "keyhole": [
             [2, 0, 1, "", "simulate"],
@@ -83,6 +83,11 @@ def test_words_of_a_question_alone_are_searched_for(find):
 
 def test_an_entry_of_the_index_is_found_as_it_is_typed(find):
     assert find("when to stop")[0][0] == "Studies"
+
+
+def test_a_word_of_an_entry_of_the_index_counts_as_one_of_its_page(find):
+    assert find("peek zebra")[:2] == [["Delays"], []]
+    assert find("peek unknown")[0] == ["Delays"]
 
 
 def test_pages_with_all_words_are_listed_alone_where_there_are_some(find):

@@ -2,8 +2,8 @@
 Gain by limit
 =============
 
-What a run earns on average, less its costs, by the limit at which it is stopped. The ring marks
-the best pair of an arm and a limit.
+What a run earns on average, less its costs, by the limit at which it is stopped. The line
+marks the limit of the best pair of an arm and a limit.
 """
 
 import matplotlib.pyplot as plt
@@ -18,4 +18,4 @@ problem = Problem(
     penalty=Power(slope=0.1, factor=0.2, power=4),
 )
 figure, axes = plt.subplots(layout="constrained")
-draw_gains(problem, axes, names=["careful", "usual", "quick"])
+draw_gains(problem, axes, names=["quick", "usual", "careful"])

@@ -18,6 +18,6 @@ problem = Problem(
     penalty=Power(slope=0.1, factor=0.2, power=4),
 )
 figure, axes = plt.subplots(layout="constrained")
-draw_runs(problem, axes, runs=100, names=["careful", "usual", "quick"])
+draw_runs(problem, axes, runs=100, names=["quick", "usual", "careful"])
 axes.axvline(1.0, color="black", linewidth=1)
 axes.set_xscale("log")

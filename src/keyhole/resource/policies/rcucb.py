@@ -17,8 +17,9 @@ from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_rewar
 class RCUCB(Policy):
     r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
-    The default choice for a list of limits: a run up to one limit shows the result under every
-    smaller one, even if it exceeded its limit. For a continuum of limits, see `ZoomingRCUCB`.
+    The paper's policy for a list of limits: a run up to one limit shows the result under every
+    smaller one, even if it exceeded its limit. `HazardUCB` has less regret on what was measured.
+    For a continuum of limits, see `ZoomingRCUCB`.
 
     Each arm is played once with the largest limit :math:`\bar\tau`. Then play
 
