@@ -1,7 +1,9 @@
 """Command `init`: three questions, and a commented file to start from that runs as it stands."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +41,8 @@ _OPTIONS: Final = {
     "tune": ("command", "limit", "instances"),
 }
 _FILES: Final = {"simulate": "experiment.toml", "study": "study.py", "tune": "tune.toml"}
-_LIMITS: Final = Range(ge=0.1)  # seconds: the least of five limits is a hundredth of the largest
+# Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
+_LIMITS: Final = Range(ge=0.1, le=10**9)
 
 _GOAL: Final = choice_question("--goal", "1. What do you want to do?", GOALS)
 _SETTING: Final = choice_question("--setting", "2. What do you have?", SITUATIONS)
@@ -58,6 +61,8 @@ def write_first_file(
     path = _check_path(out or Path(_FILES[goal]), goal)
     # Before the questions too, so that nobody answers them in vain.
     check_absent([path], advice="choose another --out, or overwrite it with --force", force=force)
+    if goal == "study":
+        _check_no_database(path)
     make: dict[str, Callable[[Mapping[str, Any], Path], str]] = {
         "simulate": _simulation,
         "study": _study,
@@ -70,9 +75,36 @@ def write_first_file(
 def _check_path(path: Path, goal: str) -> Path:
     suffix = Path(_FILES[goal]).suffix
     check_line("--out", str(path))
+    if path.name == suffix:
+        raise ValueError(f"--out must have a name before {suffix}, got {str(path)!r}")
     if path.suffix != suffix:
         raise ValueError(f"--out must end with {suffix} with the goal {goal!r}, got {str(path)!r}")
+    if suffix == ".py":
+        _check_module(path)
     return path
+
+
+def _check_module(path: Path) -> None:
+    """Refuse a program that its own imports would find in the place of a module."""
+    here = {path.parent.resolve(), Path.cwd()}
+    others = [entry for entry in sys.path if Path(entry).resolve() not in here]
+    found = None if "." in path.stem else PathFinder.find_spec(path.stem, others)
+    # A folder without code has a spec too, but no origin; a file goes before it anyway.
+    if path.stem in sys.stdlib_module_names or (found and found.origin):
+        raise ValueError(
+            f"--out must not be called like a module of Python, Keyhole or another installed "
+            f"package, which the program would hide from its imports, got {str(path)!r}"
+        )
+
+
+def _check_no_database(path: Path) -> None:
+    """Refuse a program beside whose name there is a database, which holds another study."""
+    database = path.with_suffix(".db")
+    if database.exists():
+        raise FileExistsError(
+            f"{database} exists already, and the program would go on with the study in it; "
+            f"choose another --out, or move {database} away"
+        )
 
 
 def _simulation(given: Mapping[str, Any], path: Path) -> str:
