@@ -142,6 +142,12 @@ def test_a_limit_is_written_exactly(keyhole, folder):
         assert tomllib.loads((folder / "tune.toml").read_text())["limits"]["to"] == limit
 
 
+def test_a_program_beside_the_file_is_found(keyhole, folder):
+    (folder / "mine.sh").touch(mode=0o755)
+    assert keyhole("init", *TUNE, "--command", "./mine.sh")[0] == 0
+    assert TuneSpec.from_file(folder / "tune.toml").arms[1].command == ("./mine.sh",)
+
+
 def test_operators_of_a_shell_may_be_quoted(keyhole, folder):
     command = r"""echo 'a|b' "<\"&" \;"""
     assert keyhole("init", *TUNE, "--command", command)[0] == 0
@@ -195,6 +201,21 @@ def test_questions_ask_for_the_arms_of_a_study(keyhole, answers, folder):
     assert code == 0
     assert "--arms must differ, got 'red' twice" in err
     assert 'ARMS = ["red", "blue"]' in (folder / "runs.py").read_text()
+
+
+def test_answers_that_do_not_suit_the_file_are_asked_again(keyhole, answers, folder):
+    answers("1", "thresholding", "7", "60")
+    code, _, err = keyhole("init")
+    assert code == 0
+    assert "--horizon 7 does not suit the setting" in err
+    assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 60
+    (folder / "a.cnf").touch()
+    answers("tune", "is-not-there", "cat {instance}", "", "30s", "nosuch*", "*.cnf")
+    code, _, err = keyhole("init")
+    assert code == 0
+    assert "the program 'is-not-there' was not found" in err
+    assert "nosuch*" in err
+    assert tomllib.loads((folder / "tune.toml").read_text())["instances"] == "*.cnf"
 
 
 def test_input_that_ends_early_interrupts(keyhole, answers, folder):

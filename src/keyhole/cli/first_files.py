@@ -72,8 +72,8 @@ def next_command(goal: str, path: Path) -> str:
     }[goal]
 
 
-def check_command(text: str) -> str:
-    """Return a command that can be split into words."""
+def check_command(text: str, folder: Path) -> str:
+    """Return a command that can be split into words, and whose program is found from a folder."""
     check_line("--command", text)
     try:
         words = shlex.split(text)
@@ -86,6 +86,11 @@ def check_command(text: str) -> str:
             f"--command is run without a shell, which {operator[0]} needs: write sh -c '...', or "
             f"quote it if it is an argument; got {short_repr(text)}"
         )
+    from keyhole.tune.arms import is_program
+
+    program = words[0]
+    if "{" not in program and not is_program(program, folder):
+        raise ValueError(f"--command: the program {program!r} was not found, or is not executable")
     return text
 
 

@@ -109,13 +109,14 @@ def _check_no_database(path: Path) -> None:
 
 def _simulation(given: Mapping[str, Any], path: Path) -> str:
     setting = _SETTING.answer(given["setting"])
-    horizon = Question(
+    # The answer is the text of the file, so that a number that does not suit it is asked again.
+    text: str = Question(
         "--horizon",
         "3. How many decisions are there?",
-        lambda text: _parse_count("--horizon", text),
+        lambda text: first_files.simulation_text(setting, _parse_count("--horizon", text), path),
         str(_HORIZONS[setting]),
     ).answer(given["horizon"])
-    return first_files.simulation_text(setting, horizon, path)
+    return text
 
 
 def _study(given: Mapping[str, Any], path: Path) -> str:
@@ -130,18 +131,22 @@ def _tune(given: Mapping[str, Any], path: Path) -> str:
     commands = Question(
         "--command",
         "2. A command, or an empty line at the end",
-        first_files.check_command,
+        lambda text: first_files.check_command(text, path.parent.resolve()),
         note="{instance} in a command stands for a file that it is run on, {seed} for a number.",
     ).answer_several(given["command"])
     limit = Question(
         "--limit", "3. When do you give up on it today? Such as 30s or 10m", _parse_limit
     ).answer(given["limit"])
     pattern = given["instances"]
-    if pattern is None and any("{instance}" in command for command in commands):
-        pattern = Question(
-            "--instances", "Which files is {instance}? A pattern such as cnf/*.cnf", str
-        ).answer(None)
-    return first_files.tune_text(commands, limit, pattern, path)
+    if pattern is None and not any("{instance}" in command for command in commands):
+        return first_files.tune_text(commands, limit, None, path)
+    # The answer is the text of the file, so that a pattern of no file is asked again.
+    text: str = Question(
+        "--instances",
+        "Which files is {instance}? A pattern such as cnf/*.cnf",
+        lambda text: first_files.tune_text(commands, limit, text, path),
+    ).answer(pattern)
+    return text
 
 
 def _parse_count(option: str, text: str) -> int:
