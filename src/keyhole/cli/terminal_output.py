@@ -7,17 +7,14 @@ from typing import Final
 
 import typer
 
+from keyhole.validate import escape_controls
+
 _MOST_COLUMNS: Final = 100
 
 
 def one_line_text(text: str) -> str:
     """Return a text on one line, with control characters escaped."""
     return escape_controls(" ".join(text.split()))
-
-
-def escape_controls(text: str) -> str:
-    """Return a text with control characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_heading(text: str, indent: int = 0) -> None:
