@@ -136,6 +136,11 @@ def test_a_closed_stream_is_no_terminal(stream, monkeypatch):
     assert not questions.can_ask()
 
 
+def test_errors_do_not_go_to_standard_output(keyhole, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert keyhole("init", "--goal", "sing")[:2] == (2, "")
+
+
 def test_a_limit_is_written_exactly(keyhole, folder):
     for typed, limit in (("1234567", 1234567), ("12345.678s", 12345.678)):
         assert keyhole("init", *TUNE, "--limit", typed, "--force")[0] == 0
