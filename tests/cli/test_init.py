@@ -328,7 +328,7 @@ def test_bad_input_is_one_line_and_writes_nothing(words, message, keyhole, folde
 
 def test_the_programs_pass_the_linter(keyhole, folder):
     for setting in BUILT_IN:
-        words = ("--setting", setting, "--arms", "red,blue", "--out", f"{setting}.py")
+        words = ("--setting", setting, "--arms", "red,blue", "--out", f"{setting}_study.py")
         assert keyhole("init", "--goal", "study", *words)[0] == 0
     config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
     for words in (["check", *config, "--ignore", "T20"], ["format", "--check", *config]):
