@@ -119,8 +119,21 @@ def short_repr(value: Any) -> str:
     if (names := data_frame_column_names(value)) is not None:
         text = f"a data frame with the columns {', '.join(names)}"
     else:
-        text = " ".join(repr(value).split("\n"))
+        text = " ".join(_repr(value).split("\n"))
+    text = escape_controls(text[: _SHOWN_CHARACTERS + 1])
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # it has a number in it that is longer than Python prints
+        return f"a {type(value).__name__} that is too long to print"
+
+
+def escape_controls(text: str) -> str:
+    """Return a text with control characters escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def data_frame_column_names(value: Any) -> list[str] | None:

@@ -1,5 +1,6 @@
 """The files of `keyhole init`, run as a user would run them, and its questions."""
 
+import ast
 import io
 import os
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -106,6 +108,57 @@ def test_a_file_whose_name_begins_with_a_dash_is_no_option(keyhole, folder):
     assert keyhole(*out.splitlines()[1].removeprefix("next: keyhole ").split())[0] == 0
 
 
+@pytest.mark.parametrize("name", [r"a\N.py", 'a"""b.py', "a\"'.py"])
+def test_a_file_may_have_any_characters_of_a_line_in_its_name(name, keyhole, folder):
+    code, out, err = keyhole("init", *STUDY, "--out", name)
+    assert code == 0, err
+    docstring = ast.get_docstring(ast.parse((folder / name).read_text()))
+    assert out.splitlines()[1].removeprefix("next: ") in docstring
+
+
+def test_a_database_beside_a_new_study_is_refused(keyhole, folder):
+    (folder / "study.db").touch()
+    for words in ((), ("--force",)):
+        code, out, err = keyhole("init", *STUDY, *words)
+        assert (code, out) == (2, "")
+        assert err.startswith("keyhole: study.db exists already, and the program would go on with")
+        assert len(err.splitlines()) == 1
+    assert [path.name for path in folder.iterdir()] == ["study.db"]
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stderr"])
+def test_a_closed_stream_is_no_terminal(stream, monkeypatch):
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert questions.can_ask()
+    monkeypatch.setattr(sys, stream, None)
+    assert not questions.can_ask()
+
+
+def test_errors_do_not_go_to_standard_output(keyhole, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert keyhole("init", "--goal", "sing")[:2] == (2, "")
+
+
+def test_a_limit_is_written_exactly(keyhole, folder):
+    for typed, limit in (("1234567", 1234567), ("12345.678s", 12345.678)):
+        assert keyhole("init", *TUNE, "--limit", typed, "--force")[0] == 0
+        assert tomllib.loads((folder / "tune.toml").read_text())["limits"]["to"] == limit
+
+
+def test_a_program_beside_the_file_is_found(keyhole, folder):
+    (folder / "mine.sh").touch(mode=0o755)
+    assert keyhole("init", *TUNE, "--command", "./mine.sh")[0] == 0
+    assert TuneSpec.from_file(folder / "tune.toml").arms[1].command == ("./mine.sh",)
+
+
+def test_operators_of_a_shell_may_be_quoted(keyhole, folder):
+    command = r"""echo 'a|b' "<\"&" \;"""
+    assert keyhole("init", *TUNE, "--command", command)[0] == 0
+    assert TuneSpec.from_file(folder / "tune.toml").arms[1].command[1:] == ("a|b", '<"&', ";")
+
+
 def test_a_tune_has_the_commands_and_the_limit(keyhole, folder):
     words = ("--command", "echo {seed}", "--command", "echo 'a \"b\"' {limit}", "--limit", "10m")
     code, out, err = keyhole("init", "--goal", "tune", *words)
@@ -153,6 +206,21 @@ def test_questions_ask_for_the_arms_of_a_study(keyhole, answers, folder):
     assert code == 0
     assert "--arms must differ, got 'red' twice" in err
     assert 'ARMS = ["red", "blue"]' in (folder / "runs.py").read_text()
+
+
+def test_answers_that_do_not_suit_the_file_are_asked_again(keyhole, answers, folder):
+    answers("1", "thresholding", "7", "60")
+    code, _, err = keyhole("init")
+    assert code == 0
+    assert "--horizon 7 does not suit the setting" in err
+    assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 60
+    (folder / "a.cnf").touch()
+    answers("tune", "is-not-there", "cat {instance}", "", "30s", "nosuch*", "*.cnf")
+    code, _, err = keyhole("init")
+    assert code == 0
+    assert "the program 'is-not-there' was not found" in err
+    assert "nosuch*" in err
+    assert tomllib.loads((folder / "tune.toml").read_text())["instances"] == "*.cnf"
 
 
 def test_input_that_ends_early_interrupts(keyhole, answers, folder):
@@ -231,11 +299,19 @@ def test_a_file_that_is_there_is_refused_before_any_question(keyhole, folder):
             [*STUDY, "--out", "x.toml"],
             "--out must end with .py with the goal 'study', got 'x.toml'",
         ),
+        ([*STUDY, "--out", ".py"], "--out must have a name before .py, got '.py'"),
+        ([*STUDY, "--out", "random.py"], "--out must not be called like a module"),
+        ([*STUDY, "--out", "keyhole.py"], "--out must not be called like a module"),
+        ([*STUDY, "--out", "numpy.py"], "--out must not be called like a module"),
         ([*STUDY, "--out", "a\nb.py"], "--out must have no control characters"),
         ([*STUDY, "--horizon", "3"], "--horizon must be left out with the goal 'study', got '3'"),
         ([*STUDY, "--arms", "a,,b"], "each name of --arms must not be empty"),
         ([*TUNE, "--arms", "a"], "--arms must be left out with the goal 'tune', got 'a'"),
-        ([*TUNE, "--limit", "0.01"], "--limit must be at least 0.1, got 0.01"),
+        ([*TUNE, "--limit", "0.01"], "--limit must lie in [0.1, 1e+09], got 0.01"),
+        ([*TUNE, "--limit", f"{'9' * 20}d"], "--limit must lie in [0.1, 1e+09], got 8.64e+24"),
+        ([*TUNE, "--command", ""], "keyhole: --command must not be empty, got ''"),
+        ([*TUNE, "--command", "echo x | cat"], "--command is run without a shell, which | needs"),
+        ([*TUNE, "--command", "echo x>a"], "--command is run without a shell, which > needs"),
         ([*TUNE, "--command", " "], "--command must begin with a program, got ' '"),
         ([*TUNE, "--command", "is-not-there"], "the program 'is-not-there' was not found"),
         ([*TUNE, "--command", "cat {instance}"], "--instances must be given where there is no"),
@@ -252,7 +328,7 @@ def test_bad_input_is_one_line_and_writes_nothing(words, message, keyhole, folde
 
 def test_the_programs_pass_the_linter(keyhole, folder):
     for setting in BUILT_IN:
-        words = ("--setting", setting, "--arms", "red,blue", "--out", f"{setting}.py")
+        words = ("--setting", setting, "--arms", "red,blue", "--out", f"{setting}_study.py")
         assert keyhole("init", "--goal", "study", *words)[0] == 0
     config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
     for words in (["check", *config, "--ignore", "T20"], ["format", "--check", *config]):

@@ -95,6 +95,31 @@ def test_names_that_read_alike_are_told_apart():
         names.number("arm", 2)
 
 
+def test_texts_of_arms_differ_where_their_representations_do_not():
+    names = ArmNames("arms", ["1", 1, "'1'", "'1' (number 0)"])
+    texts = [names.text(arm) for arm in range(4)]
+    assert texts[1] == "1"
+    assert len(set(texts)) == 4
+    long = [(0,) * 100 + (end,) for end in range(2)]
+    first, second = map(ArmNames("arms", long).text, range(2))
+    assert first.endswith("... (number 0)")
+    assert second.endswith("... (number 1)")
+
+
+def test_a_text_of_an_arm_is_one_printable_line():
+    class Red:
+        def __repr__(self):
+            return "\x1b[31mred"
+
+    class Lines(str):
+        def __str__(self):
+            return "two\nlines"
+
+    assert name_text(Red()) == r"\x1b[31mred"
+    assert name_text(Lines("one")) == "one"
+    assert name_text((10**5000, 1)) == "a tuple that is too long to print"
+
+
 def test_many_names_are_listed_in_part():
     with pytest.raises(ValueError, match=r"98, 99 and 900 more; got -1$"):
         ArmNames("arms", range(1000)).number("arm", -1)

@@ -280,3 +280,10 @@ def test_learners_with_calls_of_their_own_declare_that_they_take_names():
         OwnCalls(stochastic.KLUCB(), {"arms": 2}, arm_names=["a", "b"])
     with pytest.raises(ValueError, match="arm_names must have 2 entries, got 3"):
         OwnWords(stochastic.KLUCB(), {"arms": 2}, arm_names=["a", "b", "c"])
+
+
+def test_a_notebook_shows_an_arm_of_thousands_of_digits():
+    from keyhole.thresholding import LSA
+
+    learner = LSA().learner(arms=[10**5000, 3], threshold=0.5)
+    assert "a whole number of 5001 digits" in learner._repr_html_()

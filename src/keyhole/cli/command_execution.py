@@ -85,8 +85,7 @@ def _usage_message(error: Any) -> str:
 
 def _warned(message: Warning | str) -> None:
     """Show a warning on one line, without the place in the code."""
-    with suppress(OSError):  # standard error may be closed
-        print(f"keyhole: warning: {one_line_text(str(message))}", file=sys.stderr)  # noqa: T201
+    _print_error(f"keyhole: warning: {one_line_text(str(message))}")
 
 
 def _discard_output() -> int:
@@ -97,6 +96,12 @@ def _discard_output() -> int:
 
 
 def _refused(message: str, code: int = exit_codes.BAD_INPUT) -> int:
-    with suppress(OSError):  # standard error may be closed
-        print(f"keyhole: {one_line_text(message)}", file=sys.stderr)  # noqa: T201
+    _print_error(f"keyhole: {one_line_text(message)}")
     return code
+
+
+def _print_error(line: str) -> None:
+    """Print a line to standard error, which may be closed."""
+    if sys.stderr is not None:  # `print` would take None for standard output
+        with suppress(OSError):
+            print(line, file=sys.stderr)  # noqa: T201

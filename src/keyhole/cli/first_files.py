@@ -1,6 +1,7 @@
 """Texts of the files that `keyhole init` writes, each checked as its command will check it."""
 
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ from keyhole.validate import check_line, short_repr
 MOST_ROUNDS: Final = 2**53
 _STARTERS: Final = "starters"
 _LEAST_SHARE: Final = 100  # of the largest limit of a tune
+_QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""")
+_SHELL_OPERATOR: Final = re.compile(r"\|\||&&|>>|<<|[|&;<>`]|\$\(")
 
 
 def simulation_text(setting: str, horizon: int, path: Path) -> str:
@@ -48,7 +51,7 @@ def tune_text(commands: Sequence[str], limit: float, pattern: str | None, path: 
         template,
         path,
         least=f"{limit / _LEAST_SHARE:g}",
-        limit=f"{limit:g}",
+        limit=repr(int(limit) if limit.is_integer() else limit),
         instances="\n# The files that {instance} stands for.\n" + files if files else "",
         arms="\n".join(
             f"[[arm]]\nname = {_quote(name)}\ncommand = {_quote(command)}\n"
@@ -69,14 +72,25 @@ def next_command(goal: str, path: Path) -> str:
     }[goal]
 
 
-def check_command(text: str) -> str:
-    """Return a command that can be split into words."""
+def check_command(text: str, folder: Path) -> str:
+    """Return a command that can be split into words, and whose program is found from a folder."""
+    check_line("--command", text)
     try:
-        words = shlex.split(check_line("--command", text))
+        words = shlex.split(text)
     except ValueError as error:
         raise ValueError(f"--command must be quoted as in a shell: {error}") from None
     if not words:
         raise ValueError(f"--command must begin with a program, got {short_repr(text)}")
+    if operator := _SHELL_OPERATOR.search(_QUOTED.sub("", text)):
+        raise ValueError(
+            f"--command is run without a shell, which {operator[0]} needs: write sh -c '...', or "
+            f"quote it if it is an argument; got {short_repr(text)}"
+        )
+    from keyhole.tune.arms import is_program
+
+    program = words[0]
+    if "{" not in program and not is_program(program, folder):
+        raise ValueError(f"--command: the program {program!r} was not found, or is not executable")
     return text
 
 
@@ -98,7 +112,10 @@ def _starter(setting: str, name: str) -> Traversable:
 
 
 def _fill(template: Traversable, path: Path, **values: Any) -> str:
-    words = {"file": _argument(Path(path.name)), "name": _quote(path.stem)}
+    file = _argument(Path(path.name))
+    if path.suffix == ".py":  # where it stands in a docstring
+        file = file.replace("\\", "\\\\").replace('"', '\\"')
+    words = {"file": file, "name": _quote(path.stem)}
     return Template(template.read_text(encoding="utf-8")).substitute(words, **values)
 
 

@@ -1,7 +1,9 @@
 """Command `init`: three questions, and a commented file to start from that runs as it stands."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +41,8 @@ _OPTIONS: Final = {
     "tune": ("command", "limit", "instances"),
 }
 _FILES: Final = {"simulate": "experiment.toml", "study": "study.py", "tune": "tune.toml"}
-_LIMITS: Final = Range(ge=0.1)  # seconds: the least of five limits is a hundredth of the largest
+# Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
+_LIMITS: Final = Range(ge=0.1, le=10**9)
 
 _GOAL: Final = choice_question("--goal", "1. What do you want to do?", GOALS)
 _SETTING: Final = choice_question("--setting", "2. What do you have?", SITUATIONS)
@@ -58,6 +61,8 @@ def write_first_file(
     path = _check_path(out or Path(_FILES[goal]), goal)
     # Before the questions too, so that nobody answers them in vain.
     check_absent([path], advice="choose another --out, or overwrite it with --force", force=force)
+    if goal == "study":
+        _check_no_database(path)
     make: dict[str, Callable[[Mapping[str, Any], Path], str]] = {
         "simulate": _simulation,
         "study": _study,
@@ -70,20 +75,48 @@ def write_first_file(
 def _check_path(path: Path, goal: str) -> Path:
     suffix = Path(_FILES[goal]).suffix
     check_line("--out", str(path))
+    if path.name == suffix:
+        raise ValueError(f"--out must have a name before {suffix}, got {str(path)!r}")
     if path.suffix != suffix:
         raise ValueError(f"--out must end with {suffix} with the goal {goal!r}, got {str(path)!r}")
+    if suffix == ".py":
+        _check_module(path)
     return path
+
+
+def _check_module(path: Path) -> None:
+    """Refuse a program that its own imports would find in the place of a module."""
+    here = {path.parent.resolve(), Path.cwd()}
+    others = [entry for entry in sys.path if Path(entry).resolve() not in here]
+    found = None if "." in path.stem else PathFinder.find_spec(path.stem, others)
+    # A folder without code has a spec too, but no origin; a file goes before it anyway.
+    if path.stem in sys.stdlib_module_names or (found and found.origin):
+        raise ValueError(
+            f"--out must not be called like a module of Python, Keyhole or another installed "
+            f"package, which the program would hide from its imports, got {str(path)!r}"
+        )
+
+
+def _check_no_database(path: Path) -> None:
+    """Refuse a program beside whose name there is a database, which holds another study."""
+    database = path.with_suffix(".db")
+    if database.exists():
+        raise FileExistsError(
+            f"{database} exists already, and the program would go on with the study in it; "
+            f"choose another --out, or move {database} away"
+        )
 
 
 def _simulation(given: Mapping[str, Any], path: Path) -> str:
     setting = _SETTING.answer(given["setting"])
-    horizon = Question(
+    # The answer is the text of the file, so that a number that does not suit it is asked again.
+    text: str = Question(
         "--horizon",
         "3. How many decisions are there?",
-        lambda text: _parse_count("--horizon", text),
+        lambda text: first_files.simulation_text(setting, _parse_count("--horizon", text), path),
         str(_HORIZONS[setting]),
     ).answer(given["horizon"])
-    return first_files.simulation_text(setting, horizon, path)
+    return text
 
 
 def _study(given: Mapping[str, Any], path: Path) -> str:
@@ -98,18 +131,22 @@ def _tune(given: Mapping[str, Any], path: Path) -> str:
     commands = Question(
         "--command",
         "2. A command, or an empty line at the end",
-        first_files.check_command,
+        lambda text: first_files.check_command(text, path.parent.resolve()),
         note="{instance} in a command stands for a file that it is run on, {seed} for a number.",
     ).answer_several(given["command"])
     limit = Question(
         "--limit", "3. When do you give up on it today? Such as 30s or 10m", _parse_limit
     ).answer(given["limit"])
     pattern = given["instances"]
-    if pattern is None and any("{instance}" in command for command in commands):
-        pattern = Question(
-            "--instances", "Which files is {instance}? A pattern such as cnf/*.cnf", str
-        ).answer(None)
-    return first_files.tune_text(commands, limit, pattern, path)
+    if pattern is None and not any("{instance}" in command for command in commands):
+        return first_files.tune_text(commands, limit, None, path)
+    # The answer is the text of the file, so that a pattern of no file is asked again.
+    text: str = Question(
+        "--instances",
+        "Which files is {instance}? A pattern such as cnf/*.cnf",
+        lambda text: first_files.tune_text(commands, limit, text, path),
+    ).answer(pattern)
+    return text
 
 
 def _parse_count(option: str, text: str) -> int:

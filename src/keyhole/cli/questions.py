@@ -78,7 +78,9 @@ class Question:
 
 def can_ask() -> bool:
     """Return whether a person can read questions on standard error, and answer them."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    # Python has None for a stream that was closed before it began, as by `0<&-` in a shell.
+    streams = (sys.stdin, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 def _read_line(prompt: str) -> str:

@@ -7,17 +7,14 @@ from typing import Final
 
 import typer
 
+from keyhole.validate import escape_controls
+
 _MOST_COLUMNS: Final = 100
 
 
 def one_line_text(text: str) -> str:
     """Return a text on one line, with control characters escaped."""
     return escape_controls(" ".join(text.split()))
-
-
-def escape_controls(text: str) -> str:
-    """Return a text with control characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_heading(text: str, indent: int = 0) -> None:
@@ -28,7 +25,7 @@ def print_heading(text: str, indent: int = 0) -> None:
 def print_paragraph(text: str, indent: int) -> None:
     """Print a paragraph with an indent; lines after the first are indented by two more."""
     pad = " " * indent
-    if sys.stdout.isatty():
+    if sys.stdout is not None and sys.stdout.isatty():  # None if it is closed
         width = min(shutil.get_terminal_size().columns, _MOST_COLUMNS)
         text = textwrap.fill(
             text, width, initial_indent=pad, subsequent_indent=f"{pad}  ", break_long_words=False

@@ -13,10 +13,9 @@ from typer.core import TyperGroup
 from keyhole.cli.durations import parse_duration
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
-from keyhole.cli.terminal_output import escape_controls
 from keyhole.clusters.cluster_connection import check_address
 from keyhole.extras import has_extra, missing_extra, require_extra
-from keyhole.validate import check_integer
+from keyhole.validate import check_integer, escape_controls
 
 if TYPE_CHECKING:
     from keyhole.tune import SavedTune, Spec, TrialRecord

@@ -107,7 +107,14 @@ class ArmNames(Sequence[Hashable]):
         texts = list(map(name_text, self._names))
         counts = Counter(texts)
         pairs = zip(self._names, texts, strict=True)
-        return [short_repr(name) if counts[text] > 1 else text for name, text in pairs]
+        texts = [short_repr(name) if counts[text] > 1 else text for name, text in pairs]
+        # Representations may be equal too, as those of long names, which are cut off.
+        while len(counts := Counter(texts)) < len(texts):
+            texts = [
+                f"{text} (number {number})" if counts[text] > 1 else text
+                for number, text in enumerate(texts)
+            ]
+        return texts
 
     def _list(self) -> str:
         listed = ", ".join(self._texts[:_LISTED])
@@ -130,7 +137,8 @@ def name_text(name: Any) -> str:
     """
     if isinstance(name, Enum):
         return f"{type(name).__name__}.{name.name}"
-    return str(name) if isinstance(name, str) else short_repr(name)
+    # Not `str(name)`: a subclass may return anything, such as several lines.
+    return str.__str__(name) if isinstance(name, str) else short_repr(name)
 
 
 def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:

@@ -80,9 +80,15 @@ class Arm:
         # A program whose name has a field is known only when it is run.
         if self.function or _field_names(path, program := self.command[0]):
             return
-        # As the system does: a name with a slash is a path, and others are looked up on the PATH.
-        if shutil.which(folder / program if "/" in program else program, path=search) is None:
+        if not is_program(program, folder, search):
             raise ValueError(f"{path}: the program {program!r} was not found, or is not executable")
+
+
+def is_program(program: str, folder: Path, search: str | None = None) -> bool:
+    """Return whether a program is found from a folder; `search` replaces the ``PATH``."""
+    # As the system does: a name with a slash is a path, and others are looked up on the PATH.
+    found = shutil.which(folder / program if "/" in program else program, path=search)
+    return found is not None
 
 
 def parse_arms(value: Any) -> tuple[Arm, ...]:
