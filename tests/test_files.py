@@ -49,3 +49,25 @@ def test_drafts_stay_while_they_are_written(tmp_path):
         remove_drafts(tmp_path)
         assert list(tmp_path.iterdir()) == [draft]
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@POSIX
+def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path):
+    (tmp_path / "target").write_bytes(b"former")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write_atomically(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"new"
+
+
+@POSIX
+def test_what_is_no_file_is_refused_and_stays(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe must be a file, got a device, a named pipe"):
+        write_atomically(tmp_path / "pipe", b"new")
+    assert (tmp_path / "pipe").is_fifo()
+    with pytest.raises(IsADirectoryError, match="must be a file, got a folder"):
+        write_atomically(tmp_path, b"new")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(ValueError, match="loop must be a file, got a loop of symbolic links"):
+        write_atomically(tmp_path / "loop", b"new")

@@ -41,12 +41,23 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def open_draft(path: Path) -> Iterator[BinaryIO]:
-    """Yield a draft file to write to, which then replaces the file at `path` atomically."""
+    """Yield a draft file to write to, which then replaces the file at `path` atomically.
+
+    If `path` is a symbolic link, the file to which it leads is replaced.
+    """
+    named = path
+    if path.is_symlink():
+        path = Path(os.path.realpath(path))  # which leaves a loop of links as it is
     # Checked before anything is written: `os.replace` would refuse it only in the end.
     if path.is_dir():
-        raise IsADirectoryError(f"{path} must be a file, got a folder")
+        raise IsADirectoryError(f"{named} must be a file, got a folder")
+    # `os.replace` would remove a device or a named pipe, and nobody would read what is written.
+    if path.is_symlink():
+        raise ValueError(f"{named} must be a file, got a loop of symbolic links")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{named} must be a file, got a device, a named pipe or a socket")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} must be in an existing folder; {path.parent} is none")
+        raise FileNotFoundError(f"{named} must be in an existing folder; {path.parent} is none")
     # The folder is not flushed: after a power loss the former file may be back, but whole.
     file, draft = _new_draft(path)
     try:

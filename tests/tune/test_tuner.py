@@ -142,7 +142,9 @@ def test_a_damaged_line_is_named(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
     lines = (tmp_path / RUNS).read_text().splitlines(keepends=True)
     (tmp_path / RUNS).write_text("".join([lines[0], "{}\n", lines[2]]))
-    with pytest.raises(ValueError, match=r"runs\.jsonl, line 2, is not a record of a run"):
+    with pytest.raises(
+        ValueError, match=r"runs\.jsonl, line 2, is not a record of a run: it has no 'arm'"
+    ):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
 
 
@@ -355,6 +357,7 @@ def cut(path, lines):
         ("seconds", "x", "line 1, is not a record of a run: seconds is 'x'"),
         ("arm", "third", "line 1, is not a record of a run: arm 'third' is not in the spec"),
         ("outcome", "good", "line 1, is not a record of a run: outcome must be one of ok"),
+        ("other", 1, "line 1, is not a record of a run: it has an unknown entry 'other'"),
     ],
 )
 def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):

@@ -140,12 +140,23 @@ def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
             fields = json.loads(text)
             if fields.get("outcome") == "lapsed":  # as earlier versions called it
                 fields["outcome"] = EXPIRED
-            yield _check_record(TrialRecord(**fields), arms)
+            yield _check_record(_make_record(fields), arms)
         except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, line {number}, is not a record of a run: {error}") from None
 
 
 _TYPES: Final = get_type_hints(TrialRecord)
+
+
+def _make_record(fields: dict[str, Any]) -> TrialRecord:
+    try:
+        return TrialRecord(**fields)
+    except TypeError:  # whose message is about the call, with a list of up to all names
+        missing = sorted(_TYPES.keys() - fields)
+        if missing:
+            raise TypeError(f"it has no {missing[0]!r}") from None
+        unknown = sorted(fields.keys() - _TYPES)
+        raise TypeError(f"it has an unknown entry {short_repr(unknown[0])}") from None
 
 
 def _check_record(record: TrialRecord, arms: Collection[str]) -> TrialRecord:
