@@ -40,6 +40,15 @@ def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
     assert "keyhole run spec.toml --out out --threads 1" in (tmp_path / "out/run.json").read_text()
 
 
+def test_run_leaves_a_report_although_nobody_reads_what_it_prints(spec, tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as unread:
+        done = python("-m", "keyhole", "run", spec, "--out", "out", cwd=tmp_path, out=unread)
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
 SWEEP = """[sweep]
 "policy.alpha" = [1.0, 2.0]
 "problem.threshold" = [0.4, 0.5]

@@ -82,6 +82,7 @@ def test_panels_are_numbered(extension):
 
 
 def test_the_saved_figures_have_these_texts(extension, tmp_path):
+    plt.close("all")  # also what other tests have left open
     extension.set_figure_size({}, None)
     try:
         for end in (1, 2):

@@ -57,17 +57,17 @@ def run_bench(
         threads=threads,
         progress=not quiet,
     )
-    tables = {summary.setting: situation_table(summary) for summary in summarize(content)}
-    if not as_json:
-        for name, table in tables.items():
-            print_heading(f"{name}: {table.caption}")
-            typer.echo(text_table(table.head, table.rows))
-            typer.echo()
     if not quiet:
         print_step("writing the page")
+    # Before anything is printed: a closed pipe makes printing fail.
     written = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
     if as_json:
         print_json(written)
         return
+    for summary in summarize(content):
+        table = situation_table(summary)
+        print_heading(f"{summary.setting}: {table.caption}")
+        typer.echo(text_table(table.head, table.rows))
+        typer.echo()
     for name, path in written.items():
         typer.echo(f"{name}: {path}")

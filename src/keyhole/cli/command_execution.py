@@ -10,7 +10,6 @@ go to standard output, progress to standard error. A command whose reader ends e
 import os
 import sys
 import warnings
-from contextlib import suppress
 from typing import Any, Final
 
 import typer
@@ -19,6 +18,7 @@ from keyhole.cli import exit_codes
 from keyhole.cli.app import app
 from keyhole.cli.completion import check_shell
 from keyhole.cli.terminal_output import one_line_text
+from keyhole.status_output import print_status
 from keyhole.validate import short_repr
 
 # Also where it was started by `python -m keyhole`: shells complete the command of this name.
@@ -85,7 +85,7 @@ def _usage_message(error: Any) -> str:
 
 def _warned(message: Warning | str) -> None:
     """Show a warning on one line, without the place in the code."""
-    _print_error(f"keyhole: warning: {one_line_text(str(message))}")
+    print_status(f"keyhole: warning: {one_line_text(str(message))}")
 
 
 def _discard_output() -> int:
@@ -96,12 +96,5 @@ def _discard_output() -> int:
 
 
 def _refused(message: str, code: int = exit_codes.BAD_INPUT) -> int:
-    _print_error(f"keyhole: {one_line_text(message)}")
+    print_status(f"keyhole: {one_line_text(message)}")
     return code
-
-
-def _print_error(line: str) -> None:
-    """Print a line to standard error, which may be closed."""
-    if sys.stderr is not None:  # `print` would take None for standard output
-        with suppress(OSError):
-            print(line, file=sys.stderr)  # noqa: T201

@@ -44,15 +44,15 @@ def run_spec(
     spec = Spec.from_file(path)
     result = run(spec, out, threads=threads, progress=not quiet, command=command, on=on)
     summaries = Summaries.of(result) if "sweep" in result.spec else None
-    if not as_json:
-        _print_results(result, summaries)
     if not quiet:
         print_step("drawing the report")
+    # Before anything is printed: a closed pipe makes printing fail.
     report = write_run_report(result, summaries=summaries)
     if as_json:
         points = summaries.points if summaries is not None else [result.curves]
         print_json({"points": [_point_as_json(point) for point in points], "report": report})
     else:
+        _print_results(result, summaries)
         typer.echo(f"report: {report}")
 
 

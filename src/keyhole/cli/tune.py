@@ -1,9 +1,7 @@
 """The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
 import shlex
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -15,6 +13,7 @@ from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
 from keyhole.clusters.cluster_connection import check_address
 from keyhole.extras import has_extra, missing_extra, require_extra
+from keyhole.status_output import print_status
 from keyhole.validate import check_integer, escape_controls
 
 if TYPE_CHECKING:
@@ -241,9 +240,7 @@ class _Progress:
             return
         self._last = now
         counted = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
-        with suppress(OSError):  # a full disk behind standard error must not end the tune
-            print(  # noqa: T201
-                f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
-                f"last {record.arm} with {record.limit:g} s",
-                file=sys.stderr,
-            )
+        print_status(
+            f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
+            f"last {record.arm} with {record.limit:g} s"
+        )

@@ -46,6 +46,7 @@ from keyhole.kernels.tiered_execution import (
     interpret_first,
     is_tiered,
 )
+from keyhole.status_output import print_status
 
 # The place of an operation in a kernel that Numba could type, but not lower to LLVM code.
 _LOWERED: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
@@ -159,7 +160,7 @@ def _announce(owner: str, path: Path | None) -> Iterator[None]:
         kept += f": nothing can be kept in {path.parent}"
 
     def say() -> None:
-        print(f"keyhole: compiling {owner}{how} (once, {kept})", file=sys.stderr)  # noqa: T201
+        print_status(f"keyhole: compiling {owner}{how} (once, {kept})")
 
     timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, say)
     timer.daemon = True

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
+from keyhole.status_output import print_status
 from keyhole.validate import short_repr
 
 Report = Callable[[str, int, int], None]
@@ -37,7 +38,7 @@ def progress_report(
         )
     elif not wanted:
         yield None
-    elif sys.stderr.isatty():
+    elif sys.stderr is not None and sys.stderr.isatty():
         yield from _show_bar(observe)
     else:
         yield _LineReport(observe)
@@ -96,7 +97,7 @@ class StatusLine:
         if _in_notebook():
             _cell_line.show(text)
         else:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201
+            print_status(text)
 
 
 class _CellLine:

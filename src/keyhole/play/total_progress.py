@@ -223,7 +223,7 @@ def track_total(
     """Return a context manager with the tracker, shown on standard error, or with None."""
     if not wanted:
         yield None
-    elif sys.stderr.isatty():
+    elif sys.stderr is not None and sys.stderr.isatty():
         with _bar() as show:
             yield TotalProgress(work, show, compilers=compilers)
     else:
