@@ -26,6 +26,7 @@ from keyhole.benchmark.results_file import (
     write_results,
 )
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
+from keyhole.benchmark.user_policy_trial import try_user_policies
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.files import folder_lock, has_content, write_atomically
@@ -79,7 +80,8 @@ def bench(
     Raises
     ------
     ValueError
-        If a name is unknown, or the folder holds something else.
+        If a name is unknown, the folder holds something else, or a policy of yours fails in the
+        first rounds, which are played in Python with every index checked.
     """
     # Everything given is checked first: simulations may take hours.
     wanted = _check_settings(settings)
@@ -94,6 +96,7 @@ def bench(
     games = list(make_games(listed, policies, SCALES[scale]))
     if not games:
         raise ValueError("none of the policies can play any of the problems")
+    try_user_policies(games)
     (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
     with folder_lock(folder):
