@@ -5,6 +5,7 @@ tells browsers how to draw roots, fractions and limits of sums. Its licence allo
 changes.
 """
 
+import logging
 from pathlib import Path
 
 from fontTools.subset import Options, Subsetter
@@ -58,6 +59,9 @@ def write_font(path: Path) -> None:
     subsetter.subset(font)
     font.flavor = "woff"
     font.save(path)
+
+
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # it lists every glyph that it keeps
 
 
 def add_font(app: Sphinx, error: Exception | None) -> None:
