@@ -95,7 +95,7 @@ def _describe_lines(axes: Axes, lines: list[Line2D]) -> Iterator[str]:
         yield f"{len(named) - _MOST_NAMED} more"
     if len(unnamed) == 1:
         is_cloud = unnamed[0].get_linestyle() == "None"
-        yield f"{'points' if is_cloud else 'a curve'}, {_describe_ends(unnamed[0])}"
+        yield ("" if is_cloud else "a curve, ") + _describe_ends(unnamed[0])
     elif unnamed:
         ys = [float(y) for line in unnamed for y in line.get_ydata()]
         yield f"{len(unnamed)} marks, from {_number(min(ys))} to {_number(max(ys))}"
@@ -109,6 +109,8 @@ def _describe_ends(line: Line2D) -> str:
         return "nowhere"
     if line.get_linestyle() == "None":
         low, high = min(y for _, y in known), max(y for _, y in known)
+        if len(known) == 1:
+            return f"a point at {_number(low)}"
         return f"{len(known)} points from {_number(low)} to {_number(high)}"
     ends = known[0], known[-1]
     begin, end = (f"{_number(y)} at {_number(x)}" for x, y in ends)

@@ -1,13 +1,12 @@
 """Hints and solutions of exercises are folded, and can be found and opened without a mouse."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 from docutils.core import publish_doctree, publish_from_doctree
 
-FILE = Path(__file__).parents[2] / "docs/_extensions/folded_sections.py"
+from tests.docs.loaded_extension import load_extension
+
 PAGE = """
 1. How many?
 ============
@@ -32,10 +31,7 @@ Seven.
 
 @pytest.fixture(scope="module")
 def extension():
-    spec = importlib.util.spec_from_file_location("folded_sections", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_extension("folded_sections")
 
 
 def page(extension, docname):

@@ -1,23 +1,17 @@
 """The alternative text of a figure says what is drawn."""
 
-import importlib.util
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
 
-pytest.importorskip("sphinx_gallery")
+from tests.docs.loaded_extension import load_extension
 
-FILE = Path(__file__).parents[2] / "docs/_extensions/gallery_figures.py"
+pytest.importorskip("sphinx_gallery")
 
 
 @pytest.fixture(scope="module")
 def extension():
-    spec = importlib.util.spec_from_file_location("gallery_figures", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_extension("gallery_figures")
 
 
 @pytest.fixture
@@ -48,6 +42,14 @@ def test_points_and_bands_are_named(extension, axes):
     assert extension.describe_figure(axes.figure) == (
         "Plot of time: runs, 2 points from 3 to 4; band: interval; a line at x = 2; text: here."
     )
+
+
+def test_one_point_and_unnamed_points_are_told_in_english(extension, axes):
+    axes.plot([1], [3], "o")
+    assert extension.describe_axes(axes) == "Plot of values: a point at 3."
+    other = Figure().subplots()
+    other.plot([1, 2], [3, 4], "o")
+    assert extension.describe_axes(other) == "Plot of values: 2 points from 3 to 4."
 
 
 def test_many_marks_are_summed_up(extension, axes):

@@ -1,22 +1,17 @@
 """A hit of the search in the index leads to the heading, and not to the line below it."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+
+from tests.docs.loaded_extension import load_extension
 
 nodes = pytest.importorskip("docutils.nodes")
 sphinx_nodes = pytest.importorskip("sphinx.addnodes")
 utils = pytest.importorskip("docutils.utils")
-FILE = Path(__file__).parents[2] / "docs/_extensions/index_anchors.py"
 
 
 @pytest.fixture(scope="module")
 def extension():
-    spec = importlib.util.spec_from_file_location("index_anchors", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_extension("index_anchors")
 
 
 def index(name, anchor):

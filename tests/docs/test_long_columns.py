@@ -1,22 +1,18 @@
 """The columns of tables with sentences are marked, so that they stay wide on a phone."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 from docutils.core import publish_doctree, publish_from_doctree
 
-FILE = Path(__file__).parents[2] / "docs/_extensions/long_columns.py"
+from tests.docs.loaded_extension import load_extension
+
 SENTENCE = "Pull the arm with the largest upper bound of its mean."
 
 
 @pytest.fixture(scope="module")
 def extension():
-    spec = importlib.util.spec_from_file_location("long_columns", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_extension("long_columns")
 
 
 def marked(extension, *rows):

@@ -1,12 +1,10 @@
 """The font of formulas has the glyphs and distances that a browser needs, and is small."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from fontTools.ttLib import TTFont
 
-FILE = Path(__file__).parents[2] / "docs/_extensions/math_font.py"
+from tests.docs.loaded_extension import load_extension
+
 # Letters that are alone are drawn in italics: x, h (which has a code of its own), alpha, tau.
 ITALICS = "\U0001d465\u210e\U0001d6fc\U0001d70f"
 # Double-struck E, script l; root, sum, product, integral, at most, minus, infinity, Delta.
@@ -15,11 +13,8 @@ SYMBOLS = "\U0001d53c\u2113\u221a\u2211\u220f\u222b\u2264\u2212\u221e\u0394"
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    spec = importlib.util.spec_from_file_location("math_font", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     path = tmp_path_factory.mktemp("font") / "formulas.woff"
-    module.write_font(path)
+    load_extension("math_font").write_font(path)
     return path
 
 
