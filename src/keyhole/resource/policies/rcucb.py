@@ -18,8 +18,9 @@ class RCUCB(Policy):
     r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
     The paper's policy for a list of limits: a run up to one limit shows the result under every
-    smaller one, even if it exceeded its limit. `HazardUCB` has less regret on what was measured.
-    For a continuum of limits, see `ZoomingRCUCB`.
+    smaller one, even if it exceeded its limit. `HazardUCB` has less regret on 17 of the 18 problems
+    of the benchmark with both, and more on ``promises``. For a continuum of limits, see
+    `ZoomingRCUCB`.
 
     Each arm is played once with the largest limit :math:`\bar\tau`. Then play
 
