@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.compiled_class import compiled_environment, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.pending_memory import memory_plan, working_memory
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
-from keyhole.play.engine_simulator import EngineSimulator, sizes_vector
+from keyhole.play.engine_simulator import EngineSimulator, Sides, sizes_vector
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
 
@@ -29,10 +28,11 @@ class AsynchronousSimulator(EngineSimulator):
         policy: Policy,
         horizon: int,
         checkpoints: Sequence[int],
+        sides: Sides,
         workers: SimulatedWorkers,
     ) -> None:
         problem = plan.problem
-        p_side, e_side = compiled_policy(type(policy)), compiled_environment(problem.environment)
+        p_side, e_side = sides
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = environment_inputs(problem, horizon)
         p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
+from keyhole.contract.compiled_class import CompiledClass
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
@@ -29,15 +29,22 @@ from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.plan import Plan
 from keyhole.validate import explain_memory_errors
 
+Sides = tuple[CompiledClass, CompiledClass]
+"""The compiled classes of a policy and of its environment."""
+
 
 class EngineSimulator:
-    """The compiled simulator of one policy on one problem, for any replication."""
+    """The compiled simulator of one policy on one problem, for any replication.
+
+    `sides` are the compiled classes of the policy and the environment, which all runs of a policy
+    share: to digest their sources takes longer than a short run.
+    """
 
     def __init__(
-        self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int]
+        self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int], sides: Sides
     ) -> None:
         problem = plan.problem
-        p_side, e_side = compiled_policy(type(policy)), compiled_environment(problem.environment)
+        p_side, e_side = sides
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = environment_inputs(problem, horizon)
         p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from keyhole.contract.compiled_class import compiled_environment, compiled_policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES, ROUNDS_DONE, STOP
 from keyhole.play.asynchronous_simulator import AsynchronousSimulator
@@ -30,11 +31,12 @@ Piece = tuple[EngineSimulator, range, FloatArray]
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     """Return the simulator of each run of a policy; compile those that are not in the cache."""
-    policy = plan.policies[label]
+    policy, runs = plan.policies[label], plan.runs(plan.policies[label])
+    sides = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
     if plan.workers:
         workers = plan.workers[label]
-        return [AsynchronousSimulator(plan, policy, *run, workers) for run in plan.runs(policy)]
-    return [EngineSimulator(plan, policy, *run) for run in plan.runs(policy)]
+        return [AsynchronousSimulator(plan, policy, *run, sides, workers) for run in runs]
+    return [EngineSimulator(plan, policy, *run, sides) for run in runs]
 
 
 def simulate_replications(
