@@ -95,7 +95,7 @@ class TotalProgress:
         2 if a second process compiles the later work, last first, while the first one runs.
     writing : float, default 0
         The seconds that tables and pages take at the end, on the machine of the estimate; here they
-        are scaled by how much slower all work so far was than expected.
+        are scaled by how long compiling takes, or simulations where nothing was compiled.
     """
 
     def __init__(
@@ -195,8 +195,10 @@ class TotalProgress:
         # Two processes meet: while this one compiles and simulates, the other compiles too.
         whole = simulating + took * len(self._missing_code())
         whole = max(simulating, whole / self._compilers)
-        overall = self._simulation_slowness((), slowness, current)
-        return TimeLeft(simulating, whole - simulating, self._writing * overall)
+        # Compiling is work of one thread, as drawing is.
+        if not self._compiled:
+            slowness = self._simulation_slowness((), slowness, current)
+        return TimeLeft(simulating, whole - simulating, self._writing * slowness)
 
     def _simulation_slowness(
         self, kind: tuple[str, ...], slowness: float, current: tuple[tuple[str, ...], float, float]
