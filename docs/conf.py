@@ -62,7 +62,7 @@ sphinx_gallery_conf = {
     "subsection_order": ["tutorials/tasks", *(f"gallery/{folder}" for folder in _GALLERY_PARTS)],
     "image_scrapers": ("gallery_figures.scrape_figures",),
     "image_srcset": ["2x"],  # sharp on screens with small pixels
-    "reset_modules": ("matplotlib", "gallery_figures.set_figure_size"),
+    "reset_modules": ("matplotlib", "gallery_figures.set_figure_style"),
     "capture_repr": (),  # the last line returns axes, whose text says nothing
     "min_reported_time": 3600,  # times differ from build to build
     "write_computation_times": False,
