@@ -41,10 +41,21 @@ def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
     import matplotlib.pyplot as plt
     from sphinx_gallery.scrapers import matplotlib_scraper
 
-    texts = iter([describe_figure(plt.figure(number)) for number in plt.get_fignums()])
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    texts = iter([describe_figure(figure) for figure in figures])
+    wrap_labels(figures)
     saved = matplotlib_scraper(block, block_vars, gallery_conf)
     described = re.sub(r"(?m)^(\s*:alt:).*$", lambda found: f"{found[1]} {next(texts)}", saved)
     return described + (format_caption(block[1]) if saved else "")
+
+
+def wrap_labels(figures: list[Figure]) -> None:
+    """Break labels of axes that would be cut off."""
+    from keyhole.pages.plot_legend import wrap_label
+
+    for axes in (axes for figure in figures for axes in figure.axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.label.set_text(wrap_label(axis.label.get_text()))
 
 
 def format_caption(code: str) -> str:
