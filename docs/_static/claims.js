@@ -36,5 +36,6 @@
   addButton();
   openLinked();
   addEventListener("hashchange", openLinked);
-  addEventListener("load", openMarked); // the script of Sphinx marks words before
+  // The script of Sphinx marks words 10 ms after the page was read.
+  addEventListener("load", () => setTimeout(openMarked, 50));
 })();

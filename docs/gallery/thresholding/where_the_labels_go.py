@@ -21,6 +21,6 @@ for policy in curves.labels:
     pulls = [curves.mean(policy, f"pulls[{arm}]")[-1] for arm in range(len(means))]
     axes.plot(means, pulls, "o-", label=policy)
 axes.set(xlabel="mean of the arm", ylabel="labels of 2,000", ylim=(0, None))
-axes.legend()
+axes.legend(loc="upper left")
 # Figure: Labels by the mean of the arm: LSA spends most on arms near one half, Uniform the same
 # on all.
