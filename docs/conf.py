@@ -35,6 +35,7 @@ extensions = [
     "numpydoc",
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
+    "code_blocks",
     "folded_sections",
     "index_anchors",
     "long_columns",
@@ -61,7 +62,7 @@ sphinx_gallery_conf = {
     "subsection_order": ["tutorials/tasks", *(f"gallery/{folder}" for folder in _GALLERY_PARTS)],
     "image_scrapers": ("gallery_figures.scrape_figures",),
     "image_srcset": ["2x"],  # sharp on screens with small pixels
-    "reset_modules": ("matplotlib", "gallery_figures.set_figure_size"),
+    "reset_modules": ("matplotlib", "gallery_figures.set_figure_style"),
     "capture_repr": (),  # the last line returns axes, whose text says nothing
     "min_reported_time": 3600,  # times differ from build to build
     "write_computation_times": False,
@@ -71,9 +72,11 @@ sphinx_gallery_conf = {
 }
 html_theme = "furo"
 html_title = "Keyhole"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = [
     "cards.css",
+    "code.css",
     "figures.css",
     "formulas.css",
     "folded.css",
@@ -81,6 +84,7 @@ html_css_files = [
     "titles.css",
 ]
 html_js_files = [("scrollable.js", {"defer": "defer"})]
+_PAGE_SCRIPTS = {"papers": "claims.js", "search": "search_page.js"}
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"
 
@@ -142,12 +146,12 @@ def _add_heading_levels(
     )
 
 
-def _add_search_page(
+def _add_page_script(
     app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any
 ) -> None:
-    """Load the script of the search page, on that page alone."""
-    if page == "search":
-        app.add_js_file("search_page.js", loading_method="defer")
+    """Load the script of a page, on that page alone."""
+    if page in _PAGE_SCRIPTS:
+        app.add_js_file(_PAGE_SCRIPTS[page], loading_method="defer")
 
 
 def _module_of_class(app: Sphinx, module: str, name: str) -> str | None:
@@ -183,6 +187,6 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", _add_traits, priority=400)  # ahead of numpydoc
     app.connect("autodoc-process-signature", _sign)
     app.connect("html-page-context", _add_heading_levels, priority=900)  # after the theme
-    app.connect("html-page-context", _add_search_page)
+    app.connect("html-page-context", _add_page_script)
     app.connect("viewcode-follow-imported", _module_of_class)
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))

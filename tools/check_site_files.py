@@ -1,7 +1,7 @@
 """Checks of the files of a built site.
 
-Links must not be broken, pages must fetch nothing from a network and be small, and the alternative
-texts of pictures must say more than a file's name.
+Links must not be broken, pages must fetch nothing from a network and be small, alternative texts of
+pictures must say more than a file's name, and pages made of scripts must link their notebooks.
 """
 
 import os
@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 LARGEST: Final = 500_000  # bytes of a page
 GALLERIES: Final = ("_gallery/", "_tutorials/")  # pages with figures may be larger
+SCRIPTS: Final = (*GALLERIES, "_exercises/")  # pages made of scripts, and their lists
 # Attributes whose files a browser fetches when it shows a page; `link` depends on what it links.
 _FETCHED: Final = {
     "audio": ("src",), "embed": ("src",), "iframe": ("src",), "img": ("src",),
@@ -107,7 +108,7 @@ class Site:
         """Return one line for each of the faults that the module's docstring lists."""
         return [
             *self._broken_links(), *self._network_addresses(), *self._large_pages(),
-            *self._meaningless_texts(),
+            *self._meaningless_texts(), *self._missing_notebooks(),
         ]  # fmt: skip
 
     def _broken_links(self) -> Iterator[str]:
@@ -153,6 +154,13 @@ class Site:
                     yield f"{name}: the picture {address} has no alternative text"
                 elif is_file_name(text, address):
                     yield f"{name}: the alternative text of {address} is a file name: {text!r}"
+
+    def _missing_notebooks(self) -> Iterator[str]:
+        for name, page in self.pages.items():
+            if name.startswith(SCRIPTS) and PurePosixPath(name).name != "index.html":
+                notebook = PurePosixPath(name).with_suffix(".ipynb").name
+                if notebook not in {PurePosixPath(link).name for link in page.links}:
+                    yield f"{name}: has no link to its notebook {notebook}"
 
     def _large_pages(self) -> Iterator[str]:
         for name in self.pages:

@@ -30,6 +30,7 @@ def find_faults(browser: "Browser", address: str) -> Iterator[str]:
         page = context.new_page()
         yield from find_missed_queries(page, address, queries["pages"])
         yield from find_displaced_names(page, address, queries["names"])
+        yield from find_wrong_corrections(page, address, queries["corrected"])
         yield from find_missing_notices(page, address, queries["most_words"]["queries"])
         yield from find_missing_help(page, address, queries["no_results"]["queries"])
 
@@ -51,6 +52,16 @@ def find_displaced_names(page: "Page", address: str, names: dict[str, str]) -> I
         )
         if titles[:1] != [wanted]:
             yield f"the search for {name!r} finds {titles[:FIRST]}, and not first {wanted!r}"
+
+
+def find_wrong_corrections(page: "Page", address: str, queries: dict[str, str]) -> Iterator[str]:
+    """Yield a line for each misspelt query that is not replaced by the words that were meant."""
+    for query, wanted in queries.items():
+        found = search(page, address, query)
+        shown = page.query_selector(".search-correction")
+        said = shown.inner_text() if shown else ""
+        if not found or said != f"Showing results for \u201c{wanted}\u201d.":
+            yield f"the search for {query!r} finds {found}, and says {said!r}, not {wanted!r}"
 
 
 def find_missing_notices(page: "Page", address: str, queries: list[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Checks of a built site in a browser: its search, and what axe-core says of its pages."""
+"""Checks of a built site in a browser: its search, its folds, and what axe-core says of pages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 EXAMINED: Final = (
     "index.html", "which_setting.html", "threshold.html", "_tutorials/1_*.html",
     "_gallery/stochastic/index.html", "_gallery/stochastic/regret_by_round.html",
-    "reference/confidence_sequences.html", "search.html?q=timeout", "search.html?q=",
+    "reference/confidence_sequences.html", "papers.html", "search.html?q=timeout", "search.html?q=",
 )  # fmt: skip
 SCHEMES: Final = ("light", "dark")
 WIDTHS: Final = (1300, 390)
+CLAIMS: Final = "details.claims"
 SERIOUS: Final = ("serious", "critical")
 
 
@@ -53,8 +54,26 @@ def find_faults(browser: "Browser", folder: Path) -> Iterator[str]:
     """Yield a line for each fault of the search, and for each fault of a page."""
     with serve(folder) as address:
         yield from search_in_browser.find_faults(browser, address)
+        yield from find_closed_claims(browser, address)
         for pattern in EXAMINED:
             yield from find_page_faults(browser, address, find_page(folder, pattern))
+
+
+def find_closed_claims(browser: "Browser", address: str) -> Iterator[str]:
+    """Yield a line for each way to the claims of an entry that leaves them folded."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{address}papers.html", wait_until="load")
+        entry = page.eval_on_selector_all(CLAIMS, "folds => folds.at(-1).id")
+        if page.query_selector(f"{CLAIMS}[open]"):
+            yield "papers.html: claims are open at first"
+        page.goto(f"{address}papers.html#{entry}", wait_until="load")
+        if not page.query_selector(f"#{entry}[open]"):
+            yield f"papers.html: a link to {entry} leaves its claims folded"
+        page.reload(wait_until="load")
+        page.get_by_role("button", name="Open all claims").click()
+        if page.query_selector(f"{CLAIMS}:not([open])"):
+            yield "papers.html: the button leaves claims folded"
 
 
 def find_page(folder: Path, pattern: str) -> str:

@@ -7,10 +7,13 @@ docs/paper_verdicts.json. After a reproduction of all entries its verdicts are t
     python tools/write_papers.py FOLDER/claims.json
 """
 
+import html
 import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from importlib import resources
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -23,13 +26,33 @@ INTRO = """\
 # Papers
 
 All claims that Keyhole judges: those of five papers, some conclusions that the papers do not draw,
-and those on its own rules, in the words of their source where these are quoted. The verdicts are
-those of `keyhole reproduce NAME --scale paper`: {counts}.
-A claim *holds* if all its 95 % intervals, adjusted for their number, support it; it *does not hold*
-if one contradicts it; else it is *undecided* ([how claims are judged](experiments.md)). The report
-that the command writes has the numbers behind each verdict.
-{missing}
+and those on its own rules, in the words of their source where these are quoted. The verdicts
+([how claims are judged](experiments.md)) are those of `keyhole reproduce NAME --scale paper`, whose
+report has the numbers behind each: {counts}.
+
+{legend}
+{missing}"""
+PAPER = """\
+(papers-{folder})=
+## {heading}
+
+{folds}
 """
+FOLD = """\
+<details class="folded claims" id="{name}"><summary>{title} ({counts})</summary>
+
+`keyhole reproduce {name}`
+
+{claims}
+
+</details>
+"""
+OTHERS = "Other entries"  # those of no paper, or of several
+MEANINGS = {
+    "holds": "the claim *holds*: all its 95 % intervals, adjusted for their number, support it",
+    "undecided": "it is *undecided*: no interval contradicts it, and not all support it",
+    "does not hold": "it *does not hold*: an interval contradicts it",
+}
 
 
 def take_over(claims: Path) -> None:
@@ -62,37 +85,55 @@ def page() -> str:
 
     verdicts = read_verdicts()
     entries = {name: Entry.load(name) for name in FILES}
+    judged = {name: entry for name, entry in entries.items() if name in verdicts}
     total = Counter(status for found in verdicts.values() for status in found)
     counts = f"{total['holds']} hold, {total['undecided']} are undecided, and " + (
         f"{total['does not hold']} do not hold"
     )
     left = [f"`{name}`" for name in entries if name not in verdicts]
     missing = f"\nNot yet run at paper scale: {', '.join(left)}.\n" if left else ""
-    parts = [INTRO.format(counts=counts, missing=missing), overview(entries, verdicts)]
-    for name, entry in entries.items():
-        if name in verdicts:
-            parts.append(section(name, entry, verdicts[name]))
-    return "\n".join(parts)
+    legend = "\n".join(f"- {mark} {MEANINGS[status]}" for status, mark in MARKS.items())
+    parts = [INTRO.format(counts=counts, legend=legend, missing=missing)]
+    groups = {
+        folder: list(names) for folder, names in groupby(judged, lambda name: judged[name].paper)
+    }
+    papers = dict(sorted(groups.items(), key=lambda group: not group[0]))  # others last
+    parts.append(overview(papers, verdicts))
+    for folder, names in papers.items():
+        folds = "\n".join(section(name, judged[name], verdicts[name]) for name in names)
+        parts.append(PAPER.format(folder=folder or "others", heading=heading(folder), folds=folds))
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
-def overview(entries, verdicts) -> str:
-    """Return the table of entries, with the number of claims of each verdict."""
-    lines = [
-        "| entry | of | claims | hold | undecided | do not hold |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, entry in entries.items():
-        if name in verdicts:
-            found = Counter(verdicts[name])
-            counts = " | ".join(str(found[status] or "") for status in COLUMNS)
-            lines.append(
-                f"| [`{name}`](#{name}) | {entry.title} | {len(verdicts[name])} | {counts} |"
-            )
+def heading(folder: str) -> str:
+    """Return the authors, the year and the title of a paper; other words for no paper."""
+    from keyhole.papers.entry_files import read_tables
+
+    if not folder:
+        return OTHERS
+    paper = read_tables(resources.files("keyhole.papers").joinpath(folder), "paper.toml")
+    names = [author.partition(",")[0] for author in paper["authors"]]
+    authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+    return f"{authors} {paper['year']}: {paper['title']}"
+
+
+def overview(papers: Mapping[str, Sequence[str]], verdicts: Mapping[str, Sequence[str]]) -> str:
+    """Return the table of papers, with the number of claims of each verdict."""
+    marks = " | ".join(MARKS[status] for status in COLUMNS)
+    lines = [f"| paper | entries | claims | {marks} |", "|---|---|---|---|---|---|"]
+    for folder, names in papers.items():
+        found = Counter(status for name in names for status in verdicts[name])
+        counts = " | ".join(str(found[status] or "") for status in COLUMNS)
+        label = heading(folder).partition(":")[0]
+        lines.append(
+            f"| [{label}](#papers-{folder or 'others'}) "
+            f"| {len(names)} | {found.total()} | {counts} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def section(name: str, entry, verdicts: Sequence[str]) -> str:
-    """Return the list of an entry's claims, those that do not hold first."""
+    """Return the list of an entry's claims, those that do not hold first, folded."""
     if len(verdicts) != len(entry.claims):
         raise ValueError(
             f"{name} has {len(entry.claims)} claims, and {len(verdicts)} verdicts: run it again"
@@ -100,9 +141,16 @@ def section(name: str, entry, verdicts: Sequence[str]) -> str:
     order = list(reversed(COLUMNS))
     listed = sorted(zip(verdicts, entry.claims, strict=True), key=lambda pair: order.index(pair[0]))
     lines = [f"- {MARKS[status]} {escape(claim.text)}" for status, claim in listed]
-    return (
-        f"({name})=\n## {entry.title}\n\n`keyhole reproduce {name}`\n\n" + "\n".join(lines) + "\n"
+    claims = "\n".join(lines)
+    return FOLD.format(
+        name=name, title=html.escape(entry.title), counts=count(verdicts), claims=claims
     )
+
+
+def count(verdicts: Sequence[str]) -> str:
+    """Return the numbers of the verdicts, such as "5 ✓, 1 ✗"."""
+    found = Counter(verdicts)
+    return ", ".join(f"{found[status]} {MARKS[status]}" for status in COLUMNS if found[status])
 
 
 def escape(text: str) -> str:

@@ -1,40 +1,70 @@
-"""Size and alternative texts of the figures in tutorials, exercises and the gallery.
+"""Style, alternative texts and captions of the figures in tutorials, exercises and the gallery.
 
 Sphinx-Gallery would take the file's name as the alternative text of a figure without titles. Here
-it is a description of what is drawn: the labels of the axes, and the ends of each curve.
+it is a description of what is drawn: the labels of the axes, and the ends of each curve. A comment
+in a script that begins with ``Figure:`` is also the caption below the figures of its block.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-_SIZE: Final = (5.0, 3.75)  # inches: letters of 10 points are 9 pixels high on a phone
-_PIXELS_AN_INCH: Final = 120
+# In inches: capitals of 10 points are 8.6 pixels high on a phone, whose pages are 358 pixels wide.
+_SIZE: Final = (4.2, 3.4)
+_PIXELS_AN_INCH: Final = 143  # 600 pixels a figure
+_DASHES: Final = ("-", "--", "-.", ":")  # beside colours, for readers who see few of them
+_CAPTION: Final = re.compile(r"^# Figure: (.+(?:\n# .+)*)", re.MULTILINE)
 _MOST_NAMED: Final = 9  # bars or curves; more are summed up
 _PEAK: Final = 0.1  # share of a curve's height by which a peak is above both ends
 
 
-def set_figure_size(gallery_conf: dict[str, Any], script: Any) -> None:
-    """Make the figures of a script as wide as a phone can show with readable letters."""
+def set_figure_style(gallery_conf: dict[str, Any], script: Any) -> None:
+    """Make the letters of figures readable on a phone, and their colours for all readers."""
     from matplotlib import rcParams
+
+    from keyhole.pages.policy_colours import COLOURS
 
     rcParams["figure.figsize"] = _SIZE
     rcParams["figure.dpi"] = _PIXELS_AN_INCH
+    dashes = [_DASHES[number % len(_DASHES)] for number in range(len(COLOURS))]
+    rcParams["axes.prop_cycle"] = cycler(color=COLOURS, linestyle=dashes)
 
 
 def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Save the figures of a block, each with a description as its alternative text."""
+    """Save the figures of a block, with descriptions as alternative texts, and their caption."""
     import matplotlib.pyplot as plt
     from sphinx_gallery.scrapers import matplotlib_scraper
 
-    texts = iter([describe_figure(plt.figure(number)) for number in plt.get_fignums()])
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    texts = iter([describe_figure(figure) for figure in figures])
+    wrap_labels(figures)
     saved = matplotlib_scraper(block, block_vars, gallery_conf)
-    return re.sub(r"(?m)^(\s*:alt:).*$", lambda found: f"{found[1]} {next(texts)}", saved)
+    described = re.sub(r"(?m)^(\s*:alt:).*$", lambda found: f"{found[1]} {next(texts)}", saved)
+    return described + (format_caption(block[1]) if saved else "")
+
+
+def wrap_labels(figures: list[Figure]) -> None:
+    """Break labels of axes that would be cut off."""
+    from keyhole.pages.plot_legend import wrap_label
+
+    for axes in (axes for figure in figures for axes in figure.axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.label.set_text(wrap_label(axis.label.get_text()))
+
+
+def format_caption(code: str) -> str:
+    """Return the caption in the comment of a block, as reStructuredText; nothing without one."""
+    found = _CAPTION.search(code)
+    if found is None:
+        return ""
+    words = found[1].replace("\n# ", " ")
+    return f"\n.. rst-class:: figure-caption\n\n{words}\n\n"
 
 
 def describe_figure(figure: Figure) -> str:

@@ -2,13 +2,19 @@
 // at the edges behind which there is more.
 const frames = document.querySelectorAll("pre, .table-wrapper, .math-wrapper");
 
-function updateFrame(frame) {
-  const hidden = frame.scrollWidth - frame.clientWidth;
-  if (hidden > 0 || frame.scrollHeight > frame.clientHeight) frame.tabIndex = 0;
-  else frame.removeAttribute("tabindex");
+function updateEdges(frame) {
   // A pixel may be missing at the end, since places are rounded.
   frame.classList.toggle("more-left", frame.scrollLeft > 1);
-  frame.classList.toggle("more-right", frame.scrollLeft < hidden - 1);
+  frame.classList.toggle("more-right", frame.scrollLeft < frame.scrollWidth - frame.clientWidth - 1);
+}
+
+function updateFrame(frame) {
+  frame.classList.remove("wide"); // it changes the width of tables
+  const isWide = frame.scrollWidth > frame.clientWidth;
+  frame.classList.toggle("wide", isWide);
+  if (isWide || frame.scrollHeight > frame.clientHeight) frame.tabIndex = 0;
+  else frame.removeAttribute("tabindex");
+  updateEdges(frame);
 }
 
 function updateFrames() {
@@ -16,7 +22,7 @@ function updateFrames() {
 }
 
 for (const frame of frames) {
-  frame.addEventListener("scroll", () => updateFrame(frame), { passive: true });
+  frame.addEventListener("scroll", () => updateEdges(frame), { passive: true });
 }
 addEventListener("load", updateFrames);
 addEventListener("resize", updateFrames);

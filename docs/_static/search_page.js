@@ -2,6 +2,8 @@
 // - double quotes are ignored, and so are words that only make a question;
 // - where few pages have all words of a query, those with most of them are listed, too;
 // - functions, classes and modules that are called exactly like the query come first;
+// - methods are found by their names, if these are no ordinary words;
+// - a word that no page has is replaced by a word that is spelt almost like it, and the page says so;
 // - an empty query, and one without results, lead to pages that help.
 "use strict";
 
@@ -14,6 +16,9 @@
   const SHORT = 2; // letters; words of so few are not required, as in Sphinx
   const FEW = 3; // pages; with fewer that have all words, those with most of them are listed, too
   const FOUND_BY_NAME = ["Python function", "Python class", "Python exception"];
+  const MOST_METHODS = 3; // of a name; more would hide the pages
+  const LEAST_CORRECTED = 4; // letters; shorter words are like too many others
+  const LONG = 8; // letters; longer words may differ in two
   const HELP = [
     ["which_setting", "Which setting is mine?", "leads from your question to a setting."],
     ["howto/index", "How to", "has short answers, each with lines that run."],
@@ -25,9 +30,13 @@
   let notice = "";
 
   Search.query = (typed) => {
-    const query = removeQuotes(typed);
+    const query = correctWords(removeQuotes(typed));
     notice = "";
     sphinx.query(isInTitleOrIndex(query) ? query : removeQuestionWords(query));
+    if (resultCount > 0 && query !== removeQuotes(typed)) {
+      const shown = `Showing results for \u201c${query}\u201d.`;
+      addElement("p", shown, Search.output, "beforebegin").className = "search-correction";
+    }
     if (resultCount === 0) {
       Search.status.innerText = "No page has any of these words.";
       showHelp("Try other words, or one of these pages:");
@@ -57,6 +66,57 @@
     const words = splitQuery(query.toLowerCase());
     const kept = words.filter((word) => !stopwords.has(word) && !QUESTION_WORDS.has(word));
     return kept.length > 0 && kept.length < words.length ? kept.join(" ") : query;
+  }
+
+  // Return the query with known words in place of those that no page has.
+  function correctWords(query) {
+    if (isInTitleOrIndex(query)) return query;
+    const known = new Set(listKnownWords());
+    return query.replace(/[\p{Letter}\p{Number}_]+/gu, (word) => {
+      const lower = word.toLowerCase();
+      const isKept = lower.length < LEAST_CORRECTED || known.has(lower) || stopwords.has(lower);
+      if (isKept || QUESTION_WORDS.has(lower) || findWord(stemmer.stemWord(lower)).length) return word;
+      return findSimilarWord(lower, known) ?? word;
+    });
+  }
+
+  // Return the words of titles, entries of the index and names, and the stems of those of the text.
+  function listKnownWords() {
+    const { alltitles, indexentries, objects, terms } = Search._index;
+    const names = Object.values(objects).flatMap((members) => members.map((member) => member[4]));
+    const phrases = [...Object.keys(alltitles), ...Object.keys(indexentries), ...names];
+    return [...phrases.flatMap((phrase) => splitQuery(phrase.toLowerCase())), ...Object.keys(terms)];
+  }
+
+  // Return the known word with the fewest letters that differ; of several, that on the most pages.
+  function findSimilarWord(word, known) {
+    const most = word.length >= LONG ? 2 : 1;
+    let [best, least, pages] = [null, most + 1, 0];
+    for (const other of known) {
+      if (Math.abs(other.length - word.length) > most || other.length < LEAST_CORRECTED) continue;
+      const distance = countDifferences(word, other);
+      if (distance > Math.min(least, most)) continue;
+      const count = findWord(stemmer.stemWord(other)).length;
+      if (distance < least || count > pages) [best, least, pages] = [other, distance, count];
+    }
+    return best;
+  }
+
+  // Count the letters that are missing, added, replaced, or swapped with their neighbours.
+  function countDifferences(word, other) {
+    let [before, last] = [[], Array.from({ length: other.length + 1 }, (_, column) => column)];
+    for (let row = 1; row <= word.length; row += 1) {
+      const next = [row];
+      for (let column = 1; column <= other.length; column += 1) {
+        const isSame = word[row - 1] === other[column - 1];
+        const replaced = last[column - 1] + (isSame ? 0 : 1);
+        next[column] = Math.min(replaced, last[column] + 1, next[column - 1] + 1);
+        const isSwapped = word[row - 1] === other[column - 2] && word[row - 2] === other[column - 1];
+        if (isSwapped) next[column] = Math.min(next[column], before[column - 2] + 1);
+      }
+      [before, last] = [last, next];
+    }
+    return last[other.length];
   }
 
   // Say whether a title, or an entry of the index, is much like the query, as Sphinx compares them.
@@ -91,7 +151,7 @@
 
   // Return the pages that have a word in their text, their titles or an entry of the index of theirs.
   function findWord(word, excluded) {
-    const found = sphinx.performTermsSearch(new Set([word]), excluded);
+    const found = sphinx.performTermsSearch(new Set([word]), excluded ?? new Set());
     const { docnames, filenames, indexentries, titles } = Search._index;
     const known = new Set(found.map((result) => result[0]));
     for (const [entry, places] of Object.entries(indexentries)) {
@@ -126,7 +186,9 @@
   // all in the query's own case, such as the classes Problem of all settings, or else one.
   function putNamedLast(results, query) {
     const name = query.replace(/\(\)$/, "");
-    const named = results.filter((result) => isCalled(result, name));
+    const called = results.filter((result) => isCalled(result, name));
+    const methods = results.filter((result) => isMethodCalled(result, query));
+    const named = methods.length <= MOST_METHODS ? [...called, ...methods] : called;
     named.sort((one, other) => other[1].length - one[1].length || (one[1] < other[1] ? 1 : -1));
     const exact = named.filter((result) => `.${result[1]}`.endsWith(`.${name}`));
     const last = exact.length ? exact : named.slice(-1);
@@ -141,6 +203,16 @@
     const isFoundByName =
       searched.includes(".") || FOUND_BY_NAME.some((start) => description.startsWith(`${start},`));
     return isFoundByName && lower.endsWith(`.${searched}`);
+  }
+
+  // Methods, properties and attributes, whose names are also words, such as "plot", unless they have
+  // an underscore or are typed with parentheses.
+  function isMethodCalled([, fullName, , description, , , kind], query) {
+    const isName = query.includes("_") || query.endsWith("()");
+    if (kind !== SearchResultKind.object || !isName || description.startsWith("Python module,"))
+      return false;
+    const isFoundAnyway = FOUND_BY_NAME.some((start) => description.startsWith(`${start},`));
+    return !isFoundAnyway && fullName.endsWith(`.${query.replace(/\(\)$/, "")}`);
   }
 
   function addElement(tag, text, neighbour, place = "beforeend") {

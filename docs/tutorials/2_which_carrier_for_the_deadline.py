@@ -37,14 +37,14 @@ axes.legend()
 
 from keyhole import simulate
 from keyhole.data import flights
-from keyhole.threshold import DKWUCB, PerThresholdUCB, SurvivalThompson
+from keyhole.threshold import AnytimeDKWUCB, PerThresholdUCB, SurvivalThompson
 
 problem = flights("DCA", feedback="uncensored")
 curves = simulate(
     problem,
     {
         "one bandit each": PerThresholdUCB(),
-        "DKWUCB": DKWUCB(),
+        "AnytimeDKWUCB": AnytimeDKWUCB(),
         "SurvivalThompson": SurvivalThompson(),
     },
     horizon=20_000,

@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 problem = conversions.problem(within=90)
-figure, (upper, lower) = plt.subplots(2, 1, figsize=(5, 6), layout="constrained")
+figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.2, 5.6), layout="constrained")
 upper.bar(conversions.arms, problem.means)
 upper.set(xlabel="items in the first order", ylabel="share that orders again")
 for group, delays in zip(conversions.arms, conversions.delays):
@@ -48,10 +48,10 @@ from keyhole.delayed import ODAAF, RegressionUCB
 curves = simulate(
     problem,
     {
-        "ODAAF, told 30 days": ODAAF(expected_delay=30),
-        "RegressionUCB, told 30 days": RegressionUCB(expected_delay=30),
-        "RegressionUCB, told 10 days": RegressionUCB(expected_delay=10),
-        "RegressionUCB, told 90 days": RegressionUCB(expected_delay=90),
+        "told 30 days: ODAAF": ODAAF(expected_delay=30),
+        "told 30 days: RegressionUCB": RegressionUCB(expected_delay=30),
+        "told 10 days: RegressionUCB": RegressionUCB(expected_delay=10),
+        "told 90 days: RegressionUCB": RegressionUCB(expected_delay=90),
     },
     horizon=20_000,
     replications=100,

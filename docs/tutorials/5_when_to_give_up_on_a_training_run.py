@@ -47,7 +47,7 @@ problem = runs.problem(limits, cost=cost, penalty=cost)
 curves = simulate(
     problem,
     {
-        "always the full limit": FixedLimit(limit=0.16),
+        "the full limit, always": FixedLimit(limit=0.16),
         "RCUCB": RCUCB(),
         "HazardThompson": HazardThompson(),
     },

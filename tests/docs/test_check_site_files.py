@@ -1,10 +1,10 @@
-"""Broken links, addresses on a network, large pages and meaningless texts are found."""
+"""Broken links, networks, large pages, meaningless texts and missing notebooks are found."""
 
 import re
 
 import pytest
 
-from tools.check_site_files import GALLERIES, LARGEST, Site
+from tools.check_site_files import GALLERIES, LARGEST, SCRIPTS, Site
 
 
 @pytest.fixture
@@ -64,8 +64,20 @@ def test_style_sheets_are_read_too(write_site):
 
 @pytest.mark.parametrize("folder", GALLERIES)
 def test_pages_of_galleries_may_be_large(write_site, folder):
-    name = folder.replace("/", "__") + "a_html"
+    name = folder.replace("/", "__") + "index_html"
     assert write_site(**{name: "a" * (LARGEST + 1)}).find_faults() == []
+
+
+@pytest.mark.parametrize("folder", SCRIPTS)
+def test_a_page_made_of_a_script_links_its_notebook(write_site, folder):
+    name = folder.replace("/", "__")
+    link = '<a href="../_downloads/1f/regret.ipynb">notebook</a>'
+    site = write_site(
+        **{f"{name}index_html": "", f"{name}regret_html": link, f"{name}worst_html": link},
+        **{"_downloads__1f__regret.ipynb": ""},
+    )
+    fault = f"{folder}worst.html: has no link to its notebook worst.ipynb"
+    assert site.find_faults() == [fault]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The alternative text of a figure says what is drawn."""
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
@@ -85,7 +87,7 @@ def test_panels_are_numbered(extension):
 
 def test_the_saved_figures_have_these_texts(extension, tmp_path):
     plt.close("all")  # also what other tests have left open
-    extension.set_figure_size({}, None)
+    extension.set_figure_style({}, None)
     try:
         for end in (1, 2):
             plt.figure().subplots().plot([0, end])
@@ -106,3 +108,16 @@ def test_the_saved_figures_have_these_texts(extension, tmp_path):
     assert saved.count(":alt:") == 2
     for end in (1, 2):
         assert f":alt: Plot of values: a curve, from 0 at 0 to {end} at 1.\n" in saved
+
+
+def test_a_comment_in_the_script_is_the_caption(extension):
+    code = "axes.plot(x)\n# Figure: Regret by round:\n# LSA ends lowest.\nprint(1)"
+    assert extension.format_caption(code) == (
+        "\n.. rst-class:: figure-caption\n\nRegret by round: LSA ends lowest.\n\n"
+    )
+    assert extension.format_caption("axes.plot(x)  # Figure: no") == ""
+
+
+def test_each_example_of_the_gallery_has_a_caption(extension):
+    for path in (Path(__file__).parents[2] / "docs" / "gallery").rglob("*.py"):
+        assert extension.format_caption(path.read_text()), path

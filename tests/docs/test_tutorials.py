@@ -1,4 +1,7 @@
-"""Tutorials and exercises have their parts, and run as notebooks; what their text says is true."""
+"""Tutorials and exercises have their parts, and what their text says is true.
+
+They run as notebooks, and so do the examples of the gallery.
+"""
 
 import json
 import os
@@ -13,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs/tutorials").rglob("*.py"))
 EXERCISES = sorted((ROOT / "docs/exercises").glob("*.py"))
+GALLERY = sorted((ROOT / "docs/gallery").rglob("*.py"))
 
 # What the text of a page says in words of its numbers, which it prints.
 CLAIMS = {
@@ -127,7 +131,7 @@ def test_claims_are_about_pages_that_exist():
     assert {path.stem for path in EXERCISES} <= set(CLAIMS)
 
 
-@pytest.mark.parametrize("path", **names([*TUTORIALS, *EXERCISES]))
+@pytest.mark.parametrize("path", **names([*TUTORIALS, *EXERCISES, *GALLERY]))
 def test_a_page_can_be_downloaded_as_a_notebook(path, tmp_path):
     cells = json.loads(write_notebook(path, tmp_path).read_text())["cells"]
     code = ["".join(cell["source"]).strip() for cell in cells if cell["cell_type"] == "code"]
@@ -137,7 +141,7 @@ def test_a_page_can_be_downloaded_as_a_notebook(path, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", **names([*TUTORIALS, *EXERCISES]))
+@pytest.mark.parametrize("path", **names([*TUTORIALS, *EXERCISES, *GALLERY]))
 def test_a_notebook_runs_and_what_it_says_is_true(path, tmp_path):
     made = write_notebook(path, tmp_path)
     run = Path(__file__).with_name("run_notebook.py")

@@ -32,11 +32,11 @@ def test_a_legend_lies_below_the_axes_and_within_the_figure(labels):
     assert [t.get_text().replace("\n", " ") for t in axes.get_legend().get_texts()] == labels
 
 
-def test_letters_are_9_pixels_high_on_a_phone():
+def test_letters_have_10_pixels_on_a_phone():
     _, axes = drawn(["A", "B"])
     texts = [axes.xaxis.label, axes.yaxis.label, *axes.get_xticklabels(), *axes.get_yticklabels()]
     for text in [*texts, *axes.get_legend().get_texts()]:
-        assert text.get_fontsize() / 72 * 328 / FIGURE_WIDTH >= 9
+        assert text.get_fontsize() / 72 * 328 / FIGURE_WIDTH >= 10
 
 
 def test_labels_are_side_by_side_where_they_fit():
@@ -45,7 +45,7 @@ def test_labels_are_side_by_side_where_they_fit():
             return drawn(labels)[1].get_legend()._ncols
 
     assert columns(["A", "B", "C"]) == 3
-    assert columns([f"ThompsonSampling{i}" for i in range(4)]) == 2
+    assert columns([f"HazardThompson{i}" for i in range(4)]) == 2
     assert columns([LONG, "A"]) == 1
     assert columns(["KLUCB()"] * 3) == 3
     assert columns(["KLUCB()"] * 3, **{"legend.fontsize": 20}) == 1

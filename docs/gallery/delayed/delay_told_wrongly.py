@@ -24,3 +24,5 @@ axes.plot(
 axes.axvline(50, color="black", linewidth=1)
 axes.set(xscale="log", yscale="log", xlabel="delay told (the true one is 50)", ylabel="regret")
 axes.legend()
+# Figure: Mean and worst regret of 200 runs by the delay that the policy is told: both are
+# smallest at half the true delay.

@@ -20,3 +20,4 @@ with tempfile.TemporaryDirectory() as folder:
         study.tell(decision.id, random.random() < chances[decision.arm])
     study.plot()
     study.close()
+# Figure: Decisions so far for each option: after a short while nearly all are for Try.

@@ -19,3 +19,5 @@ problem = Problem(
 )
 figure, axes = plt.subplots(layout="constrained")
 draw_gains(problem, axes, names=["quick", "usual", "careful"])
+# Figure: Gain of three arms by the limit: a long limit is best for quick, and a short one for
+# careful.

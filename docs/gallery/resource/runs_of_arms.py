@@ -21,3 +21,5 @@ figure, axes = plt.subplots(layout="constrained")
 draw_runs(problem, axes, runs=100, names=["quick", "usual", "careful"])
 axes.axvline(1.0, color="black", linewidth=1)
 axes.set_xscale("log")
+# Figure: Time and reward of 100 runs of each arm: the line is a limit, and runs to its right
+# would be stopped.

@@ -24,3 +24,5 @@ axes.fill_between(rounds, means - once, means + once, alpha=0.4, label="at one t
 axes.axhline(0.3, color="black", linewidth=1)
 axes.set(xscale="log", xlabel="visitors", ylabel="share that clicks", ylim=(0, 1))
 axes.legend()
+# Figure: Share of clicks so far and two intervals around it: the one for all times at once is the
+# wider one.

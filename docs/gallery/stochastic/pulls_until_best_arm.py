@@ -22,3 +22,5 @@ axes.hist(pulls, bins=40)
 axes.axvline(pulls.mean(), color="black", linestyle="--", label=f"mean {pulls.mean():,.0f}")
 axes.set(xlabel="pulls until the policy stops", ylabel="runs of 500")
 axes.legend()
+# Figure: Pulls of 500 runs until the policy stops: they spread widely on both sides of their
+# mean, the line.

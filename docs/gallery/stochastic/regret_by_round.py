@@ -18,3 +18,4 @@ curves = simulate(
     checkpoints={"count": 40, "spacing": "log"},
 )
 curves.plot("regret", x="log")
+# Figure: Regret by round, on a logarithmic axis: Thompson sampling ends lowest, and UCB1 highest.

@@ -19,3 +19,5 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("aggregate_regret")
+# Figure: Logarithm of the share of wrong answers by the number of labels: LSA and PooledKG end
+# lowest.

@@ -73,7 +73,7 @@ curves = simulate(
         "UCB1": UCB1(),
         "KL-UCB": KLUCB(),
         "OptimisticThompson": OptimisticThompson(),
-        "ours": FixedBonus(),
+        "mine": FixedBonus(),
     },
     horizon=5000,
     replications=1000,

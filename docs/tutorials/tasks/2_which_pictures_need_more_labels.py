@@ -73,7 +73,8 @@ figure, axes = plt.subplots(layout="constrained")
 for yes in range(9):
     low, high = beta_mixture_interval(8, yes)
     is_clear = not low <= 0.5 <= high
-    axes.plot([low, high], [yes, yes], color="tab:blue" if is_clear else "tab:orange", linewidth=3)
+    colour = "tab:blue" if is_clear else "tab:orange"
+    axes.plot([low, high], [yes, yes], "-", color=colour, linewidth=3)
     count = int((labels.ones == yes).sum())
     axes.annotate(f"{count} pictures", (high, yes), xytext=(6, -4), textcoords="offset points")
 axes.axvline(0.5, color="black", linewidth=1)

@@ -29,7 +29,7 @@ study = Study.create(
     file,
     "subjects",
     OptimisticThompson(),
-    ["Hello", "20 % off", "News from us"],
+    ["Good morning", "20 % off", "News from us"],
     timeout=7 * day,
     on_timeout="forget",
     clock=lambda: now,
@@ -114,7 +114,7 @@ study.expire(fifth.id)
 import random
 
 random.seed(1)
-chances = {"Hello": 0.1, "20 % off": 0.3, "News from us": 0.15}
+chances = {"Good morning": 0.1, "20 % off": 0.3, "News from us": 0.15}
 due = []  # day, id, reward
 for today in range(56):
     now += 1 * day

@@ -1,7 +1,7 @@
 """The legend of a plot, below its axes, and the size of figures that have one.
 
-A page on a phone shows a figure about 330 pixels wide. Figures are 5 inches wide, so that their
-letters of 10 points, Matplotlib's default, are 9 pixels high there.
+A page on a phone shows a figure about 330 pixels wide. Figures are 4.2 inches wide, so that
+letters of 10 points, Matplotlib's default, have 11 pixels there, and capitals 8.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FIGURE_WIDTH: Final = 5.0
+FIGURE_WIDTH: Final = 4.2
 """The width of a figure in inches."""
 
-_AXES_HEIGHT: Final = 3.6  # inches, with the labels of the axes
+_AXES_HEIGHT: Final = 3.1  # inches, with the labels of the axes
 _AXES_SHARE: Final = 0.775  # of the width of a figure, before the layout is computed
 _LINE_HEIGHT: Final = 0.2  # inches, of a line of the legend
 _LETTER: Final = 0.6  # mean width of a letter, in units of the font size
 _SAMPLE: Final = 5.0  # width of a sample of a line and of the space around it, in the same units
 _POINTS_AN_INCH: Final = 72.0
-_LABEL_LETTERS: Final = 40  # that fit along the y axis
+_LABEL_LETTERS: Final = 34  # that fit along the y axis
 _HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
 
@@ -54,7 +54,7 @@ def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
 
 
 def wrap_label(text: str) -> str:
-    """Break the label of a y axis that would be longer than the axes are high."""
+    """Break the label of an axis that would be longer than the axes are high."""
     return text if len(text) <= _LABEL_LETTERS else fill(text, _LABEL_LETTERS)
 
 

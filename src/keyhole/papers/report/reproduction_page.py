@@ -1,7 +1,8 @@
 """Report page of a reproduced experiment: the answer, charts and claims first, all else folded."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar, Final
@@ -54,7 +55,7 @@ def write_reproduction_page(
         for part, numbers in zip(parts, _first_numbers(parts), strict=True)
     ]
     first, *others = views
-    sections = [section for view in views for section in view.sections()]
+    sections = _name_by_entry([(view.part.entry.title, view.sections()) for view in views])
     page = Page(
         title=first.part.entry.heading,
         answer=first.answer(),
@@ -68,6 +69,18 @@ def write_reproduction_page(
         ],
     )
     return write_page(folder / "report.html", page)
+
+
+def _name_by_entry(entries: Sequence[tuple[str, Sequence[Section]]]) -> list[Section]:
+    """Return all sections, with the title of the entry where several have the same heading."""
+    counts = Counter(section.title for _, sections in entries for section in sections)
+    return [
+        replace(section, title=f"{section.title}: {entry}")
+        if counts[section.title] > 1
+        else section
+        for entry, sections in entries
+        for section in sections
+    ]
 
 
 @dataclass(frozen=True)
