@@ -87,11 +87,43 @@ def test_show(done, labels):
     id = done("ask", *labels).split()[0]
     lines = done("show", *labels).splitlines()
     assert lines[0] == "labels: LSA(alpha=1.35), 3 arms, 1 pending"
-    assert lines[1] == "recommended: cat=true dog=true owl=true"
+    assert lines[1] == "recommended: cat=true dog=true owl=true (no feedback yet: cat, dog, owl)"
     assert lines[2].startswith(f"{id} arm=cat since ")
     said = json.loads(done("show", *labels, "--json"))
     assert said["arms"] == ["cat", "dog", "owl"]
     assert said["pending"][0]["id"] == id
+
+
+def test_show_marks_recommended_arms_without_feedback(done, labels):
+    for expected in (["dog", "owl"], ["owl"], []):
+        done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
+        said = json.loads(done("show", *labels, "--json"))
+        assert said["recommended_without_feedback"] == expected
+    assert "recommended: cat=true dog=true owl=true\n" in done("show", *labels)
+
+
+def test_show_says_why_means_have_no_intervals(done, path, tmp_path):
+    (tmp_path / "labels.toml").write_text(TEXT.replace("ask_again", "forget"))
+    done("create", path, tmp_path / "labels.toml")
+    labels = path, "labels"
+    done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
+    assert "[low, high] holds the arm's mean at all times" in done("show", *labels)
+    done("expire", *labels, done("ask", *labels).split()[0])
+    why = "Means have no intervals: 1 decision expired, and only other feedback was told."
+    assert done("show", *labels).splitlines()[-1] == why
+    assert json.loads(done("show", *labels, "--json"))["intervals"] == why
+
+
+def test_show_leaves_out_what_would_take_long(done, labels, monkeypatch):
+    monkeypatch.setattr("keyhole.study.study_summary.MOST_EVENTS", 0)
+    id = done("ask", *labels).split()[0]
+    lines = done("show", *labels).splitlines()
+    assert lines[1] == "recommended: cat=true dog=true owl=true"
+    assert lines[2] == "More than 0 events: means and arms without feedback left out."
+    assert lines[3].startswith(id)
+    said = json.loads(done("show", *labels, "--json"))
+    names = ("means", "recommended_without_feedback", "intervals")
+    assert [said[name] for name in names] == [None, None, None]
 
 
 def test_history(done, labels):

@@ -6,7 +6,15 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli import bench, file_commands, study, study_check, study_replay_and_change, tune
+from keyhole.cli import (
+    bench,
+    file_commands,
+    study,
+    study_check,
+    study_replay_and_change,
+    study_show,
+    tune,
+)
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
 from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
@@ -26,12 +34,17 @@ app = typer.Typer(
 app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
 app.command(name="init", epilog=file_commands.INIT_EXAMPLES)(file_commands.init)
 app.command(name="new", epilog=file_commands.NEW_EXAMPLES)(file_commands.new)
-for command, example in (
+for command, *examples in (
+    (
+        study_show.show,
+        "keyhole study show items.db labels",
+        "keyhole study show items.db labels --json",
+    ),
     (study_replay_and_change.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
     (study_replay_and_change.change, "keyhole study change items.db labels APT epsilon=0.05"),
     (study_check.check, "keyhole study check items.db"),
 ):
-    study.app.command(epilog=show_examples(example))(command)
+    study.app.command(epilog=show_examples(*examples))(command)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
