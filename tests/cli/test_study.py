@@ -198,6 +198,14 @@ def test_another_policy_may_be_ones_own(keyhole, done, labels, mine, monkeypatch
     assert done("show", *labels).startswith("labels: Mine(alpha=2), 3 arms, 0 pending\n")
 
 
+def test_what_a_users_file_prints_is_no_part_of_the_result(keyhole, labels, tmp_path):
+    (tmp_path / "noisy.py").write_text(f"print('loading')\n{MINE}")
+    words = ("study", "ask", *labels, "--json", "--policy", f"{tmp_path}/noisy.py:Mine")
+    code, out, err = keyhole(*words)
+    assert (code, json.loads(out)["arm"]) == (0, "cat")
+    assert "loading\n" in err
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -16,6 +16,7 @@ from keyhole.experiment import setting_registry
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module
 from keyhole.spec_values import unknown_name_error
+from keyhole.status_output import prints_to_stderr
 from keyhole.validate import check_choice, suggestion
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
@@ -146,7 +147,7 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
     # might run the file as it was before an edit.
     module = ModuleType(path.stem)
     module.__file__ = str(path)
-    with import_siblings(path.parent):
+    with import_siblings(path.parent), prints_to_stderr():
         exec(compile(source, str(path), "exec"), module.__dict__)
     register_module(module)
     return module
