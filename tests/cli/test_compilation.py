@@ -86,7 +86,7 @@ def test_every_setting_lists_the_kernels_to_compile(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compile", "tresholding"], "WHAT must be one of"),
+        (["compile", "tresholding"], "compile must be given one of the settings"),
         (["compile", "missing.toml"], "there is no file missing.toml"),
         (["cache", "empty"], "action must be one of info, clear; got 'empty'"),
     ],

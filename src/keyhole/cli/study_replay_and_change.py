@@ -58,12 +58,12 @@ def change(
 
 def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of the study's setting, and the facts given with it."""
-    from keyhole.experiment import setting_registry
+    from keyhole.experiment import setting_registry, spec_factories
 
     known = setting_registry.find_setting(study.policy.setting.name).policies
     kind = (
         load_user_policy("policy", name)
-        if ":" in name
+        if spec_factories.is_users_name(name)
         else known[check_choice("policy", name, known)]
     )
     given = parse_key_values(words)
