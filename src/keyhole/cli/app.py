@@ -127,6 +127,11 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the report of a finished run again."""
+    if folder.is_file():
+        raise ValueError(
+            f"DIR must be the folder of a finished run, got the file {folder}; a study is shown by "
+            "keyhole study show"
+        )
     require_extra("files,plots,scipy", "keyhole report")
     from keyhole.experiment.report import write_report
     from keyhole.papers import is_reproduction, report_again
