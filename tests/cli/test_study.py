@@ -154,6 +154,21 @@ def test_export_and_restore(done, labels, tmp_path):
     assert done("history", labels[0], "two") == done("history", *labels)
 
 
+def test_import(keyhole, done, labels, tmp_path):
+    past = tmp_path / "past.csv"
+    past.write_text("item,label\ncat,1\nowl,0\ncat,0\n")
+    words = "import", *labels, past, "--arm", "item", "--reward", "label"
+    assert done(*words) == "labels: 3 decisions imported\n"
+    assert done(*words) == "labels: imported before, nothing is changed\n"
+    assert json.loads(done(*words, "--json")) == {"imported": 0}
+    assert "cat: 2 told, mean reward 0.50" in done("show", *labels)
+    past.write_text("arm,reward\ncat,1\nemu,0\n")
+    refused(*keyhole("study", "import", *labels, past), "past.csv, line 3: arm must be one of cat")
+    past.write_text("arm,reward\ncat,1\n")
+    said = "past results must be the beginning of a study, and this one has 3 decisions already"
+    refused(*keyhole("study", "import", *labels, past), said)
+
+
 def test_replay(done, labels):
     for _ in range(3):
         done("tell", *labels, done("ask", *labels).split()[0], "reward=1")

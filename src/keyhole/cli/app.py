@@ -11,6 +11,7 @@ from keyhole.cli import (
     file_commands,
     study,
     study_check,
+    study_import,
     study_replay_and_change,
     study_show,
     tune,
@@ -45,6 +46,7 @@ for command, *examples in (
     (study_check.check, "keyhole study check items.db"),
 ):
     study.app.command(epilog=show_examples(*examples))(command)
+study.app.command("import", epilog=study_import.EXAMPLES)(study_import.import_results)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 

@@ -21,6 +21,7 @@ from keyhole.study.decision import Decision, decision_id
 from keyhole.study.definition import Definition
 from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.feedback_means import FeedbackMeans
+from keyhole.study.past_results import PastResults
 from keyhole.study.stopping_progress import StoppingProgress, learnt_facts
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -40,7 +41,7 @@ OnTimeout = Literal["forget", "ask_again", "no_reward"]
 Durability = Literal["power_loss", "process_crash"]
 
 
-class Study(StoppingProgress, FeedbackMeans):
+class Study(StoppingProgress, FeedbackMeans, PastResults):
     """A policy at work on a log of events in a database, with any number of pending decisions.
 
     `ask` hands out decisions, and `tell` takes their feedback in any order, from any thread or
