@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Sequence
 from os import PathLike
-from typing import Final
+from typing import Any, Final, cast
 
+from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.text_formatting import count_text
 from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
@@ -157,7 +158,9 @@ def _import_results(transaction: Transaction, results: Sequence[Result], key: st
 
 def _asked(state: State, arm: int) -> bytes:
     """Return the body of the event of a decision about an arm that the policy has not taken."""
-    # It draws nothing for this decision: its random stream stays where it is.
-    state.catch_up_draws()
+    # It draws nothing for this decision: its random stream stays where it is, which is known once
+    # a policy that draws to learn has learnt.
+    if "rng" in kernel_argument_names(cast(Any, type(state.definition.policy)).update):
+        state.catch_up()
     stream = STREAM.pack(*state.policy_state.stream[:2].tolist())
     return ROUND.pack(state.rounds + 1) + state.decisions.decision.pack({"arm": arm}) + stream

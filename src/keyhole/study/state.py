@@ -167,11 +167,6 @@ class State:
             self._batch.learn(self.policy_state)
             self._must_reimpute = True
 
-    def catch_up_draws(self) -> None:
-        """Let a policy learn that draws random numbers for it, so that its stream is current."""
-        if self._replays_decisions:
-            self.catch_up()
-
     def _learn(self, row: bytes, feedback: bytes, event: int) -> None:
         self.feedback_count += 1
         if not self.learns:
