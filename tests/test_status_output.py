@@ -3,7 +3,7 @@
 import io
 import sys
 
-from keyhole.status_output import print_status
+from keyhole.status_output import print_status, prints_to_stderr
 
 
 class FullDisk(io.StringIO):
@@ -22,4 +22,22 @@ def test_a_stream_that_fails_or_is_closed_ends_nothing(monkeypatch, capsys):
     for stream in (FullDisk(), None):
         monkeypatch.setattr(sys, "stderr", stream)
         print_status("half done")
+    assert capsys.readouterr().out == ""
+
+
+def test_prints_of_others_go_to_standard_error(capsys):
+    with prints_to_stderr():
+        sys.stdout.write("loading\n")
+        sys.stdout.flush()
+        assert sys.stdout.encoding == sys.stderr.encoding
+    sys.stdout.write("result\n")
+    assert capsys.readouterr() == ("result\n", "loading\n")
+
+
+def test_prints_of_others_may_fail(monkeypatch, capsys):
+    for stream in (FullDisk(), None):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with prints_to_stderr():
+            sys.stdout.write("loading\n")
+            sys.stdout.flush()
     assert capsys.readouterr().out == ""

@@ -149,6 +149,8 @@ def first_sentence(cls: type) -> str:
 def directive(package: str, cls: type, hidden: Any = ()) -> str:
     """Return the directive that documents a class, without the members that are `hidden`."""
     lines = [f".. autoclass:: {package}.{cls.__name__}", "   :members:"]
+    if package == "keyhole.study":  # base classes without a page define members of `Study`
+        lines.append("   :inherited-members:")
     if hidden:
         lines.append(f"   :exclude-members: {', '.join(sorted(hidden))}")
     return fenced("\n".join(lines)) + "\n"

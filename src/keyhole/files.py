@@ -33,6 +33,23 @@ def read_file(path: Path, wanted: str) -> bytes:
         raise IsADirectoryError(f"{path} must be {wanted}, got a folder") from None
 
 
+def explain_read_error(error: Exception) -> str:
+    """Return in words why a file cannot be read, without the number of the system's error.
+
+    Examples
+    --------
+    >>> explain_read_error(IsADirectoryError(21, "Is a directory", "results"))
+    'Is a directory'
+    >>> explain_read_error(UnicodeDecodeError("utf-8", b"?", 0, 1, "invalid start byte"))
+    'it is no text in UTF-8'
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return "it is no text in UTF-8"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file atomically: it is complete or absent, also after a crash."""
     with open_draft(path) as file:

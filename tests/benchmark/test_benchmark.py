@@ -108,8 +108,24 @@ def test_bad_arguments_are_refused(tmp_path, words, message):
 
 
 def test_a_policy_that_can_play_nothing_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="none of the policies can play any of the problems"):
-        bench("delayed", problems=["sure"], policies=["DelayedUCB1"], out=tmp_path)
+    message = "policies: 'DelayedUCB1' can play none of the problems: .*feedback"
+    for policies in (["DelayedUCB1"], ["ODAAF", "DelayedUCB1"]):
+        with pytest.raises(ValueError, match=message):
+            bench("delayed", problems=["sure"], policies=policies, out=tmp_path)
+
+
+def test_a_parameter_that_no_problem_states_is_named(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from keyhole.policy import parameter\n"
+        "from keyhole.thresholding import IndexPolicy\n"
+        "class Mine(IndexPolicy):\n"
+        "    width: float = parameter(gt=0)\n"
+        "    def index(p, pulls: float, total: float) -> float:\n"
+        "        return p.width * pulls\n"
+    )
+    message = "can play none of the problems: its parameter 'width' has no default, and 'tao-1'"
+    with pytest.raises(ValueError, match=message):
+        bench("thresholding", policies=[f"{tmp_path}/mine.py:Mine"], out=tmp_path / "out")
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path):

@@ -278,3 +278,37 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(keyhole, spec, tmp_pa
     assert "File too large" in complaint
     assert "Traceback" not in done.stderr
     assert keyhole("run", spec, "--out", out)[0] == 0
+
+
+def test_the_report_of_a_file_is_refused(keyhole, tmp_path):
+    (tmp_path / "items.db").touch()
+    words = "got the file", "items.db; a study is shown by keyhole study show"
+    refused(*keyhole("report", tmp_path / "items.db"), *words)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run {path} --out x",
+        "compile {path}",
+        "tune {path} --out x --runs 1",
+        "study create x.db {path}",
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_words(keyhole, tmp_path, command):
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    for name, reason in [("folder", "Is a directory"), ("bytes", "it is no text in UTF-8")]:
+        path = tmp_path / f"{name}.toml"
+        words = command.replace("{path}", str(path)).split()
+        refused(*keyhole(*words), f"{path} cannot be read: {reason}")
+
+
+def test_an_error_of_the_system_is_said_in_words(keyhole, monkeypatch):
+    def fail(*_, **__):
+        raise PermissionError(13, "Permission denied", "/data/items.db")
+
+    monkeypatch.setattr("keyhole.study.list_studies", fail)
+    code, out, err = keyhole("study", "list", "items.db")
+    assert (code, out) == (2, "")
+    assert err == "keyhole: /data/items.db: Permission denied\n"

@@ -1,4 +1,9 @@
+import pytest
+
 from keyhole.benchmark import read_results
+from tests.cli.test_bad_input import refused
+
+MINE = "from keyhole.thresholding import LSA\nclass Mine(LSA): pass\n"
 
 ONE = ("bench", "thresholding", "--problems", "tao-1", "--policies", "LSA", "--threads", 1)
 
@@ -38,3 +43,22 @@ def test_bad_input_is_one_line(keyhole, tmp_path):
         assert (code, out) == (2, "")
         assert message in err
         assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("class Mine(:\n", "mine.py:Mine", ["'mine.py' cannot be imported", "Error:", "(line 1)"]),
+        (MINE, "mine.py", ["must be followed by a class, mine.py:CLASS; it defines Mine"]),
+        (MINE, "mine.py:Main", ["has no policy 'Main'; it defines Mine (did you mean 'Mine'?)"]),
+        ("x = 1\n", "mine.py", ["it defines no policy"]),
+        (MINE, "none.py:Mine", ["there is no file 'none.py'"]),
+    ],
+)
+def test_a_users_file_that_is_refused_is_named_with_its_option(
+    keyhole, tmp_path, monkeypatch, text, name, words
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(text)
+    found = keyhole("bench", "thresholding", "--policies", name, "--out", "out")
+    refused(*found, "keyhole: --policies: ", *words)

@@ -86,7 +86,7 @@ def test_every_setting_lists_the_kernels_to_compile(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compile", "tresholding"], "WHAT must be one of"),
+        (["compile", "tresholding"], "compile must be given one of the settings"),
         (["compile", "missing.toml"], "there is no file missing.toml"),
         (["cache", "empty"], "action must be one of info, clear; got 'empty'"),
     ],
@@ -96,3 +96,15 @@ def test_bad_input_is_one_line(keyhole, arguments, message):
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", [[], ["--quiet"]])
+def test_quiet_commands_announce_no_compilation(keyhole, monkeypatch, option):
+    quiet = []
+    monkeypatch.setattr(
+        "keyhole.cli.compilation.compile_ahead",
+        lambda *_, **__: quiet.append(bool(compile_cache._quiet_contexts)),
+    )
+    assert keyhole("compile", "thresholding", *option)[0] == 0
+    assert quiet == [bool(option)]
+    assert not compile_cache._quiet_contexts

@@ -200,6 +200,17 @@ def test_questions_take_commands_until_an_empty_line(keyhole, answers, folder):
     assert [arm.name for arm in spec.arms] == ["echo", "cat"]
 
 
+def test_an_unknown_field_of_a_command_is_asked_again_at_once(keyhole, answers, folder):
+    answers("tune", "echo {sed}", "echo {seed}", "", "30s")
+    code, _, err = keyhole("init")
+    assert code == 0
+    words = "known are {instance}, {seed}, {limit} (did you mean 'seed'?)"
+    assert f"--command: unknown field {{sed}}; {words}" in err
+    assert [arm.command for arm in TuneSpec.from_file(folder / "tune.toml").arms] == [
+        ("echo", "{seed}")
+    ]
+
+
 def test_questions_ask_for_the_arms_of_a_study(keyhole, answers, folder):
     answers("2", "6", "red,red", "red, blue")
     code, _, err = keyhole("init", "--out", "runs.py")

@@ -46,6 +46,7 @@ PRINTING = {
     "study check": [CREATE, "study check items.db"],
     "study create": [CREATE],
     "study history": [CREATE, ASK, "study history items.db s"],
+    "study import": [CREATE, "study import items.db s past.csv"],
     "study list": [CREATE, "study list items.db"],
     "study replay": [CREATE, ASK, "study replay items.db s LSA"],
     "study show": [CREATE, "study show items.db s"],
@@ -76,7 +77,9 @@ arms = ["a", "b"]
 policy = { name = "ODAAF", expected_delay = 2 }
 facts = { horizon = 1000, feedback = "anonymous" }
 """
-FILES = {"spec.toml": TEXT, "study.toml": STUDY, "sums.toml": SUMS, "tune.toml": TUNE}
+FILES = {"spec.toml": TEXT, "study.toml": STUDY, "sums.toml": SUMS, "tune.toml": TUNE} | {
+    "past.csv": "arm,reward\na,1\nb,0\n"
+}
 
 
 @pytest.fixture

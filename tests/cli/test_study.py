@@ -87,11 +87,43 @@ def test_show(done, labels):
     id = done("ask", *labels).split()[0]
     lines = done("show", *labels).splitlines()
     assert lines[0] == "labels: LSA(alpha=1.35), 3 arms, 1 pending"
-    assert lines[1] == "recommended: cat=true dog=true owl=true"
+    assert lines[1] == "recommended: cat=true dog=true owl=true (no feedback yet: cat, dog, owl)"
     assert lines[2].startswith(f"{id} arm=cat since ")
     said = json.loads(done("show", *labels, "--json"))
     assert said["arms"] == ["cat", "dog", "owl"]
     assert said["pending"][0]["id"] == id
+
+
+def test_show_marks_recommended_arms_without_feedback(done, labels):
+    for expected in (["dog", "owl"], ["owl"], []):
+        done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
+        said = json.loads(done("show", *labels, "--json"))
+        assert said["recommended_without_feedback"] == expected
+    assert "recommended: cat=true dog=true owl=true\n" in done("show", *labels)
+
+
+def test_show_says_why_means_have_no_intervals(done, path, tmp_path):
+    (tmp_path / "labels.toml").write_text(TEXT.replace("ask_again", "forget"))
+    done("create", path, tmp_path / "labels.toml")
+    labels = path, "labels"
+    done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
+    assert "[low, high] holds the arm's mean at all times" in done("show", *labels)
+    done("expire", *labels, done("ask", *labels).split()[0])
+    why = "Means have no intervals: 1 decision expired, and only other feedback was told."
+    assert done("show", *labels).splitlines()[-1] == why
+    assert json.loads(done("show", *labels, "--json"))["intervals"] == why
+
+
+def test_show_leaves_out_what_would_take_long(done, labels, monkeypatch):
+    monkeypatch.setattr("keyhole.study.study_summary.MOST_EVENTS", 0)
+    id = done("ask", *labels).split()[0]
+    lines = done("show", *labels).splitlines()
+    assert lines[1] == "recommended: cat=true dog=true owl=true"
+    assert lines[2] == "More than 0 events: means and arms without feedback left out."
+    assert lines[3].startswith(id)
+    said = json.loads(done("show", *labels, "--json"))
+    names = ("means", "recommended_without_feedback", "intervals")
+    assert [said[name] for name in names] == [None, None, None]
 
 
 def test_history(done, labels):
@@ -120,6 +152,21 @@ def test_export_and_restore(done, labels, tmp_path):
     assert done("list", labels[0]) == "labels\ntwo\n"
     assert json.loads(done("list", labels[0], "--json")) == ["labels", "two"]
     assert done("history", labels[0], "two") == done("history", *labels)
+
+
+def test_import(keyhole, done, labels, tmp_path):
+    past = tmp_path / "past.csv"
+    past.write_text("item,label\ncat,1\nowl,0\ncat,0\n")
+    words = "import", *labels, past, "--arm", "item", "--reward", "label"
+    assert done(*words) == "labels: 3 decisions imported\n"
+    assert done(*words) == "labels: imported before, nothing is changed\n"
+    assert json.loads(done(*words, "--json")) == {"imported": 0}
+    assert "cat: 2 told, mean reward 0.50" in done("show", *labels)
+    past.write_text("arm,reward\ncat,1\nemu,0\n")
+    refused(*keyhole("study", "import", *labels, past), "past.csv, line 3: arm must be one of cat")
+    past.write_text("arm,reward\ncat,1\n")
+    said = "past results must be the beginning of a study, and this one has 3 decisions already"
+    refused(*keyhole("study", "import", *labels, past), said)
 
 
 def test_replay(done, labels):
@@ -164,6 +211,14 @@ def test_another_policy_may_be_ones_own(keyhole, done, labels, mine, monkeypatch
     refused(*keyhole("study", "show", *labels), "or --policy FILE.py:Mine")
     monkeypatch.setenv("KEYHOLE_POLICY", mine)
     assert done("show", *labels).startswith("labels: Mine(alpha=2), 3 arms, 0 pending\n")
+
+
+def test_what_a_users_file_prints_is_no_part_of_the_result(keyhole, labels, tmp_path):
+    (tmp_path / "noisy.py").write_text(f"print('loading')\n{MINE}")
+    words = ("study", "ask", *labels, "--json", "--policy", f"{tmp_path}/noisy.py:Mine")
+    code, out, err = keyhole(*words)
+    assert (code, json.loads(out)["arm"]) == (0, "cat")
+    assert "loading\n" in err
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,10 @@ def test_a_dry_run_shows_ten_command_lines_and_leaves_nothing(keyhole, file):
 BAD = {
     "no folder": ((), "--out must be given"),
     "no end": (("--out", "x"), "--budget or --runs must be given"),
+    "a budget of two words": (
+        ("--out", "x", "--budget", "10", "minutes"),
+        "--budget must be as 90s, 30m, 2h or 1d12h, got '10 minutes'",
+    ),
     "a budget": (("--out", "x", "--budget", "long"), "--budget must be as 90s, 30m, 2h or 1d12h"),
     "no workers": (("--out", "x", "--runs", 1, "--workers", 0), "workers must lie in [1, 1024]"),
     "no workers to rehearse": (("--dry-run", "--workers", 0), "workers must lie in [1, 1024]"),

@@ -222,6 +222,36 @@ def test_true_and_false_spaces_and_byte_order_mark_are_understood(tmp_path: Path
     assert (labels.ones.tolist(), labels.counts.tolist(), labels.gold.tolist()) == ([2], [3], [0])
 
 
+def test_columns_may_have_other_names(tmp_path: Path) -> None:
+    path = write(tmp_path, "Picture,is duck,truth,label", "a,1.0,0,x", "b,0.0,,x")
+    labels = read_labels_csv(path, item="picture", label="Is duck ", gold="truth")
+    assert labels.items == ("a", "b")
+    assert (labels.ones.tolist(), labels.gold.tolist()) == ([1, 0], [0, -1])
+    assert not read_labels_csv(path, item="picture", label="is duck").has_gold
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            {"item": "picture"},
+            "the header must have the columns picture and label, got 'item', 'lab",
+        ),
+        ({"gold": "truth"}, "the header must have the columns item, label and truth, got 'item'"),
+        ({"label": "ITEM"}, "item, label and gold must differ, got 'item' twice"),
+        ({"item": 3}, "item must be a text, got 3"),
+    ],
+)
+def test_other_names_are_checked(tmp_path: Path, names: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        read_labels_csv(write(tmp_path, "item,label", "a,1"), **names)
+
+
+def test_a_bad_label_is_named_as_its_column(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"line 2: duck must be 0 or 1, got '0\.5'"):
+        read_labels_csv(write(tmp_path, "item,duck", "a,0.5"), label="duck")
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_every_line_ending_is_understood_and_counted(tmp_path: Path, end: str) -> None:
     path = tmp_path / "labels.csv"
@@ -246,7 +276,8 @@ def test_every_line_ending_is_understood_and_counted(tmp_path: Path, end: str) -
         ),
         (
             ["a,1", "b,0"],
-            ", line 1: the header must have the columns item and label, got 'a', '1'",
+            ", line 1: the header must have the columns item and label, got 'a', '1'; other names: "
+            "read_labels_csv(..., item=..., label=...)",
         ),
         (
             ["item;label", "a;1"],
@@ -290,7 +321,7 @@ def test_path_may_be_a_string(tmp_path: Path) -> None:
 
 
 ITEMS = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
-BITS = {"0": 0, "1": 1, "true": 1, "False": 0, "TRUE": 1}
+BITS = {"0": 0, "1": 1, "1.0": 1, " 0.0": 0, "true": 1, "False": 0, "TRUE": 1}
 
 
 @settings(deadline=None)

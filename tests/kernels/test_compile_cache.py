@@ -191,6 +191,26 @@ def test_long_compiling_is_announced_once(monkeypatch, tmp_path):
     assert announced(monkeypatch, folder) == ""
 
 
+class ImmediateTimer:
+    """A timer that does not wait."""
+
+    def __init__(self, seconds, function):
+        self.start = function
+
+    def cancel(self):
+        """Do nothing: it has run."""
+
+
+def test_nothing_is_announced_where_it_is_to_be_quiet(monkeypatch, capsys):
+    monkeypatch.setattr(compile_cache.threading, "Timer", ImmediateTimer)
+    with compile_cache.quiet_compilation(), compile_cache._announce("Uniform", None):
+        pass
+    assert capsys.readouterr().err == ""
+    with compile_cache._announce("Uniform", None):
+        pass
+    assert capsys.readouterr().err.startswith("keyhole: compiling Uniform (once")
+
+
 def test_code_that_cannot_be_cached_is_announced_as_such(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"

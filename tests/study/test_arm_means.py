@@ -2,6 +2,7 @@ import pytest
 
 from keyhole.confidence_sequences import beta_mixture_interval
 from keyhole.resource import RCUCB
+from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 
@@ -65,3 +66,29 @@ def test_long_logs_are_left_unread_if_asked_for(tmp_path):
         tell(study, [1])
         assert study.means(most_events=1) is None
         assert study.means(most_events=2)["a"]["reward"].told == 1
+
+
+def test_arms_of_which_there_is_no_feedback(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a", "b", "c"]) as study:
+        first, second = study.ask(), study.ask()
+        assert study.arms_without_feedback() == ["a", "b", "c"]
+        study.tell(second, 1)
+        study.expire(first)  # forgotten: the policy learns nothing
+        assert study.arms_without_feedback() == ["a", "c"]
+        study.retire("a")
+        study.add_arm("d")
+        assert study.arms_without_feedback() == ["c", "d"]
+        assert study.arms_without_feedback(most_events=0) == ["c", "d"]  # all were read
+
+
+def test_a_reward_that_is_assumed_at_the_timeout_is_feedback(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a", "b"], on_timeout="no_reward") as study:
+        study.expire(study.ask())
+        assert study.arms_without_feedback() == ["b"]
+
+
+def test_an_allocation_is_about_all_arms(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", CSBDT(), ["a", "b"], resource=1.0) as study:
+        assert study.arms_without_feedback() == ["a", "b"]
+        study.tell(study.ask(), ["a"])
+        assert study.arms_without_feedback() == []

@@ -204,3 +204,10 @@ def test_a_spec_with_the_former_entry_worth_is_read(before, now):
     said["worth"] = before
     del said["objective"]
     assert Spec.from_json(said) == spec
+
+
+def test_the_folder_may_be_a_text(tmp_path):
+    (tmp_path / "x").write_text("#!/bin/sh\n")
+    (tmp_path / "x").chmod(0o755)
+    table = {"arm": [{"name": "x", "command": "./x"}], "limits": 1.0}
+    assert Spec.from_table(table, folder=str(tmp_path)).folder == tmp_path.resolve()

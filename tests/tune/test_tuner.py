@@ -11,7 +11,7 @@ import pytest
 from keyhole.study import PendingDecisionError, Study
 from keyhole.tune import SavedTune, Spec, Tuner
 from keyhole.tune import loop as staying
-from keyhole.tune.folder import NAME, RUNS, STUDY, open_study
+from keyhole.tune.folder import NAME, RUNS, STUDY, open_study, open_tune_folder
 from keyhole.tune.instances import command_seed
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import make_dry_run
@@ -347,6 +347,22 @@ def test_records_that_are_not_those_of_the_study_are_refused(spec, tmp_path, cha
         Tuner(spec, tmp_path, executors=Simulated).run(runs=8)
 
 
+@pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("")])
+def test_a_tune_that_lost_its_runs_is_not_shown_as_new(spec, tmp_path, lose):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=6)
+    lose(tmp_path / RUNS)
+    with pytest.raises(ValueError, match=r"runs\.jsonl lacks 6 of the runs that the study has"):
+        SavedTune.load(tmp_path)
+
+
+def test_a_tune_that_has_run_nothing_is_shown(spec, tmp_path):
+    with open_tune_folder(tmp_path, spec):
+        assert SavedTune.load(tmp_path).runs == []
+        with open_study(tmp_path, spec) as study:
+            study.ask()
+        assert SavedTune.load(tmp_path).runs == []
+
+
 def cut(path, lines):
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
 
@@ -365,6 +381,13 @@ def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
     record = json.loads((tmp_path / RUNS).read_text()) | {entry: value}
     (tmp_path / RUNS).write_text(json.dumps(record) + "\n")
     with pytest.raises(ValueError, match=words):
+        SavedTune.load(tmp_path)
+
+
+def test_a_line_that_is_no_object_is_named(spec, tmp_path):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
+    (tmp_path / RUNS).write_text("[]\n")
+    with pytest.raises(ValueError, match=r"line 1, is not .*: it must be an object, got \[\]"):
         SavedTune.load(tmp_path)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from keyhole.benchmark.problem_list import (
     Game,
+    check_playable,
     check_policy_names,
     make_games,
     select_problems,
@@ -94,6 +95,7 @@ def bench(
     if has_content(folder) and not (folder / _BLOCKS).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
     games = list(make_games(listed, policies, SCALES[scale]))
+    check_playable(games, listed, policies, SCALES[scale])
     if not games:
         raise ValueError("none of the policies can play any of the problems")
     try_user_policies(games)

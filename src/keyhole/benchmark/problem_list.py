@@ -13,7 +13,12 @@ from typing import Any, cast
 from keyhole.benchmark.problem import PARTS, BenchmarkProblem, wrong_choice_loss
 from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
 from keyhole.experiment import Spec, setting_registry
-from keyhole.experiment.spec_factories import find_policy_class, make_policy, make_problem
+from keyhole.experiment.spec_factories import (
+    find_policy_class,
+    is_users_name,
+    make_policy,
+    make_problem,
+)
 from keyhole.play.plan import Plan
 from keyhole.validate import check_choice
 
@@ -63,8 +68,8 @@ def _matches(problem: BenchmarkProblem, pattern: str) -> bool:
 
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
     """Return the policies of a setting by name, or users' as ``file.py:Class``; all for none."""
-    own = [name for name in names if ":" in name]
-    wanted = [name for name in names if ":" not in name]
+    own = [name for name in names if is_users_name(name)]
+    wanted = [name for name in names if not is_users_name(name)]
     found = [
         Entrant(_label(name, parameters), {"name": name, **parameters})
         for name in setting_registry.find_setting(setting).policies
@@ -82,9 +87,14 @@ def check_policy_names(settings: Iterable[str], names: Iterable[str]) -> None:
     listed = list(settings)
     known = [n for s in listed for n in setting_registry.find_setting(s).policies]
     for name in names:
-        if ":" not in name:
+        if not is_users_name(name):
             check_choice("policies", name, known)
-        elif (its := find_policy_class(name, listed[0], Path()).setting.name) not in listed:
+            continue
+        try:
+            its = find_policy_class(name, listed[0], Path()).setting.name
+        except (FileNotFoundError, ValueError) as error:
+            raise type(error)(f"policies{str(error).removeprefix('name')}") from error
+        if its not in listed:
             raise ValueError(
                 f"policies: {name!r} must be of {' or '.join(listed)}, got one of {its}"
             )
@@ -120,10 +130,12 @@ def make_games(
         horizon = scale.horizon(problem.horizon)
         entrants, entries = [], []
         for entrant in select_entrants(problem.setting, names):
-            entry = _told_entry(entrant, problem)
-            if entry is not None and _can_play(entry, made, horizon):
-                entrants.append(entrant)
-                entries.append({"label": entrant.label, **entry})
+            try:
+                entry = _playable_entry(entrant, problem, made, horizon)
+            except UnplayableError:
+                continue
+            entrants.append(entrant)
+            entries.append({"label": entrant.label, **entry})
         if not entries:
             continue
         with warnings.catch_warnings():
@@ -143,31 +155,61 @@ def make_games(
         yield Game(problem, spec, tuple(entrants), wrong_choice_loss(made) * rounds)
 
 
-def _told_entry(entrant: Entrant, problem: BenchmarkProblem) -> dict[str, Any] | None:
-    """Return the entry with what the policy is told; None if the problem is not made for it."""
-    policy = find_policy_class(entrant.entry["name"], problem.setting, Path())
+def check_playable(
+    games: Iterable[Game], problems: Iterable[BenchmarkProblem], names: Iterable[str], scale: Scale
+) -> None:
+    """Refuse a policy of `names` that none of the games has, and say why it cannot play."""
+    playing = {entrant.entry["name"] for game in games for entrant in game.entrants}
+    for name in names:
+        if name not in playing:
+            reasons = (_reason_against(name, problem, scale) for problem in problems)
+            reason = next(filter(None, reasons), "none is of its setting")
+            raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
+
+
+def _reason_against(name: str, problem: BenchmarkProblem, scale: Scale) -> str:
+    """Return why a policy cannot play a problem; empty for a problem of another setting."""
+    made = make_problem({"setting": problem.setting, **problem.problem}, Path())
+    for entrant in select_entrants(problem.setting, [name]):
+        try:
+            _playable_entry(entrant, problem, made, scale.horizon(problem.horizon))
+        except UnplayableError as error:
+            return str(error)
+    return ""
+
+
+class UnplayableError(ValueError):
+    """A policy cannot play a problem, and why."""
+
+
+def _playable_entry(
+    entrant: Entrant, problem: BenchmarkProblem, made: Any, horizon: int
+) -> dict[str, Any]:
+    """Return the entry of a policy with what it is told; raise an UnplayableError if it must not.
+
+    It may need other feedback or facts than the problem has, for instance.
+    """
+    kind = find_policy_class(entrant.entry["name"], problem.setting, Path())
     entry = dict(entrant.entry)
     order = problem.problem.get("order", "iid")
     if ORDERS.get(entry["name"], order) != order:
-        return None
-    for item in fields(cast(Any, policy)):
+        raise UnplayableError(f"{problem.name!r} has another order of rewards than it is made for")
+    for item in fields(cast(Any, kind)):
         # A parameter without a default is one that users must know: the problem has to state it.
         needed = item.default is MISSING and item.default_factory is MISSING
         if needed and item.name not in entry:
             if item.name not in problem.told:
-                return None
+                raise UnplayableError(
+                    f"its parameter {item.name!r} has no default, and {problem.name!r} does not "
+                    f"state it"
+                )
             entry[item.name] = problem.told[item.name]
-    return entry
-
-
-def _can_play(entry: Mapping[str, Any], problem: Any, horizon: int) -> bool:
-    """Return whether a policy can play a problem: it may need other feedback, for instance."""
-    policy = make_policy(entry, problem.setting.name, Path())
+    policy = make_policy(entry, problem.setting, Path())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             # `simulate` makes this plan too; a list of what each policy needs could contradict it.
-            Plan.make(problem, [policy], horizon=horizon, checkpoints=None, seed=SEED)
-        except ValueError:
-            return False
-    return True
+            Plan.make(made, [policy], horizon=horizon, checkpoints=None, seed=SEED)
+        except ValueError as error:
+            raise UnplayableError(str(error)) from error
+    return entry

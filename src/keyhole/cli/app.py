@@ -6,7 +6,16 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli import bench, file_commands, study, study_check, study_replay_and_change, tune
+from keyhole.cli import (
+    bench,
+    file_commands,
+    study,
+    study_check,
+    study_import,
+    study_replay_and_change,
+    study_show,
+    tune,
+)
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
 from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
@@ -26,12 +35,18 @@ app = typer.Typer(
 app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
 app.command(name="init", epilog=file_commands.INIT_EXAMPLES)(file_commands.init)
 app.command(name="new", epilog=file_commands.NEW_EXAMPLES)(file_commands.new)
-for command, example in (
+for command, *examples in (
+    (
+        study_show.show,
+        "keyhole study show items.db labels",
+        "keyhole study show items.db labels --json",
+    ),
     (study_replay_and_change.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
     (study_replay_and_change.change, "keyhole study change items.db labels APT epsilon=0.05"),
     (study_check.check, "keyhole study check items.db"),
 ):
-    study.app.command(epilog=show_examples(example))(command)
+    study.app.command(epilog=show_examples(*examples))(command)
+study.app.command("import", epilog=study_import.EXAMPLES)(study_import.import_results)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
@@ -114,6 +129,11 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the report of a finished run again."""
+    if folder.is_file():
+        raise ValueError(
+            f"DIR must be the folder of a finished run, got the file {folder}; a study is shown by "
+            "keyhole study show"
+        )
     require_extra("files,plots,scipy", "keyhole report")
     from keyhole.experiment.report import write_report
     from keyhole.papers import is_reproduction, report_again

@@ -47,16 +47,22 @@ def run_bench(
     from keyhole.pages.notebook_html import text_table
     from keyhole.play.progress import print_step
 
-    content = bench(
-        setting,
-        scale=scale,
-        out=out,
-        problems=problems or (),
-        policies=policies or (),
-        add=add or (),
-        threads=threads,
-        progress=not quiet,
-    )
+    try:
+        content = bench(
+            setting,
+            scale=scale,
+            out=out,
+            problems=problems or (),
+            policies=policies or (),
+            add=add or (),
+            threads=threads,
+            progress=not quiet,
+        )
+    except (ValueError, FileNotFoundError) as error:
+        # Options have the names of the arguments.
+        if str(error).startswith(("policies", "problems")):
+            raise type(error)(f"--{error}") from error
+        raise
     if not quiet:
         print_step("writing the page")
     # Before anything is printed: a closed pipe makes printing fail.

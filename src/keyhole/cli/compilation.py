@@ -10,6 +10,7 @@ from keyhole.experiment.compilation_progress import CompilationProgress
 from keyhole.experiment.compile_jobs import CompileJob, setting_jobs, spec_jobs
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
+from keyhole.validate import short_repr, suggestion
 
 _MEGABYTE = 10**6
 
@@ -41,7 +42,10 @@ def _jobs(what: str | None) -> list[CompileJob]:
         return setting_jobs(setting_registry.find_setting(what))
     if not what.endswith(".toml"):
         known = ", ".join(setting_registry.setting_names())
-        raise ValueError(f"WHAT must be one of {known}, or a SPEC.toml; got {what!r}")
+        raise ValueError(
+            f"compile must be given one of the settings {known}, or a file SPEC.toml; got "
+            f"{short_repr(what)}{suggestion(what, setting_registry.setting_names())}"
+        )
     return spec_jobs(Spec.from_file(Path(what)))
 
 

@@ -86,11 +86,11 @@ def check_command(text: str, folder: Path) -> str:
             f"--command is run without a shell, which {operator[0]} needs: write sh -c '...', or "
             f"quote it if it is an argument; got {short_repr(text)}"
         )
-    from keyhole.tune.arms import is_program
+    from keyhole.tune.arms import RUN_FIELDS, Arm
 
-    program = words[0]
-    if "{" not in program and not is_program(program, folder):
-        raise ValueError(f"--command: the program {program!r} was not found, or is not executable")
+    # Here, and not with the whole file: a question is asked again only for its own answer.
+    example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
+    Arm("command", tuple(words)).check("--command", example, folder)
     return text
 
 

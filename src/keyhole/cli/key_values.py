@@ -39,6 +39,16 @@ def format_recommendation(found: Any) -> str:
     return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
 
 
+def named_in(found: Any, names: list[str]) -> list[str]:
+    """Return those of some names that a recommendation contains."""
+    if isinstance(found, dict):
+        words = [*found, *found.values()]
+    else:
+        words = list(found) if isinstance(found, tuple) else [found]
+    texts = {word for word in words if isinstance(word, str)}
+    return [name for name in names if name in texts]
+
+
 def format_key_values(values: Mapping[str, Any]) -> str:
     """Return values as ``parse_key_values`` reads them."""
     return " ".join(f"{name}={_short(value)}" for name, value in values.items())

@@ -14,7 +14,20 @@ Out = Annotated[
 ]
 On = Annotated[str, typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS].")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+
+
+def _keep_quiet(context: typer.Context, is_quiet: bool) -> bool:
+    """Announce no compilation until the command has ended, if it is to be quiet."""
+    if is_quiet:
+        from keyhole.kernels.compile_cache import quiet_compilation
+
+        context.with_resource(quiet_compilation())
+    return is_quiet
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No progress on standard error.", callback=_keep_quiet)
+]
 
 
 def show_examples(*lines: str) -> str:

@@ -7,7 +7,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from keyhole.cli.json_output import print_json
-from keyhole.cli.key_values import format_key_values, format_recommendation, parse_key_values
+from keyhole.cli.key_values import (
+    format_key_values,
+    parse_key_values,
+)
 from keyhole.cli.options import AsJson, show_examples
 from keyhole.cli.toml_tables import check_table, read_toml
 from keyhole.cli.user_policies import load_user_policies
@@ -183,55 +186,6 @@ def retire(
     """Retire an arm, for good."""
     with open_study(storage, name, own) as study:
         study.retire(arm)
-
-
-@app.command(
-    epilog=show_examples(
-        "keyhole study show items.db labels", "keyhole study show items.db labels --json"
-    )
-)
-def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
-    """Print the recommendation, the means by arm, and the pending decisions.
-
-    The interval of a mean holds at all times at once, with 95 % confidence for each arm: look as
-    often as you like. Of a study with more than 50,000 events means are left out.
-    """
-    from keyhole.study.arm_means import mean_lines, means_as_json
-    from keyhole.study.stopping_progress import progress_text
-    from keyhole.study.study_summary import MOST_EVENTS
-
-    with open_study(storage, name, own) as study:
-        policy = study.policy
-        found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
-        pending = study.pending
-        means = study.means(most_events=MOST_EVENTS)
-        content = {
-            "name": name,
-            "policy": repr(policy),
-            "arms": study.arms,
-            "recommended": found,
-            "settled": study.settled,
-            "is_done": study.is_done,
-            "means": None if means is None else means_as_json(means),
-            "pending": [decision.as_json() for decision in pending],
-        }
-    if as_json:
-        print_json(content)
-        return
-    typer.echo(
-        f"{name}: {content['policy']}, {count_text(len(content['arms']), 'arm')}, "
-        f"{len(pending)} pending"
-    )
-    if found is not None:
-        typer.echo(f"recommended: {format_recommendation(found)}")
-    if policy.verdicts:
-        typer.echo("settled: " + progress_text(policy, content["settled"], len(content["arms"])))
-    for line in mean_lines(means or {}):
-        typer.echo(line)
-    for decision in pending:
-        typer.echo(
-            f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
-        )
 
 
 @app.command(epilog=show_examples("keyhole study history items.db labels"))

@@ -1,5 +1,6 @@
 """The commands `keyhole study replay` and `change`: another policy on the log of a study."""
 
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Annotated, Any, cast
 
@@ -7,7 +8,7 @@ import typer
 
 from keyhole.cli.json_output import print_json
 from keyhole.cli.key_values import parse_key_values
-from keyhole.cli.options import AsJson
+from keyhole.cli.options import AsJson, Quiet
 from keyhole.cli.study import Name, Own, Storage, Words, open_study
 from keyhole.cli.user_policies import load_user_policy
 from keyhole.validate import check_choice
@@ -21,15 +22,19 @@ def replay(
     policy: Other,
     words: Words = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     own: Own = None,
 ) -> None:
     """Print how often another policy would have taken the same decisions.
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
+    from keyhole.kernels.compile_cache import quiet_compilation
+
     with open_study(storage, name, own) as study:
         other, facts = _make_policy(study, policy, words)
-        found = study.replay(other, **facts)
+        with quiet_compilation() if as_json else nullcontext():
+            found = study.replay(other, **facts)
     if as_json:
         counts = {"asked": found.asked, "agreed": found.agreed}
         print_json(
@@ -53,12 +58,12 @@ def change(
 
 def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of the study's setting, and the facts given with it."""
-    from keyhole.experiment import setting_registry
+    from keyhole.experiment import setting_registry, spec_factories
 
     known = setting_registry.find_setting(study.policy.setting.name).policies
     kind = (
         load_user_policy("policy", name)
-        if ":" in name
+        if spec_factories.is_users_name(name)
         else known[check_choice("policy", name, known)]
     )
     given = parse_key_values(words)

@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from keyhole.files import explain_read_error
 from keyhole.validate import short_repr
 
 
@@ -14,6 +15,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     # tomllib parses by recursion: without this, deep nesting would end in a traceback.
     except RecursionError:
         raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {explain_read_error(error)}") from error
     except ValueError as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from error
 

@@ -1,5 +1,6 @@
 """The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
+import re
 import shlex
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _RUN: Final = "run"
 _DRY_RUNS: Final = 10
+_UNIT: Final = re.compile(r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?", re.IGNORECASE)
 # Seconds between two lines of progress: at least, as a share of the elapsed time, and at most.
 _MIN_INTERVAL: Final = 5.0
 _INTERVAL_SHARE: Final = 0.1
@@ -35,7 +37,16 @@ class _Group(TyperGroup):
         # What is no command is taken for a file, so that errors name the file.
         if args and args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
+        if args[:1] == [_RUN]:
+            _check_budget(args)
         return super().parse_args(ctx, args)
+
+
+def _check_budget(args: list[str]) -> None:
+    """Refuse a budget of two words, such as 10 minutes, whose unit would be an extra argument."""
+    for option, number, unit in zip(args, args[1:], args[2:], strict=False):
+        if option == "--budget" and _UNIT.fullmatch(unit):
+            parse_duration("--budget", f"{number} {unit}")
 
 
 app = typer.Typer(

@@ -8,12 +8,12 @@ from keyhole.validate import short_repr
 
 def load_user_policies(names: list[str] | None) -> list[Any]:
     """Return the classes given as ``file.py:Class``; import the packages that add settings."""
-    from keyhole.experiment import setting_registry
+    from keyhole.experiment import setting_registry, spec_factories
 
     # Policies of installed packages are found by name only after their import.
     setting_registry.import_plugins()
     for name in names or []:
-        if ":" not in name:
+        if not spec_factories.is_users_name(name):
             raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
     return [load_user_policy("--policy", name) for name in names or []]
 

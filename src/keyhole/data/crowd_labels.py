@@ -5,7 +5,7 @@ An item is an option (arm); to try it is to ask one more worker.
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from os import PathLike
@@ -15,9 +15,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.contract.text_formatting import join_words
 from keyhole.data.csv_rows import read_text, separator_hint
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_distinct
+from keyhole.validate import check_choice, check_distinct, check_line
 
 NAMES: Final = (
     "bluebirds",
@@ -28,7 +29,8 @@ NAMES: Final = (
     "sentiment_polarity_amt",
 )
 _UNKNOWN: Final = -1
-_BITS: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
+_BITS: Final = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+_GOLD: Final = "gold"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,13 +198,22 @@ def load_labels(name: str) -> Labels:
     )
 
 
-def read_labels_csv(path: str | PathLike[str]) -> Labels:
+def read_labels_csv(
+    path: str | PathLike[str], *, item: str = "item", label: str = "label", gold: str = _GOLD
+) -> Labels:
     r"""Read labels from a CSV file with one row per label.
 
-    The first row names the columns: ``item``, ``label`` and, optionally, ``gold``; others, such as
-    ``worker``, are ignored. A label is 0, 1, false or true; gold may be empty, and otherwise must
-    be the same in all rows of an item. Case, blank lines, and spaces around a value are ignored.
-    Items keep the order of their first appearance.
+    The first row names the columns, in any case and order. A label is 0, 1, 0.0, 1.0, false or
+    true; gold may be empty, and otherwise must be the same in all rows of an item. Case, blank
+    lines, and spaces around a value are ignored. Items keep the order of their first appearance.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8, separated by commas.
+    item, label, gold : str
+        The names of the columns; others, such as ``worker``, are ignored. The column ``gold`` may
+        be missing; one that is named otherwise must be there.
 
     Examples
     --------
@@ -217,11 +228,12 @@ def read_labels_csv(path: str | PathLike[str]) -> Labels:
     >>> labels.items, labels.means
     (('cat', 'dog'), array([1. , 0.5]))
     """
+    names = _check_names(item, label, gold)
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True, skipinitialspace=True)
     rows = (row for row in reader if row)
     tally = _Tally()
     try:
-        tally.add(_columns(next(rows, [])), rows)
+        tally.add(_columns(next(rows, []), names), names, rows)
     except csv.Error as error:
         message = f"the row must be valid CSV, got an error: {error}"
         raise ValueError(f"{path}, line {reader.line_num}: {message}") from None
@@ -248,16 +260,17 @@ class _Tally:
         self.counts: list[int] = []
         self.gold: list[int] = []
 
-    def add(self, columns: list[str], rows: Iterable[list[str]]) -> None:
-        """Count the rows."""
-        item_at, label_at = columns.index("item"), columns.index("label")
-        gold_at = columns.index("gold") if "gold" in columns else None
+    def add(self, columns: list[str], names: Sequence[str], rows: Iterable[list[str]]) -> None:
+        """Count the rows; `names` are those of the columns of item, label and gold."""
+        item, label_name, gold = names
+        item_at, label_at = columns.index(item), columns.index(label_name)
+        gold_at = columns.index(gold) if gold in columns else None
         for row in rows:
             if len(row) != len(columns):
                 raise ValueError(f"the row must have {len(columns)} fields, got {len(row)}")
             label = _bit(row[label_at])
             if label is None:
-                raise ValueError(f"label must be 0 or 1, got {row[label_at]!r}")
+                raise ValueError(f"{label_name} must be 0 or 1, got {row[label_at]!r}")
             place = self._place(row[item_at].strip())
             self.ones[place] += label
             self.counts[place] += 1
@@ -296,15 +309,22 @@ def _bit(text: str) -> int | None:
     return _BITS.get(text.strip().lower()) if bit is None else bit
 
 
-def _columns(header: list[str]) -> list[str]:
+def _check_names(*names: str) -> tuple[str, ...]:
+    """Return the names of the columns of item, label and gold, as they are compared."""
+    for parameter, name in zip(("item", "label", "gold"), names, strict=True):
+        check_line(parameter, name)
+    return check_distinct("item, label and gold", [name.strip().lower() for name in names])
+
+
+def _columns(header: list[str], names: Sequence[str]) -> list[str]:
     """Return the names of the columns in lower case."""
-    columns = [name.strip().lower() for name in header]
-    if not {"item", "label"} <= set(columns):
+    columns, (item, label, gold) = [name.strip().lower() for name in header], names
+    needed = [item, label] if gold == _GOLD else [item, label, gold]
+    if not set(needed) <= set(columns):
         got = ", ".join(map(repr, header))
-        raise ValueError(
-            f"the header must have the columns item and label, got {got}{separator_hint(header)}"
-        )
-    for name in ("item", "label", "gold"):
+        hint = separator_hint(header) or "; other names: read_labels_csv(..., item=..., label=...)"
+        raise ValueError(f"the header must have the columns {join_words(needed)}, got {got}{hint}")
+    for name in names:
         if columns.count(name) > 1:
             raise ValueError(f"the header must have one column {name}, got {columns.count(name)}")
     return columns

@@ -37,13 +37,14 @@ def read_rewards(path: str | PathLike[str], allowed: Range) -> dict[str, list[fl
     def add(arm: str, reward: str) -> None:
         if not arm:
             raise ValueError("arm must not be empty, got ''")
-        arms.setdefault(arm, []).append(check_number("reward", _number(reward), allowed))
+        arms.setdefault(arm, []).append(check_number("reward", parse_reward(reward), allowed))
 
     read_rows(path, ("arm", "reward"), add)
     return arms
 
 
-def _number(text: str) -> float:
+def parse_reward(text: str) -> float:
+    """Return a reward that was written as a number."""
     try:
         value = float(text)
     except ValueError:

@@ -16,6 +16,7 @@ from keyhole.experiment import setting_registry
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module
 from keyhole.spec_values import unknown_name_error
+from keyhole.status_output import prints_to_stderr
 from keyhole.validate import check_choice, suggestion
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
@@ -82,7 +83,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         raise TypeError(f"name must be a text, got {name!r}")
     policy = find_policy_class(name, setting, folder)
     _check_names(policy, parameters)
-    if ":" not in name:
+    if not is_users_name(name):
         return policy.from_parameters(parameters)
     try:
         return policy.from_parameters(parameters)
@@ -96,7 +97,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
 
 def find_policy_class(name: str, setting: str, folder: Path) -> type[Policy]:
     """Return the class of a policy by its name: one of the setting, or a user's own."""
-    if ":" in name:
+    if is_users_name(name):
         return load_user_policy(name, folder)
     known = setting_registry.find_setting(setting).policies
     return known[check_choice("name", name, known)]
@@ -114,9 +115,14 @@ def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
             raise TypeError(f"{name} must be given")
 
 
+def is_users_name(name: str) -> bool:
+    """Return whether a policy's name means a user's file, also one without its class."""
+    return ":" in name or name.endswith(".py")
+
+
 def load_user_policy(name: str, folder: Path) -> type[Policy]:
     """Return the class ``file.py:Class`` of a user's file; errors are one line."""
-    file, _, class_name = name.rpartition(":")
+    file, colon, class_name = name.rpartition(":") if ":" in name else (name, "", "")
     path = folder / file
     if not path.is_file():
         raise FileNotFoundError(f"name: there is no file {file!r} in {str(folder)!r}")
@@ -129,9 +135,19 @@ def load_user_policy(name: str, folder: Path) -> type[Policy]:
     except (Exception, SystemExit) as error:  # a user's file may raise anything
         raise ValueError(f"name: {file!r} cannot be imported: {_explain(error, path)}") from error
     found = getattr(module, class_name, None)
-    if not (inspect.isclass(found) and issubclass(found, Policy)):
-        raise ValueError(f"name: {file!r} has no policy {class_name!r}")
-    return found
+    if _is_policy(found):
+        return cast(type[Policy], found)
+    own = [n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__]
+    defined = f"it defines {', '.join(own)}" if own else "it defines no policy"
+    if not colon:
+        raise ValueError(f"name: {file!r} must be followed by a class, {file}:CLASS; {defined}")
+    raise ValueError(
+        f"name: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, own)}"
+    )
+
+
+def _is_policy(found: Any) -> bool:
+    return inspect.isclass(found) and issubclass(found, Policy)
 
 
 # The source is part of the key: an edited file is imported again, an unchanged one is not, so that
@@ -146,7 +162,7 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
     # might run the file as it was before an edit.
     module = ModuleType(path.stem)
     module.__file__ = str(path)
-    with import_siblings(path.parent):
+    with import_siblings(path.parent), prints_to_stderr():
         exec(compile(source, str(path), "exec"), module.__dict__)
     register_module(module)
     return module

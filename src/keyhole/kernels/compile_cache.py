@@ -63,6 +63,7 @@ _budgets: Final[dict[str, TimeBudget]] = {}
 # Whether the file of code is wanted, not the code: see `find_code_file`.
 _only_file: ContextVar[bool] = ContextVar("only_file", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
+_quiet_contexts: Final[list[None]] = []  # one entry for each `quiet_compilation`
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: compiling takes long where all cores are busy
 
@@ -150,6 +151,16 @@ def _file_lock(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def quiet_compilation() -> Iterator[None]:
+    """Announce no compilation, in any thread, while this context lasts."""
+    _quiet_contexts.append(None)
+    try:
+        yield
+    finally:
+        _quiet_contexts.pop()
+
+
+@contextlib.contextmanager
 def _announce(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
     how = " with every index checked" if is_bounds_checked() else ""
@@ -160,7 +171,8 @@ def _announce(owner: str, path: Path | None) -> Iterator[None]:
         kept += f": nothing can be kept in {path.parent}"
 
     def say() -> None:
-        print_status(f"keyhole: compiling {owner}{how} (once, {kept})")
+        if not _quiet_contexts:
+            print_status(f"keyhole: compiling {owner}{how} (once, {kept})")
 
     timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, say)
     timer.daemon = True

@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.extras import has_extra, missing_extra, require_extra
+from keyhole.extras import has_extra, require_extra
 from keyhole.metric import Metric
 from keyhole.results.estimate import (
     Estimate,
@@ -101,7 +101,7 @@ class Curves:
         from keyhole.pages.table import Table
 
         tables = [Table(*self._last_means())]
-        if len(self.checkpoints) < _LEAST_DRAWN or not (has_extra("plots") and has_extra("scipy")):
+        if len(self.checkpoints) < _LEAST_DRAWN or not has_extra("plots"):
             return notebook_html(tables)
         from keyhole.pages.figure_files import blank_figure
         from keyhole.pages.plot_legend import figure_size
@@ -114,19 +114,13 @@ class Curves:
     def _last_means(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the means at the last checkpoint: caption, head and rows of a table."""
         shown = [m for m in self.metrics if not self.metric(m).detail] or self.metrics
-        form, spread = (
-            Estimate.plus_minus,
-            "half of its 95 % interval; of a share, the whole interval.",
-        )
-        if not has_extra("scipy"):
-            form = Estimate.plus_minus_error
-            spread = f"its standard error. {missing_extra('scipy', 'A 95 % interval')}"
         rows = [
-            [label, *(form(self.estimates(label, m)[-1]) for m in shown)] for label in self.labels
+            [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown)]
+            for label in self.labels
         ]
         caption = (
             f"After {self.checkpoints[-1]:,} rounds: mean over {self.replications:,} replications "
-            f"± {spread}"
+            "± half of its 95 % interval; of a share, the whole interval."
         )
         return caption, ["policy", *(self.metric(m).title for m in shown)], rows
 
@@ -256,7 +250,7 @@ class Curves:
             not positive are left out of a logarithmic axis.
         """
         metric = check_choice("metric", metric or self.metrics[0], self.metrics)
-        require_extra("plots,scipy", "Curves.plot()")
+        require_extra("plots", "Curves.plot()")
         from keyhole.results.plot import plot_curves
 
         return plot_curves(self, metric, axes, x=x, y=y)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.extras import require_extra
+from keyhole.extras import has_extra, require_extra
+from keyhole.results.interval_quantiles import beta_quantile, student_t_quantile
 
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
@@ -90,15 +92,6 @@ class Estimate:
             return f"{format_estimate(self.value)} in every run"
         one, low, high = (format_estimate(x, self.reach) for x in (self.value, self.low, self.high))
         return f"{one} [{low}, {high}]"
-
-    def plus_minus_error(self) -> str:
-        """Return the estimate for a table: ± its standard error, which needs no SciPy."""
-        if not math.isfinite(self.error):
-            return f"{format_estimate(self.value)} ± n/a"
-        if self.error == 0.0:
-            return f"{format_estimate(self.value)} in every run"
-        value, error = (format_estimate(x, self.error) for x in (self.value, self.error))
-        return f"{value} ± {error}"
 
     def plus_minus(self) -> str:
         """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
@@ -201,7 +194,8 @@ def t_half_width(replications: int) -> float:
     """Return half of the 95 % interval of a mean in standard errors (Student's t)."""
     if replications <= 1:
         return math.inf
-    require_extra("scipy", "a 95 % interval")
+    if not has_extra("scipy"):  # which is faster
+        return student_t_quantile(1.0 - _TAIL, replications - 1)
     from scipy.special import stdtrit
 
     return float(-stdtrit(replications - 1, _TAIL))
@@ -209,11 +203,15 @@ def t_half_width(replications: int) -> float:
 
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
     """Return the 95 % interval of Clopper and Pearson (1934) for a binomial proportion."""
-    require_extra("scipy", "a 95 % interval")
-    from scipy.special import betaincinv
+    quantile: Callable[[float, float, float], float] = beta_quantile
+    if has_extra("scipy"):  # which is faster
+        from scipy.special import betaincinv
 
-    low = 0.0 if count == 0 else float(betaincinv(count, runs - count + 1, _TAIL))
-    high = 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1.0 - _TAIL))
+        def quantile(probability: float, a: float, b: float) -> float:
+            return float(betaincinv(a, b, probability))
+
+    low = 0.0 if count == 0 else quantile(_TAIL, count, runs - count + 1)
+    high = 1.0 if count == runs else quantile(1.0 - _TAIL, count + 1, runs - count)
     return low, high
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keyhole.contract.text_formatting import count_text, format_interval, mean_interval
-from keyhole.study.decision_counts import DecisionCounts
+from keyhole.study.decision_counts import NO_ARM, DecisionCounts
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,17 @@ def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     return ["arm", "decisions", "told", *(f"mean {word}" for word in numbers)], rows
 
 
+def arms_without_feedback(counts: DecisionCounts) -> list[str]:
+    """Return the arms in use of which the policy has no feedback yet.
+
+    Feedback of a decision that is not about one arm, such as an allocation, is about all arms.
+    """
+    known = counts.arms_with_feedback
+    return [] if NO_ARM in known else [counts.arms[arm] for arm in counts.live if arm not in known]
+
+
 def explain_intervals(counts: DecisionCounts) -> str:
-    """Return what the intervals of the table mean, or why there are none."""
+    """Return what the intervals of means are, or why there are none."""
     if counts.interval_word:
         return "[low, high] holds the arm's mean at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:

@@ -138,7 +138,7 @@ def expire(transaction: Transaction, id: str) -> None:
         row = state.pending[id]
         with convert_vocabulary_errors(state.vocabulary):
             nothing = state.vocabulary.default_feedback(*state.values(row))
-        body = _encode_feedback(state, row, (), nothing)
+        body = encode_feedback(state, row, (), nothing)
     transaction.write(EXPIRED, id, body)
 
 
@@ -183,11 +183,11 @@ def tell(
     state = transaction.state
     row = state.pending.get(id) if isinstance(id, str) else None
     if row is not None:
-        transaction.write(TOLD, id, _encode_feedback(state, row, unnamed, feedback))
+        transaction.write(TOLD, id, encode_feedback(state, row, unnamed, feedback))
         return
     events = _events_of(transaction, id)
     row = state.row(events[0])
-    body = _encode_feedback(state, row, unnamed, feedback)
+    body = encode_feedback(state, row, unnamed, feedback)
     for event in events:
         if event.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE):
             before = event.body if event.kind == TOLD else event.body[len(row) :]
@@ -206,9 +206,10 @@ def tell(
     transaction.write(kind, id, row + body)
 
 
-def _encode_feedback(
+def encode_feedback(
     state: State, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]
 ) -> bytes:
+    """Return the bytes of the feedback of a decision, checked."""
     values = state.values(row)
     found = _call_vocabulary("tell", state.vocabulary.parse_feedback, (*values, *unnamed), feedback)
     with convert_vocabulary_errors(state.vocabulary):

@@ -27,7 +27,8 @@ from keyhole.study.events import (
 from keyhole.study.row_codec import FeedbackCodec
 from keyhole.study.storage import Row
 
-_NONE: Final = -1  # the number of a decision without an arm
+NO_ARM: Final = -1
+"""The number that stands for the arm of a decision that is not about one arm."""
 
 
 class DecisionCounts:
@@ -48,6 +49,9 @@ class DecisionCounts:
     feedback : list of (int, int, dict)
         For each feedback that counts: the number of decisions by then, the arm's number, and the
         numbers in it by name, in the study's units.
+    arms_with_feedback : set of int
+        The numbers of the arms of which the policy has feedback: told, or assumed of a decision
+        that expired (``on_timeout="no_reward"``).
 
     Parameters
     ----------
@@ -68,15 +72,22 @@ class DecisionCounts:
         self._codec = FeedbackCodec(self._vocabulary, sizes)
         self._pending: dict[str, bytes] = {}
         self._to_ask_again: dict[str, None] = {}  # of the pending ones, those that expired
-        self._asks_again = definition.rule.on_timeout == "ask_again"
+        self._on_timeout = definition.rule.on_timeout
         self.seq, self.at, self.told, self.expired = 0, 0.0, 0, 0
         self.asked = array("q")
         self.feedback: list[tuple[int, int, dict[str, float]]] = []
+        self.arms_with_feedback: set[int] = set()
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of all arms, also of retired ones."""
         return tuple(self._arms.names)
+
+    @property
+    def live(self) -> list[int]:
+        """The numbers of the arms that are not retired."""
+        numbers: list[int] = self._arms.live.tolist()
+        return numbers
 
     @property
     def arms_in_use(self) -> int:
@@ -91,7 +102,7 @@ class DecisionCounts:
     @property
     def has_arms(self) -> bool:
         """Whether every decision so far was about one arm."""
-        return len(self.asked) > 0 and _NONE not in self.asked
+        return len(self.asked) > 0 and NO_ARM not in self.asked
 
     def add(self, event: Row) -> None:
         """Count an event; refuse one that no study can have written."""
@@ -129,8 +140,10 @@ class DecisionCounts:
 
     def _expire(self, id: str) -> None:
         self.expired += 1
+        if self._on_timeout == "no_reward":
+            self.arms_with_feedback.add(self._arm(self._pending[id]))
         # A decision about a retired arm is not asked again: nobody would be given it.
-        if self._asks_again and self._rows.is_live(self._pending[id]):
+        if self._on_timeout == "ask_again" and self._rows.is_live(self._pending[id]):
             self._to_ask_again[id] = None
         else:
             del self._pending[id]
@@ -144,13 +157,15 @@ class DecisionCounts:
     def _arm(self, row: bytes) -> int:
         """Return the number of the arm of a decision, or -1."""
         found = self._vocabulary.format_decision(*self._rows.values(row)).get("arm")
-        return self._vocabulary.arm_number("arm", found) if isinstance(found, str) else _NONE
+        return self._vocabulary.arm_number("arm", found) if isinstance(found, str) else NO_ARM
 
     def _tell(self, row: bytes, body: bytes) -> None:
         self.told += 1
         words = self._vocabulary.format_feedback(*self._rows.values(row), self._codec.unpack(body))
         # The number of decisions by then is the place of this feedback on the axis of a plot.
-        self.feedback.append((len(self.asked), self._arm(row), _numbers(words)))
+        arm = self._arm(row)
+        self.arms_with_feedback.add(arm)
+        self.feedback.append((len(self.asked), arm, _numbers(words)))
 
     def told_numbers(self) -> list[str]:
         """Return the names of the numbers in the feedback so far, such as "reward"."""
@@ -163,7 +178,7 @@ class DecisionCounts:
         Decisions that expired for good would make them wrong: the feedback that was told is then
         no fair sample of all feedback, for instance where only successes are told.
         """
-        is_complete = self.expired == 0 or self._asks_again
+        is_complete = self.expired == 0 or self._on_timeout == "ask_again"
         return "reward" if self.policy.setting.fixed_means and is_complete else ""
 
     @property

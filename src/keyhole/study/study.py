@@ -3,7 +3,6 @@
 A study decides among options, and learns from what comes of each decision.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -21,6 +20,8 @@ from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision import Decision, decision_id
 from keyhole.study.definition import Definition
 from keyhole.study.events import ASKED, POLICY_CHANGED
+from keyhole.study.feedback_means import FeedbackMeans
+from keyhole.study.past_results import PastResults
 from keyhole.study.stopping_progress import StoppingProgress, learnt_facts
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-    from keyhole.study.arm_means import ArmMean
     from keyhole.study.decision_plot import Shown
     from keyhole.study.log_export import Replay
 
@@ -41,7 +41,7 @@ OnTimeout = Literal["forget", "ask_again", "no_reward"]
 Durability = Literal["power_loss", "process_crash"]
 
 
-class Study(StoppingProgress):
+class Study(StoppingProgress, FeedbackMeans, PastResults):
     """A policy at work on a log of events in a database, with any number of pending decisions.
 
     `ask` hands out decisions, and `tell` takes their feedback in any order, from any thread or
@@ -466,41 +466,6 @@ class Study(StoppingProgress):
             return found
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
-
-    def means(self, *, most_events: int | None = None) -> "dict[str, dict[str, ArmMean]] | None":
-        """Return the means of the feedback told so far, with intervals that hold at all times.
-
-        An interval contains the arm's mean at all times at once, with 95 % confidence for each arm:
-        who looks every day, and stops or changes something then, is not misled. It needs that all
-        rewards of an arm have the same mean, and that whether and when they are told does not
-        depend on them; rewards strictly between 0 and 1 make it wider than needed.
-
-        Parameters
-        ----------
-        most_events : int, optional
-            Return None if more events than this are yet to be read; by default all are read.
-
-        Returns
-        -------
-        dict of str to dict of str to ArmMean
-            For each arm the mean of each number in its feedback, by its name, such as "reward".
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from keyhole.stochastic import UCB1
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
-        ...         for reward in (1, 0, 1):
-        ...             study.tell(study.ask(), reward)
-        ...         print(study.means()["blue"]["reward"])
-        0.00 [0.00, 0.98]
-        """
-        counts = self._replica.count_decisions(math.inf if most_events is None else most_events)
-        with FORK_LOCK.shared():
-            from keyhole.study.arm_means import arm_means
-
-            return None if counts is None else arm_means(counts)
 
     def plot(self, shows: "Shown" = "decisions", *, axes: "Axes | None" = None) -> "Axes":
         """Draw the decisions of each arm, or the mean of its feedback, over all decisions.

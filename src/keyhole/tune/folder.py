@@ -1,4 +1,4 @@
-"""Layout of a tune's folder, where its runs are recorded, and a check that it belongs to a spec."""
+"""Layout of a tune's folder, its runs, and checks that its files belong together."""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.files import folder_lock, has_content, write_atomically
-from keyhole.study import Study
+from keyhole.study import Study, list_studies
+from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.study.storage import open_store
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
+from keyhole.tune.trial_log import TrialRecord, read_records
 from keyhole.validate import short_repr
 
 SPEC: Final = "tune.json"
@@ -103,3 +105,31 @@ def open_study(folder: Path, spec: Spec) -> Study:
         time_unit=1.0 if spec.clock == "wall" else 0.0,
         **spec.facts(),
     )
+
+
+def find_told_runs(study: Study) -> set[str]:
+    """Return the ids of the runs whose outcome the study was told."""
+    return {
+        str(row.decision) for row in study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
+    }
+
+
+def check_recorded_runs(path: Path, told: set[str], recorded: set[str]) -> None:
+    """Check that the file of runs has all runs of the study: it may have been removed or cut."""
+    if lost := len(told - recorded):
+        raise ValueError(
+            f"{path} lacks {lost:,} of the runs that the study has; restore it from a backup"
+        )
+
+
+def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
+    """Return the records of all runs; none if nothing has been run yet."""
+    path = folder / RUNS
+    found = list(read_records(path, spec.names)) if path.exists() else []
+    if not found and (folder / STUDY).exists() and NAME in list_studies(folder / STUDY):
+        with Study.open(folder / STUDY, NAME) as study:
+            told = find_told_runs(study)
+        # Once more: a tuner that is at work records a run before it tells the study.
+        found = list(read_records(path, spec.names)) if path.exists() else []
+        check_recorded_runs(path, told, {one.id for one in found if one.is_counted})
+    return found

@@ -12,11 +12,10 @@ from typing import Any, Final
 
 from keyhole.runner.function_process_child import MARK
 from keyhole.study import Decision, PendingDecisionError, Study
-from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.tune.arms import Arm
 from keyhole.tune.cpu_cores import LoadMonitor
 from keyhole.tune.executor import Executor, Executors
-from keyhole.tune.folder import STUDY
+from keyhole.tune.folder import STUDY, check_recorded_runs, find_told_runs
 from keyhole.tune.function_arms import LOAD_SECONDS, function_command
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed
 from keyhole.tune.outcome import judge_outcome
@@ -74,14 +73,9 @@ class TuningLoop:
 
     def _check_records(self, pending: set[str]) -> None:
         """Refuse records that do not match the study: a file was removed, cut, or restored."""
-        told = {
-            row.decision for row in self.study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
-        }
+        told = find_told_runs(self.study)
         recorded, path = set(self.records.by_id), self.records.path
-        if lost := len(told - recorded):
-            raise ValueError(
-                f"{path} lacks {lost:,} of the runs that the study has; restore it from a backup"
-            )
+        check_recorded_runs(path, told, recorded)
         if unknown := len(recorded - told - pending):
             raise ValueError(
                 f"{path.with_name(STUDY)} lacks {unknown:,} of the runs in {path.name}; restore it "

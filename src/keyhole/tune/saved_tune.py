@@ -13,7 +13,7 @@ from keyhole.extras import require_extra
 from keyhole.tune import folder as places
 from keyhole.tune.interval import Interval
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import TrialRecord, read_records
+from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import ValueEstimates
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ class SavedTune:
         """Load a tune folder; a tuner may be at work in it."""
         folder = Path(folder)
         spec = places.read_spec(folder)
-        path = folder / places.RUNS
-        return cls(folder, spec, list(read_records(path, spec.names)) if path.exists() else [])
+        return cls(folder, spec, places.read_runs(folder, spec))
 
     @cached_property
     def gains(self) -> ValueEstimates:

@@ -12,6 +12,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
+from keyhole.files import explain_read_error
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import MEMORY_RANGE
@@ -105,7 +106,7 @@ class Spec:
         except RecursionError:
             raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} cannot be read: {error}") from error
+            raise ValueError(f"{path} cannot be read: {explain_read_error(error)}") from error
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path} is not valid TOML: {error}") from error
         try:
@@ -114,7 +115,7 @@ class Spec:
             raise ValueError(f"{path}: {error}") from error
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
+    def from_table(cls, table: Mapping[str, Any], *, folder: str | Path = Path()) -> Self:
         """Make a spec of a dict of the same form, where ``function`` may be a Python function."""
         for entry in table:
             if entry not in _ENTRIES:
@@ -123,7 +124,7 @@ class Spec:
             if entry not in table:
                 raise ValueError(f"{entry} must be given")
         # Absolute, since a later call may come from another working folder.
-        folder = folder.resolve()
+        folder = Path(folder).resolve()
         limits = _parse_limits(table["limits"])
         success = SuccessRule.from_table(table.get("success", {}))
         spec = cls(

@@ -1,0 +1,166 @@
+"""Import of results that were recorded before a study began, from which its policy begins."""
+
+import hashlib
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Final, cast
+
+from keyhole.contract.kernel_checks import kernel_argument_names
+from keyhole.contract.text_formatting import count_text
+from keyhole.study import ask_tell_operations
+from keyhole.study.cached_state import ReadOnlyReplica
+from keyhole.study.decision_ids import new_id
+from keyhole.study.events import ASKED, ROUND, STREAM, TOLD
+from keyhole.study.state import State
+from keyhole.study.writer import GroupCommit, Transaction
+from keyhole.validate import check_distinct, check_line
+
+_KEY: Final = "import "  # begins the idempotency key of the first decision that is imported
+
+Result = tuple[str, float]
+"""The name of an arm, and the reward of a decision about it."""
+
+
+class PastResults:
+    """Base class of studies: begin from results that were recorded before."""
+
+    _replica: ReadOnlyReplica
+    _writer: GroupCommit
+
+    def import_csv(
+        self, path: str | PathLike[str], *, arm: str = "arm", reward: str = "reward"
+    ) -> int:
+        r"""Begin the study from a CSV file of past decisions; return how many were imported.
+
+        The file has one row for each decision that has its reward, in the order of time. The first
+        row names the columns; others than these two are ignored. All rows become decisions that
+        were told, in one transaction: all or none. The same file may be imported again, which does
+        nothing and returns 0.
+
+        The study must have no other decisions; its policy must be one that can learn from decisions
+        of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
+        its feedback one reward. What is imported must not have been selected by its rewards.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, in UTF-8, separated by commas.
+        arm, reward : str
+            The names of the columns: the arm by its name, and the reward in the units of the study.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "past.csv")
+        ...     _ = path.write_text("button,clicked\nred,0\nblue,1\nred,0\n")
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         print(study.import_csv(path, arm="button", reward="clicked"))
+        ...         print(study.import_csv(path, arm="button", reward="clicked"))
+        ...         print(study.recommend())
+        3
+        0
+        blue
+        """
+        # Checked here too, where lines are known, without a lock while the file is read.
+        target = self._replica.read(_Target)
+        results = target.read_results(path, arm, reward)
+        digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
+        imported: int = self._writer.submit(
+            lambda transaction: _import_results(transaction, results, f"{_KEY}{digest}")
+        )
+        return imported
+
+
+class _Target:
+    """The policy and the arms of a study, with which past results are compared."""
+
+    def __init__(self, state: State) -> None:
+        names = state.arms.names.copy()
+        self._policy, self._live = state.definition.policy, frozenset(state.arms.live.tolist())
+        self._vocabulary = state.definition.vocabulary(names)
+
+    def check_policy(self) -> None:
+        """Refuse a policy that cannot learn from results of others."""
+        setting = self._policy.setting
+        is_plain = (
+            not setting.context
+            and not setting.by_round
+            and list(setting.decision) == ["arm"]
+            and list(self._vocabulary.feedback_fields) == ["reward"]
+        )
+        if not is_plain:
+            raise ValueError(
+                "results can be imported where a decision is one arm and its feedback one reward; "
+                f"in the setting {setting.name!r} more belongs to them: let a learner learn them "
+                "by replay"
+            )
+        if not self._policy.off_policy:
+            raise ValueError(
+                "results can be imported for a policy that can learn from decisions of others "
+                f"(off_policy); {self._policy} learns from its own alone"
+            )
+
+    def check_result(self, result: Result) -> int:
+        """Return the number of the arm of a result that the study can take."""
+        name, reward = result
+        number = self._vocabulary.arm_number("arm", name)
+        if number not in self._live:
+            raise ValueError(f"arm must be one in use, got {name!r}, which was retired")
+        self._vocabulary.parse_feedback({}, {"arm": number}, reward)
+        return number
+
+    def read_results(self, path: str | PathLike[str], arm: str, reward: str) -> list[Result]:
+        """Return the rows of a file; errors name file and line."""
+        from keyhole.data.csv_rows import read_rows
+        from keyhole.data.rewards_csv import parse_reward
+
+        self.check_policy()
+        given = {"arm": arm, "reward": reward}
+        columns = [check_line(name, text).strip().lower() for name, text in given.items()]
+        found: list[Result] = []
+
+        def add(name: str, text: str) -> None:
+            result = name, parse_reward(text)
+            self.check_result(result)
+            found.append(result)
+
+        read_rows(path, check_distinct("arm and reward", columns), add)
+        return found
+
+
+def _import_results(transaction: Transaction, results: Sequence[Result], key: str) -> int:
+    """Write the decisions and their feedback, if the study has none; return how many."""
+    state = transaction.state
+    if transaction.find_by_key(key) is not None:  # the answer to the first call may have been lost
+        return 0
+    target = _Target(state)
+    target.check_policy()
+    if state.rounds:
+        raise ValueError(
+            "past results must be the beginning of a study, and this one has "
+            f"{count_text(state.rounds, 'decision')} already: import all of them into a new study"
+        )
+    try:
+        for number, result in enumerate(results):
+            id, arm = new_id(transaction.now), target.check_result(result)
+            transaction.write_unasked(ASKED, id, _asked(state, arm), None if number else key)
+            told = ask_tell_operations.encode_feedback(state, state.pending[id], (result[1],), {})
+            transaction.write_unasked(TOLD, id, told)
+    except Exception:
+        state.is_dirty = True  # so that the events before this one are dropped too
+        raise
+    return len(results)
+
+
+def _asked(state: State, arm: int) -> bytes:
+    """Return the body of the event of a decision about an arm that the policy has not taken."""
+    # It draws nothing for this decision: its random stream stays where it is, which is known once
+    # a policy that draws to learn has learnt.
+    if "rng" in kernel_argument_names(cast(Any, type(state.definition.policy)).update):
+        state.catch_up()
+    stream = STREAM.pack(*state.policy_state.stream[:2].tolist())
+    return ROUND.pack(state.rounds + 1) + state.decisions.decision.pack({"arm": arm}) + stream
