@@ -162,6 +162,8 @@ def test_a_learner_without_a_horizon_has_no_last_round(policy, copy_learner):
         learner.tell(arrived)
         larger.tell(arrived)
     assert learner.state.keys() == larger.state.keys()
+    assert learner._interpreted == larger._interpreted
+    assert type(learner._step) is type(larger._step)  # both interpreted, or both compiled
 
 
 def test_queues_reuse_their_memory():
