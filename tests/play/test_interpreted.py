@@ -107,8 +107,7 @@ POLICIES = [UCB1(), ThompsonSampling(), Uniform()]
     ("policies", "options"),
     [
         ([ThompsonSampling(), Uniform()], {}),
-        ([ThompsonSampling()], {"checked": True}),
-        ([UCB1()], {"workers": 3, "duration": Exponential()}),
+        ([UCB1()], {"workers": 3, "duration": Exponential(), "checked": True}),
         pytest.param(POLICIES, {}, marks=pytest.mark.slow),
         pytest.param(POLICIES, {"checked": True}, marks=pytest.mark.slow),
         pytest.param(POLICIES, {"workers": 3, "duration": Exponential()}, marks=pytest.mark.slow),
