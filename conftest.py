@@ -27,6 +27,12 @@ pytest_plugins = ["tools.cpu_times"]
 # are not frozen: Hypothesis asks the collector what refers to an object, and would be told of none.
 gc.set_threshold(200_000, 50, 100)
 
+# Pages whose examples play so many rounds that to compile is faster.
+COMPILED_PAGES = (
+    "README.md", "CONTRIBUTING.md", "delayed.md", "index.md", "real_data.md", "resource.md",
+    "running.md", "semibandit.md", "stochastic.md", "stopping.md", "studies.md", "threshold.md",
+    "thresholding.md",
+)  # fmt: skip
 SLOW = 3600  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 
@@ -57,9 +63,9 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark examples in sources as interpreted, since few are long; give slow tests more time."""
+    """Mark examples as interpreted, since few are long; give slow tests more time."""
     for item in items:
-        if isinstance(item, pytest.DoctestItem) and item.path.suffix == ".py":
+        if isinstance(item, pytest.DoctestItem) and item.path.name not in COMPILED_PAGES:
             item.add_marker(pytest.mark.interpreted)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))

@@ -62,17 +62,11 @@ def only_svg(monkeypatch):
 @pytest.fixture
 def no_figures(monkeypatch):
     """Write empty figures: drawing takes most of a report's time, and other tests look at them."""
-    from keyhole.pages import picture
-    from keyhole.tune import report as tune_report
+    from keyhole.pages import figure_files
 
-    def write(figure, path, **words):
-        files = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png")]
-        for file in files:
-            file.write_text("<svg/>")
-        return files
-
-    for module in (picture, tune_report):
-        monkeypatch.setattr(module, "write_figure", write)
+    # Below all that writes figures, however it imported the function.
+    monkeypatch.setattr(figure_files, "figure_bytes", lambda figure, kind, **words: b"<svg/>")
+    monkeypatch.setattr(figure_files.Figure, "get_layout_engine", lambda figure: None)
 
 
 def draw_only_svg(patch):

@@ -22,6 +22,7 @@ from keyhole.tune import Spec as TuneSpec
 
 pytestmark = [
     pytest.mark.interpreted,
+    pytest.mark.usefixtures("no_figures"),
     # Short runs are shorter than a phase of some policies, which then say so.
     pytest.mark.filterwarnings("ignore:.*horizon of 60"),
 ]
@@ -54,7 +55,6 @@ def test_each_setting_has_an_answer():
     assert set(SITUATIONS) == set(BUILT_IN)
 
 
-@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize("setting", BUILT_IN)
 def test_an_experiment_runs_as_it_stands(setting, keyhole, folder):
     words = ("--setting", setting, "--horizon", 60, "--out", "mine.toml")

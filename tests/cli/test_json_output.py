@@ -12,6 +12,8 @@ from keyhole.cli.json_output import print_json
 from keyhole.papers import Reproduction
 from tests.cli.conftest import TEXT
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 STUDY = """
 setting = "thresholding"
 name = "s"
@@ -127,7 +129,6 @@ def test_each_command_prints_something_or_nothing():
 
 
 @pytest.mark.interpreted
-@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize("lines", PRINTING.values(), ids=PRINTING)
 def test_each_command_that_prints_can_print_one_json_document(last_output, lines):
     out = last_output(lines, "--json")
@@ -195,6 +196,7 @@ def test_the_list_of_reproductions(read):
     assert found["tao2019-setup1"]["replications"].keys() == {"quick", "paper"}
 
 
+@pytest.mark.interpreted
 def test_a_study_is_checked_and_replayed(read, keyhole, tmp_path):
     spec, storage = tmp_path / "study.toml", str(tmp_path / "items.db")
     spec.write_text(
@@ -220,7 +222,6 @@ def test_a_study_is_created_and_copied(read, folder):
     assert found == {"backup": "monday.db", "studies": ["s"]}
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_a_tune_prints_what_show_prints_and_the_files(read, folder):
     dry = read("tune", "run", "tune.toml", "--dry-run")
     assert dry[0] == {"arm": "always", "limit": 0.5, "command": ["true"]}

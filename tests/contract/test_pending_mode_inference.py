@@ -21,6 +21,7 @@ from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.study import PendingDecisionError, Study
 from keyhole.testing import check_policy
 from keyhole.thresholding import LSA, Policy, Problem
+from tests.lengths import short_or_long
 from tests.toys import BestAtLevel
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("only_interpreted")]
@@ -451,14 +452,14 @@ def test_a_declaration_takes_precedence():
     assert Anew.pending == ("wait",)
 
 
-@pytest.mark.compiled
 def test_with_two_workers_the_regret_is_that_of_one_at_a_time():
-    played = {"horizon": 3000, "replications": 100, "seed": 1}
+    rounds, replications = short_or_long(1000, 3000), short_or_long(10, 100)
+    played = {"horizon": rounds, "replications": replications, "seed": 1}
     alone = simulate(ARMS, [EXP3()], **played).mean("EXP3()", "regret")
     with pytest.warns(UserWarning, match=re.escape(WAITS)):
         together = simulate(ARMS, [EXP3()], workers=2, **played).mean("EXP3()", "regret")
     assert together.tolist() == alone.tolist()
-    assert alone[-1] < 150  # of 300, the worst there can be
+    assert alone[-1] < 0.05 * rounds  # that of arms pulled at random; the worst is 0.1
 
 
 @pytest.mark.parametrize("pending", ["impute", "ignore"])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import keyhole
 from keyhole import simulate
 from keyhole.contract.stopping import Guarantee, is_done, remaining_arms, settled_arms
 from keyhole.policy import float_array, int_array
@@ -53,9 +52,8 @@ def test_a_policy_of_ones_own_stops():
     assert Hasty.traits()["verdicts"] == "good, bad"
 
 
-def test_it_keeps_the_contract_to_its_end():
-    with keyhole.interpreted():
-        check_policy(Hasty(), PROBLEM, horizon=30)
+def test_it_keeps_the_contract_to_its_end(only_interpreted):
+    check_policy(Hasty(), PROBLEM, horizon=30)
 
 
 def test_the_state_of_a_learner_is_read():

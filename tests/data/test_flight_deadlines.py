@@ -10,6 +10,7 @@ from keyhole.data import flights, load_flights
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.data.flight_deadlines import DEADLINES, ORIGINS
 from keyhole.threshold import DKWUCB
+from tests.lengths import short_or_long
 
 FOLDER = Path(str(resources.files("keyhole.data"))) / "nycflights13"
 
@@ -131,9 +132,11 @@ def test_on_two_thirds_of_the_routes_the_best_carrier_depends_on_the_deadline():
     assert (several, crossing) == (54, 36)
 
 
+@pytest.mark.interpreted
 def test_a_policy_learns_from_flights():
     problem = flights("CHS", feedback="uncensored", deadlines=[60, -10])
-    curves = simulate(problem, [DKWUCB()], horizon=4000, replications=50, seed=5)
+    replications = short_or_long(10, 50)
+    curves = simulate(problem, [DKWUCB()], horizon=4000, replications=replications, seed=5)
     random = 4000 * problem.gaps.mean()
     # Without learning, a third of that would be a miracle.
     assert curves.mean("DKWUCB()", "regret")[-1] < random / 3

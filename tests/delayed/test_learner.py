@@ -164,6 +164,20 @@ def test_a_learner_without_a_horizon_has_no_last_round(policy, copy_learner):
     assert learner.state.keys() == larger.state.keys()
 
 
+def test_where_kernels_are_interpreted_nothing_is_compiled_when_memory_grows(monkeypatch):
+    def compile_it(owner, *given):
+        raise AssertionError(f"{owner} was compiled")
+
+    monkeypatch.setattr("keyhole.kernels.compile_cache._load_or_compile", compile_it)
+    learner = Hoarder().learner(arms=2, feedback="named", interpreted=True)
+    memory = learner.facts["memory"]
+    waiting = []
+    for _ in range(memory + 1):
+        waiting.append((learner.ask(), 1.0))
+        learner.tell(waiting if len(waiting) > memory else [])
+    assert learner.facts["memory"] == 2 * memory
+
+
 def test_queues_reuse_their_memory():
     learner = QPMD().learner(arms=2, feedback="named")
     for t in range(5000):

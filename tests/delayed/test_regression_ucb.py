@@ -8,6 +8,7 @@ import pytest
 from keyhole import simulate
 from keyhole.delayed import Constant, Geometric, Problem, RegressionUCB, Uniform
 from tests.delayed.cases import make_sampler
+from tests.lengths import short_or_long
 from tests.reference import delayed as reference
 from tests.reference.delayed import play
 
@@ -26,7 +27,9 @@ pytestmark = pytest.mark.interpreted
 )
 @pytest.mark.parametrize("correct_delay", [0, 1])
 def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, delay, correct_delay):
-    problem, horizon = Problem([0.3, 0.7, 0.5, 0.0], delay), 2500
+    # A batch lasts for two delays at least, and there must be several.
+    horizon = short_or_long(max(800, int(30 * told)), 2500)
+    problem = Problem([0.3, 0.7, 0.5, 0.0], delay)
     asked, arrivals = play(
         reference.RegressionUCB(problem.arms, told, correct_delay),
         make_sampler(problem, 5, 0),

@@ -12,7 +12,7 @@ from keyhole.experiment.stopping_summary import (
 )
 from keyhole.experiment.sweep_summary import Summaries
 
-pytestmark = pytest.mark.interpreted
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]
 
 SPEC = """
 name = "enough"

@@ -107,8 +107,7 @@ POLICIES = [UCB1(), ThompsonSampling(), Uniform()]
     ("policies", "options"),
     [
         ([ThompsonSampling(), Uniform()], {}),
-        ([ThompsonSampling()], {"checked": True}),
-        ([UCB1()], {"workers": 3, "duration": Exponential()}),
+        ([UCB1()], {"workers": 3, "duration": Exponential(), "checked": True}),
         pytest.param(POLICIES, {}, marks=pytest.mark.slow),
         pytest.param(POLICIES, {"checked": True}, marks=pytest.mark.slow),
         pytest.param(POLICIES, {"workers": 3, "duration": Exponential()}, marks=pytest.mark.slow),
@@ -127,25 +126,33 @@ def test_simulations_are_those_of_compiled_code(policies, options):
             assert np.array_equal(machine.values(label, metric), python.values(label, metric))
 
 
-def test_learners_are_those_of_compiled_code_and_so_are_copies_and_files(tmp_path):
+@pytest.mark.parametrize(
+    "policy",
+    [
+        ThompsonSampling(),
+        pytest.param(UCB1(), marks=pytest.mark.slow),
+        pytest.param(Uniform(), marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
+def test_learners_are_those_of_compiled_code_and_so_are_copies_and_files(policy, tmp_path):
     draw = np.random.default_rng(1)
-    for policy in POLICIES:
-        machine, python = policy.learner(arms=4), policy.learner(arms=4, interpreted=True)
-        for t in range(60):
-            arm = machine.ask()
-            assert python.ask() == arm
-            reward = float(draw.random())
-            machine.tell(reward)
-            python.tell(reward)
-            assert np.array_equal(machine._words[5:], python._words[5:])
-            if t == 20:
-                python = copy.deepcopy(python)
-            if t == 30:
-                python = pickle.loads(pickle.dumps(python))
-            if t == 40:
-                python.save(tmp_path / "learner.json")
-                python = Learner.load(tmp_path / "learner.json", interpreted=True)
-            assert isinstance(python._step, AtomicCall)
+    machine, python = policy.learner(arms=4), policy.learner(arms=4, interpreted=True)
+    for t in range(60):
+        arm = machine.ask()
+        assert python.ask() == arm
+        reward = float(draw.random())
+        machine.tell(reward)
+        python.tell(reward)
+        assert np.array_equal(machine._words[5:], python._words[5:])
+        if t == 20:
+            python = copy.deepcopy(python)
+        if t == 30:
+            python = pickle.loads(pickle.dumps(python))
+        if t == 40:
+            python.save(tmp_path / "learner.json")
+            python = Learner.load(tmp_path / "learner.json", interpreted=True)
+        assert isinstance(python._step, AtomicCall)
 
 
 def test_a_log_is_gone_through_as_by_compiled_code():

@@ -147,6 +147,8 @@ class CappedKLUCB(ByIndex):
             low -= 2 * (high - low)
         for _ in range(200):
             middle = (low + high) / 2
+            if middle in (low, high):  # no float lies between
+                break
             if n * divergence(mean, middle) <= level:
                 high = middle
             else:

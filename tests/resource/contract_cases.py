@@ -48,8 +48,8 @@ GROUPS = [
             FixedLimit(limit=0.9, base=ThompsonSampling()),
         ],
         horizon=60,
-        compiled=[HazardThompson()],
-        engine_compiled=[SuccessiveHalving(), LeapsAndBounds(), FixedLimit(limit=0.6)],
+        compiled=[FixedLimit(limit=0.6)],
+        engine_compiled=[HazardThompson(), SuccessiveHalving(), LeapsAndBounds()],
     ),
     ContractGroup(all_limits, ON_ALL, horizon=60, engine_compiled=[ZOOMING]),
 ]

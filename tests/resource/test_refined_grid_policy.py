@@ -128,11 +128,14 @@ def test_it_comes_close_to_the_best_of_all_limits():
     assert late < 0.001 < early
 
 
-@pytest.mark.compiled
-def test_it_is_as_good_as_a_fine_list_that_it_need_not_be_given():
+@pytest.mark.parametrize(
+    ("rounds", "replications"),
+    [(3000, 2), pytest.param(30_000, 16, marks=[pytest.mark.compiled, pytest.mark.slow])],
+)
+def test_it_is_as_good_as_a_fine_list_that_it_need_not_be_given(rounds, replications):
     problem = replica("Indep", continuous=True)
     policies = {"zooming": ZoomingRCUCB(alpha=0.05, lipschitz=0.3), "list": RCUCB(alpha=0.5)}
-    curves = simulate(problem, policies, horizon=30_000, replications=16, seed=2)
+    curves = simulate(problem, policies, horizon=rounds, replications=replications, seed=2)
     regret = {label: curves.mean(label, "regret")[-1] for label in policies}
     assert regret["zooming"] < 1.5 * regret["list"]
 

@@ -12,6 +12,8 @@ from keyhole.tune import SavedTune, Tuner
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune.value_estimates import Interval
 
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]
+
 TEXT = """
 name = "small"
 replications = 10
@@ -55,7 +57,6 @@ def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):
     assert str(study).endswith("'<labels>'): the study was closed: open it again")
 
 
-@pytest.mark.interpreted
 def test_a_tune_shows_what_it_recommends(tmp_path):
     spec = TuneSpec.from_table(
         {"arm": [{"name": "fast", "command": "true"}], "limits": [1, 10], "instances": ["a"]}

@@ -13,6 +13,8 @@ from keyhole.study.state import State
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
+pytestmark = pytest.mark.interpreted
+
 MANY = [f"arm {number}" for number in range(400)]
 
 

@@ -123,6 +123,7 @@ def test_another_takes_over_when_so_much_was_told_that_no_state_can_be_made(tmp_
         check_rebuilt_states_agree(study)
 
 
+@pytest.mark.interpreted
 def test_feedback_that_a_round_refuses_is_not_written(tmp_path):
     class Refuses(Shift):
         def add_feedback(self, context, decision, feedback):

@@ -279,6 +279,7 @@ class Learner(CoreLearner):
         # words and arrays, and take over its attributes.
         larger = type(self).__new__(type(self))
         larger._loaded, larger.scale = self._loaded, self.scale
+        larger._interpreted = self._interpreted
         larger._prepare(policy, self.facts | {"memory": memory})
         larger._words[:PLAN] = self._words[:PLAN]
         larger_views = larger._kept()
