@@ -3,7 +3,7 @@
 import io
 import sys
 
-from keyhole.status_output import print_status, prints_to_stderr
+from keyhole.status_output import print_status, redirect_prints
 
 
 class FullDisk(io.StringIO):
@@ -26,7 +26,7 @@ def test_a_stream_that_fails_or_is_closed_ends_nothing(monkeypatch, capsys):
 
 
 def test_prints_of_others_go_to_standard_error(capsys):
-    with prints_to_stderr():
+    with redirect_prints():
         sys.stdout.write("loading\n")
         sys.stdout.flush()
         assert sys.stdout.encoding == sys.stderr.encoding
@@ -37,7 +37,7 @@ def test_prints_of_others_go_to_standard_error(capsys):
 def test_prints_of_others_may_fail(monkeypatch, capsys):
     for stream in (FullDisk(), None):
         monkeypatch.setattr(sys, "stderr", stream)
-        with prints_to_stderr():
+        with redirect_prints():
             sys.stdout.write("loading\n")
             sys.stdout.flush()
     assert capsys.readouterr().out == ""

@@ -13,7 +13,6 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -94,9 +93,9 @@ def page() -> str:
     missing = f"\nNot yet run at paper scale: {', '.join(left)}.\n" if left else ""
     legend = "\n".join(f"- {mark} {MEANINGS[status]}" for status, mark in MARKS.items())
     parts = [INTRO.format(counts=counts, legend=legend, missing=missing)]
-    groups = {
-        folder: list(names) for folder, names in groupby(judged, lambda name: judged[name].paper)
-    }
+    groups: dict[str, list[str]] = {}
+    for name, entry in judged.items():
+        groups.setdefault(entry.paper, []).append(name)
     papers = dict(sorted(groups.items(), key=lambda group: not group[0]))  # others last
     parts.append(overview(papers, verdicts))
     for folder, names in papers.items():

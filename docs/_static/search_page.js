@@ -2,7 +2,7 @@
 // - double quotes are ignored, and so are words that only make a question;
 // - where few pages have all words of a query, those with most of them are listed, too;
 // - functions, classes and modules that are called exactly like the query come first;
-// - methods are found by their names, if these are no ordinary words;
+// - methods are found by their names, if these have an underscore or are typed with parentheses;
 // - a word that no page has is replaced by a word that is spelt almost like it, and the page says so;
 // - an empty query, and one without results, lead to pages that help.
 "use strict";
@@ -17,7 +17,7 @@
   const FEW = 3; // pages; with fewer that have all words, those with most of them are listed, too
   const FOUND_BY_NAME = ["Python function", "Python class", "Python exception"];
   const MOST_METHODS = 3; // of a name; more would hide the pages
-  const LEAST_CORRECTED = 4; // letters; shorter words are like too many others
+  const LEAST_CORRECTED = 6; // letters; shorter words are like too many others
   const LONG = 8; // letters; longer words may differ in two
   const HELP = [
     ["which_setting", "Which setting is mine?", "leads from your question to a setting."],
@@ -30,11 +30,12 @@
   let notice = "";
 
   Search.query = (typed) => {
-    const query = correctWords(removeQuotes(typed));
+    const [query, unknown] = correctWords(removeQuotes(typed));
     notice = "";
     sphinx.query(isInTitleOrIndex(query) ? query : removeQuestionWords(query));
-    if (resultCount > 0 && query !== removeQuotes(typed)) {
-      const shown = `Showing results for \u201c${query}\u201d.`;
+    if (resultCount > 0 && unknown.length > 0) {
+      const words = unknown.map((word) => `\u201c${word}\u201d`).join(" or ");
+      const shown = `No page has ${words}. Showing results for \u201c${query}\u201d.`;
       addElement("p", shown, Search.output, "beforebegin").className = "search-correction";
     }
     if (resultCount === 0) {
@@ -68,24 +69,33 @@
     return kept.length > 0 && kept.length < words.length ? kept.join(" ") : query;
   }
 
-  // Return the query with known words in place of those that no page has.
+  // Return the query with known words in place of those that no page has, and a list of the latter.
   function correctWords(query) {
-    if (isInTitleOrIndex(query)) return query;
-    const known = new Set(listKnownWords());
-    return query.replace(/[\p{Letter}\p{Number}_]+/gu, (word) => {
+    if (isInTitleOrIndex(query)) return [query, []];
+    const unknown = [];
+    const known = listWholeWords();
+    const corrected = query.replace(/[\p{Letter}\p{Number}_]+/gu, (word) => {
       const lower = word.toLowerCase();
       const isKept = lower.length < LEAST_CORRECTED || known.has(lower) || stopwords.has(lower);
-      if (isKept || QUESTION_WORDS.has(lower) || findWord(stemmer.stemWord(lower)).length) return word;
-      return findSimilarWord(lower, known) ?? word;
+      if (isKept || QUESTION_WORDS.has(lower) || isOnPages(lower)) return word;
+      const similar = findSimilarWord(lower, known);
+      if (similar === null) return word;
+      unknown.push(word);
+      return similar;
     });
+    return [corrected, unknown];
   }
 
-  // Return the words of titles, entries of the index and names, and the stems of those of the text.
-  function listKnownWords() {
-    const { alltitles, indexentries, objects, terms } = Search._index;
+  function isOnPages(word) {
+    return findWord(word).length > 0 || findWord(stemmer.stemWord(word)).length > 0;
+  }
+
+  // Return the words of titles, entries of the index and names. Of the text only stems are known.
+  function listWholeWords() {
+    const { alltitles, indexentries, objects } = Search._index;
     const names = Object.values(objects).flatMap((members) => members.map((member) => member[4]));
     const phrases = [...Object.keys(alltitles), ...Object.keys(indexentries), ...names];
-    return [...phrases.flatMap((phrase) => splitQuery(phrase.toLowerCase())), ...Object.keys(terms)];
+    return new Set(phrases.flatMap((phrase) => splitQuery(phrase.toLowerCase())));
   }
 
   // Return the known word with the fewest letters that differ; of several, that on the most pages.
@@ -93,7 +103,7 @@
     const most = word.length >= LONG ? 2 : 1;
     let [best, least, pages] = [null, most + 1, 0];
     for (const other of known) {
-      if (Math.abs(other.length - word.length) > most || other.length < LEAST_CORRECTED) continue;
+      if (Math.abs(other.length - word.length) > most || stopwords.has(other)) continue;
       const distance = countDifferences(word, other);
       if (distance > Math.min(least, most)) continue;
       const count = findWord(stemmer.stemWord(other)).length;

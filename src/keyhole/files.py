@@ -1,4 +1,4 @@
-"""Atomic file writes, and locks of folders."""
+"""Reads of users' files with plain errors, atomic writes, and locks of folders."""
 
 import hashlib
 import json
@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+import tomllib
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -33,21 +34,36 @@ def read_file(path: Path, wanted: str) -> bytes:
         raise IsADirectoryError(f"{path} must be {wanted}, got a folder") from None
 
 
-def explain_read_error(error: Exception) -> str:
-    """Return in words why a file cannot be read, without the number of the system's error.
+def explain_os_error(error: Exception) -> str:
+    """Return in words why a file cannot be read or written, without the system's number for it.
 
     Examples
     --------
-    >>> explain_read_error(IsADirectoryError(21, "Is a directory", "results"))
+    >>> explain_os_error(IsADirectoryError(21, "Is a directory", "results"))
     'Is a directory'
-    >>> explain_read_error(UnicodeDecodeError("utf-8", b"?", 0, 1, "invalid start byte"))
-    'it is no text in UTF-8'
+    >>> explain_os_error(UnicodeDecodeError("utf-8", b"?", 0, 1, "invalid start byte"))
+    'it is not text in UTF-8'
     """
     if isinstance(error, UnicodeDecodeError):
-        return "it is no text in UTF-8"
+        return "it is not text in UTF-8"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file; refuse one that is not valid, by its name."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    # tomllib parses by recursion: without this, deep nesting would end in a traceback.
+    except RecursionError:
+        raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid TOML: {error}") from error
 
 
 def write_atomically(path: Path, data: bytes) -> None:

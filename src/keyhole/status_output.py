@@ -38,7 +38,7 @@ class _StatusStream:
 
 
 @contextmanager
-def prints_to_stderr() -> Iterator[None]:
+def redirect_prints() -> Iterator[None]:
     """Send what is printed to standard error: standard output is for the results of a command.
 
     A context for the import of users' files. Only Python's prints are sent there, not what other

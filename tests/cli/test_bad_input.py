@@ -298,7 +298,7 @@ def test_the_report_of_a_file_is_refused(keyhole, tmp_path):
 def test_a_file_that_cannot_be_read_is_refused_in_words(keyhole, tmp_path, command):
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
-    for name, reason in [("folder", "Is a directory"), ("bytes", "it is no text in UTF-8")]:
+    for name, reason in [("folder", "Is a directory"), ("bytes", "it is not text in UTF-8")]:
         path = tmp_path / f"{name}.toml"
         words = command.replace("{path}", str(path)).split()
         refused(*keyhole(*words), f"{path} cannot be read: {reason}")

@@ -77,6 +77,10 @@ BAD = {
         ("--out", "x", "--budget", "10", "minutes"),
         "--budget must be as 90s, 30m, 2h or 1d12h, got '10 minutes'",
     ),
+    "a budget of two words behind =": (
+        ("--out", "x", "--budget=10", "minutes"),
+        "--budget must be as 90s, 30m, 2h or 1d12h, got '10 minutes'",
+    ),
     "a budget": (("--out", "x", "--budget", "long"), "--budget must be as 90s, 30m, 2h or 1d12h"),
     "no workers": (("--out", "x", "--runs", 1, "--workers", 0), "workers must lie in [1, 1024]"),
     "no workers to rehearse": (("--dry-run", "--workers", 0), "workers must lie in [1, 1024]"),
@@ -94,7 +98,8 @@ def test_a_bad_call_is_refused_on_one_line(keyhole, file, tmp_path, monkeypatch,
 
 
 def test_a_missing_spec_and_a_folder_without_a_tune_are_refused(keyhole, tmp_path):
-    assert keyhole("tune", tmp_path / "x.toml", "--dry-run")[2].endswith("x.toml does not exist\n")
+    missing = tmp_path / "x.toml"
+    assert keyhole("tune", missing, "--dry-run")[2] == f"keyhole: there is no file {missing}\n"
     assert "must be a tune folder" in keyhole("tune", "show", tmp_path)[2]
 
 

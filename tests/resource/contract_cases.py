@@ -48,7 +48,7 @@ GROUPS = [
             FixedLimit(limit=0.9, base=ThompsonSampling()),
         ],
         horizon=60,
-        compiled=[FixedLimit(limit=0.6)],
+        compiled=[ReductionUCB()],
         engine_compiled=[HazardThompson(), SuccessiveHalving(), LeapsAndBounds()],
     ),
     ContractGroup(all_limits, ON_ALL, horizon=60, engine_compiled=[ZOOMING]),

@@ -1,6 +1,7 @@
 import pytest
 
 from keyhole.confidence_sequences import beta_mixture_interval
+from keyhole.delayed import ODAAF
 from keyhole.resource import RCUCB
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1
@@ -68,7 +69,7 @@ def test_long_logs_are_left_unread_if_asked_for(tmp_path):
         assert study.means(most_events=2)["a"]["reward"].told == 1
 
 
-def test_arms_of_which_there_is_no_feedback(tmp_path):
+def test_arms_for_which_there_is_no_feedback(tmp_path):
     with Study.create(tmp_path / "s.db", "s", UCB1(), ["a", "b", "c"]) as study:
         first, second = study.ask(), study.ask()
         assert study.arms_without_feedback() == ["a", "b", "c"]
@@ -92,3 +93,14 @@ def test_an_allocation_is_about_all_arms(tmp_path):
         assert study.arms_without_feedback() == ["a", "b"]
         study.tell(study.ask(), ["a"])
         assert study.arms_without_feedback() == []
+
+
+def test_a_sum_is_about_all_arms_and_gives_no_means(tmp_path):
+    policy, facts = ODAAF(expected_delay=2), {"horizon": 500, "feedback": "anonymous"}
+    with Study.create(tmp_path / "s.db", "s", policy, ["a", "b"], **facts) as study:
+        study.ask()
+        assert study.arms_without_feedback() == ["a", "b"]
+        assert "no means" in study.explain_intervals()
+        study.tell_sum(1)
+        assert study.arms_without_feedback() == []
+        assert "no means" in study.explain_intervals()

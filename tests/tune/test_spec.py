@@ -114,7 +114,7 @@ def test_errors_name_the_file(tmp_path, text):
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match=r"mine\.toml"):
         Spec.from_file(tmp_path / "mine.toml")
-    with pytest.raises(FileNotFoundError, match="does not exist"):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
         Spec.from_file(tmp_path / "yours.toml")
 
 

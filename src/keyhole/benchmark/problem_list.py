@@ -15,7 +15,7 @@ from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
 from keyhole.experiment import Spec, setting_registry
 from keyhole.experiment.spec_factories import (
     find_policy_class,
-    is_users_name,
+    is_policy_file,
     make_policy,
     make_problem,
 )
@@ -68,8 +68,8 @@ def _matches(problem: BenchmarkProblem, pattern: str) -> bool:
 
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
     """Return the policies of a setting by name, or users' as ``file.py:Class``; all for none."""
-    own = [name for name in names if is_users_name(name)]
-    wanted = [name for name in names if not is_users_name(name)]
+    own = [name for name in names if is_policy_file(name)]
+    wanted = [name for name in names if not is_policy_file(name)]
     found = [
         Entrant(_label(name, parameters), {"name": name, **parameters})
         for name in setting_registry.find_setting(setting).policies
@@ -87,7 +87,7 @@ def check_policy_names(settings: Iterable[str], names: Iterable[str]) -> None:
     listed = list(settings)
     known = [n for s in listed for n in setting_registry.find_setting(s).policies]
     for name in names:
-        if not is_users_name(name):
+        if not is_policy_file(name):
             check_choice("policies", name, known)
             continue
         try:

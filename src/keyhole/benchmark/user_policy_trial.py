@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from keyhole.benchmark.problem_list import Game
-from keyhole.experiment.spec_factories import is_users_name
+from keyhole.experiment.spec_factories import is_policy_file
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.play.simulation import simulate
 
@@ -24,7 +24,7 @@ def try_user_policies(games: Iterable[Game]) -> None:
         for label, policy in plan.policies.items():
             name = game.entry(label)["name"]
             key = (game.problem.setting, name)
-            if not is_users_name(name) or key in tried:  # only users' policies have a file
+            if not is_policy_file(name) or key in tried:  # only users' policies have a file
                 continue
             tried.add(key)
             rounds = min(plan.horizon, max(_ROUNDS, 2 * int(plan.problem.fact("arms"))))

@@ -18,7 +18,7 @@ from keyhole.cli import exit_codes
 from keyhole.cli.app import app
 from keyhole.cli.completion import check_shell
 from keyhole.cli.terminal_output import one_line_text
-from keyhole.files import explain_read_error
+from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
 from keyhole.validate import short_repr
 
@@ -76,7 +76,7 @@ def _message(error: Exception) -> str:
     """Return the message of an error; of the system's, file and reason without its number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        return ": ".join([*files, explain_read_error(error)])
+        return ": ".join([*files, explain_os_error(error)])
     return str(error)
 
 

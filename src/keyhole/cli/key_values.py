@@ -39,12 +39,16 @@ def format_recommendation(found: Any) -> str:
     return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
 
 
-def named_in(found: Any, names: list[str]) -> list[str]:
-    """Return those of some names that a recommendation contains."""
-    if isinstance(found, dict):
-        words = [*found, *found.values()]
+def names_in_recommendation(recommendation: Any, names: list[str] | None) -> list[str] | None:
+    """Return those of some names that a recommendation contains; None if they are not known."""
+    if names is None:
+        return None
+    if isinstance(recommendation, dict):
+        words = [*recommendation, *recommendation.values()]
+    elif isinstance(recommendation, tuple):
+        words = list(recommendation)
     else:
-        words = list(found) if isinstance(found, tuple) else [found]
+        words = [recommendation]
     texts = {word for word in words if isinstance(word, str)}
     return [name for name in names if name in texts]
 

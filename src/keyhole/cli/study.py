@@ -12,9 +12,10 @@ from keyhole.cli.key_values import (
     parse_key_values,
 )
 from keyhole.cli.options import AsJson, show_examples
-from keyhole.cli.toml_tables import check_table, read_toml
+from keyhole.cli.toml_tables import check_table
 from keyhole.cli.user_policies import load_user_policies
 from keyhole.contract.text_formatting import count_text
+from keyhole.files import read_toml
 from keyhole.validate import check_choice
 
 app = typer.Typer(

@@ -1,6 +1,5 @@
 """The commands `keyhole study replay` and `change`: another policy on the log of a study."""
 
-from contextlib import nullcontext
 from dataclasses import fields
 from typing import Annotated, Any, cast
 
@@ -29,12 +28,9 @@ def replay(
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    from keyhole.kernels.compile_cache import quiet_compilation
-
     with open_study(storage, name, own) as study:
         other, facts = _make_policy(study, policy, words)
-        with quiet_compilation() if as_json else nullcontext():
-            found = study.replay(other, **facts)
+        found = study.replay(other, **facts)
     if as_json:
         counts = {"asked": found.asked, "agreed": found.agreed}
         print_json(
@@ -63,7 +59,7 @@ def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, d
     known = setting_registry.find_setting(study.policy.setting.name).policies
     kind = (
         load_user_policy("policy", name)
-        if spec_factories.is_users_name(name)
+        if spec_factories.is_policy_file(name)
         else known[check_choice("policy", name, known)]
     )
     given = parse_key_values(words)

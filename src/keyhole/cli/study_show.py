@@ -3,7 +3,7 @@
 import typer
 
 from keyhole.cli.json_output import print_json
-from keyhole.cli.key_values import format_key_values, format_recommendation, named_in
+from keyhole.cli.key_values import format_key_values, format_recommendation, names_in_recommendation
 from keyhole.cli.options import AsJson
 from keyhole.cli.study import Name, Own, Storage, open_study
 from keyhole.contract.text_formatting import count_text
@@ -12,10 +12,10 @@ from keyhole.contract.text_formatting import count_text
 def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
-    Arms in the recommendation of which there is no feedback yet are listed behind it (JSON:
+    Recommended arms without feedback are listed after the recommendation (JSON:
     recommended_without_feedback): the policy has only its assumptions about them. The interval of a
     mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
-    Of a study with more than 50,000 events both are left out.
+    Means, and the list of arms without feedback, are left out above 50,000 events.
     """
     from keyhole.study.arm_means import mean_lines, means_as_json
     from keyhole.study.stopping_progress import progress_text
@@ -33,7 +33,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
             "policy": repr(policy),
             "arms": study.arms,
             "recommended": found,
-            "recommended_without_feedback": None if untried is None else named_in(found, untried),
+            "recommended_without_feedback": names_in_recommendation(found, untried),
             "settled": study.settled,
             "is_done": study.is_done,
             "means": None if means is None else means_as_json(means),

@@ -44,7 +44,8 @@ class _Group(TyperGroup):
 
 def _check_budget(args: list[str]) -> None:
     """Refuse a budget of two words, such as 10 minutes, whose unit would be an extra argument."""
-    for option, number, unit in zip(args, args[1:], args[2:], strict=False):
+    words = [word for arg in args for word in arg.split("=", 1)]  # --budget=10 is --budget 10
+    for option, number, unit in zip(words, words[1:], words[2:], strict=False):
         if option == "--budget" and _UNIT.fullmatch(unit):
             parse_duration("--budget", f"{number} {unit}")
 

@@ -13,7 +13,7 @@ def load_user_policies(names: list[str] | None) -> list[Any]:
     # Policies of installed packages are found by name only after their import.
     setting_registry.import_plugins()
     for name in names or []:
-        if not spec_factories.is_users_name(name):
+        if not spec_factories.is_policy_file(name):
             raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
     return [load_user_policy("--policy", name) for name in names or []]
 

@@ -43,12 +43,12 @@ def read_rewards(path: str | PathLike[str], allowed: Range) -> dict[str, list[fl
     return arms
 
 
-def parse_reward(text: str) -> float:
-    """Return a reward that was written as a number."""
+def parse_reward(text: str, column: str = "reward") -> float:
+    """Return a reward that was written as a number; errors name its column."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"reward must be a number, got {text!r}")
+        raise ValueError(f"{column} must be a number, got {text!r}")
     return value

@@ -28,7 +28,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_versions import spec_from_version_2
 from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import point_values, problem_at
-from keyhole.files import content_checksum, explain_read_error, write_atomically
+from keyhole.files import content_checksum, explain_os_error, write_atomically
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.validate import short_repr
@@ -281,7 +281,7 @@ def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int |
         known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         return _curves(table(), known, arms or None)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise ValueError(f"{folder} cannot be read: {explain_read_error(error)}") from error
+        raise ValueError(f"{folder} cannot be read: {explain_os_error(error)}") from error
 
 
 def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:

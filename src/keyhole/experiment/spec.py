@@ -19,7 +19,7 @@ from keyhole.experiment.spec_factories import (
     make_problem,
     make_workers,
 )
-from keyhole.files import explain_read_error
+from keyhole.files import explain_os_error
 from keyhole.play.checkpoints import MOST_CHECKPOINTS, SpacingKind
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
@@ -164,7 +164,7 @@ class Spec(BaseModel):
         except FileNotFoundError:
             raise FileNotFoundError(f"there is no file {path}") from None
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} cannot be read: {explain_read_error(error)}") from error
+            raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
         try:
             return cls.from_text(text, folder=path.parent)
         except ValueError as error:

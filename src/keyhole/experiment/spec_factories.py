@@ -16,7 +16,7 @@ from keyhole.experiment import setting_registry
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module
 from keyhole.spec_values import unknown_name_error
-from keyhole.status_output import prints_to_stderr
+from keyhole.status_output import redirect_prints
 from keyhole.validate import check_choice, suggestion
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
@@ -83,7 +83,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         raise TypeError(f"name must be a text, got {name!r}")
     policy = find_policy_class(name, setting, folder)
     _check_names(policy, parameters)
-    if not is_users_name(name):
+    if not is_policy_file(name):
         return policy.from_parameters(parameters)
     try:
         return policy.from_parameters(parameters)
@@ -97,7 +97,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
 
 def find_policy_class(name: str, setting: str, folder: Path) -> type[Policy]:
     """Return the class of a policy by its name: one of the setting, or a user's own."""
-    if is_users_name(name):
+    if is_policy_file(name):
         return load_user_policy(name, folder)
     known = setting_registry.find_setting(setting).policies
     return known[check_choice("name", name, known)]
@@ -115,8 +115,8 @@ def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
             raise TypeError(f"{name} must be given")
 
 
-def is_users_name(name: str) -> bool:
-    """Return whether a policy's name means a user's file, also one without its class."""
+def is_policy_file(name: str) -> bool:
+    """Return whether a policy is named by a user's file, also one without its class."""
     return ":" in name or name.endswith(".py")
 
 
@@ -162,7 +162,7 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
     # might run the file as it was before an edit.
     module = ModuleType(path.stem)
     module.__file__ = str(path)
-    with import_siblings(path.parent), prints_to_stderr():
+    with import_siblings(path.parent), redirect_prints():
         exec(compile(source, str(path), "exec"), module.__dict__)
     register_module(module)
     return module

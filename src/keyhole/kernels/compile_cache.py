@@ -63,7 +63,8 @@ _budgets: Final[dict[str, TimeBudget]] = {}
 # Whether the file of code is wanted, not the code: see `find_code_file`.
 _only_file: ContextVar[bool] = ContextVar("only_file", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
-_quiet_contexts: Final[list[None]] = []  # one entry for each `quiet_compilation`
+# One entry for each `quiet_compilation`; to append and to pop needs no lock.
+_quiet_contexts: Final[list[None]] = []
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: compiling takes long where all cores are busy
 

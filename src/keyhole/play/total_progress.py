@@ -195,7 +195,7 @@ class TotalProgress:
         # Two processes meet: while this one compiles and simulates, the other compiles too.
         whole = simulating + took * len(self._missing_code())
         whole = max(simulating, whole / self._compilers)
-        # Compiling is work of one thread, as drawing is.
+        # Simulations use all cores, and drawing one, as compiling does: that is the better measure.
         if not self._compiled:
             slowness = self._simulation_slowness((), slowness, current)
         return TimeLeft(simulating, whole - simulating, self._writing * slowness)

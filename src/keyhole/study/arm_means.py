@@ -78,9 +78,9 @@ def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
 
 
 def arms_without_feedback(counts: DecisionCounts) -> list[str]:
-    """Return the arms in use of which the policy has no feedback yet.
+    """Return the arms in use for which the policy has no feedback yet.
 
-    Feedback of a decision that is not about one arm, such as an allocation, is about all arms.
+    Feedback that is not about one arm, such as that of an allocation or a sum, is about all arms.
     """
     known = counts.arms_with_feedback
     return [] if NO_ARM in known else [counts.arms[arm] for arm in counts.live if arm not in known]
@@ -88,6 +88,8 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 
 def explain_intervals(counts: DecisionCounts) -> str:
     """Return what the intervals of means are, or why there are none."""
+    if not counts.feedback:
+        return "There are no means: no feedback of a single decision was told."
     if counts.interval_word:
         return "[low, high] holds the arm's mean at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:

@@ -21,6 +21,7 @@ from keyhole.study.events import (
     ASKED_AGAIN,
     EXPIRED,
     POLICY_CHANGED,
+    SUM_TOLD,
     TOLD,
     TOLD_LATE,
 )
@@ -125,11 +126,18 @@ class DecisionCounts:
         elif event.kind == TOLD_LATE:
             end = self._rows.bytes
             self._tell(event.body[:end], event.body[end:])
+        elif event.kind == SUM_TOLD:
+            self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the sum is
         elif event.kind == EXPIRED:
             self._expire(_id_of(event))
         elif event.kind == ASKED_AGAIN:
             self._to_ask_again.pop(_id_of(event), None)
-        elif event.kind == ARM_ADDED:
+        else:
+            self._add_change(event)
+
+    def _add_change(self, event: Row) -> None:
+        """Count an event that changes the arms or the policy."""
+        if event.kind == ARM_ADDED:
             self._arms.add(event.body.decode())
         elif event.kind == ARM_RETIRED:
             self._retire(event.body.decode())

@@ -62,7 +62,7 @@ class FeedbackMeans:
         return self._summarize(arm_means.explain_intervals, most_events)
 
     def arms_without_feedback(self, *, most_events: int | None = None) -> list[str] | None:
-        """Return the arms in use of which the policy has no feedback yet, in order.
+        """Return the arms in use for which the policy has no feedback yet, in order.
 
         A recommendation may name them: without feedback, a policy has only its assumptions about an
         arm. A decision that expired counts as feedback with ``on_timeout="no_reward"``.

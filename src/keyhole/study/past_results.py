@@ -3,9 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Final, cast
+from typing import Final
 
-from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.text_formatting import count_text
 from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
@@ -15,7 +14,7 @@ from keyhole.study.state import State
 from keyhole.study.writer import GroupCommit, Transaction
 from keyhole.validate import check_distinct, check_line
 
-_KEY: Final = "import "  # begins the idempotency key of the first decision that is imported
+_KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
 
 Result = tuple[str, float]
 """The name of an arm, and the reward of a decision about it."""
@@ -104,13 +103,11 @@ class _Target:
                 f"(off_policy); {self._policy} learns from its own alone"
             )
 
-    def check_result(self, result: Result) -> int:
-        """Return the number of the arm of a result that the study can take."""
-        name, reward = result
+    def arm_number(self, name: str) -> int:
+        """Return the number of an arm in use."""
         number = self._vocabulary.arm_number("arm", name)
         if number not in self._live:
             raise ValueError(f"arm must be one in use, got {name!r}, which was retired")
-        self._vocabulary.parse_feedback({}, {"arm": number}, reward)
         return number
 
     def read_results(self, path: str | PathLike[str], arm: str, reward: str) -> list[Result]:
@@ -124,8 +121,8 @@ class _Target:
         found: list[Result] = []
 
         def add(name: str, text: str) -> None:
-            result = name, parse_reward(text)
-            self.check_result(result)
+            result = name, parse_reward(text, column=columns[1])
+            self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, result[1])
             found.append(result)
 
         read_rows(path, check_distinct("arm and reward", columns), add)
@@ -146,7 +143,7 @@ def _import_results(transaction: Transaction, results: Sequence[Result], key: st
         )
     try:
         for number, result in enumerate(results):
-            id, arm = new_id(transaction.now), target.check_result(result)
+            id, arm = new_id(transaction.now), target.arm_number(result[0])
             transaction.write_unasked(ASKED, id, _asked(state, arm), None if number else key)
             told = ask_tell_operations.encode_feedback(state, state.pending[id], (result[1],), {})
             transaction.write_unasked(TOLD, id, told)
@@ -160,7 +157,7 @@ def _asked(state: State, arm: int) -> bytes:
     """Return the body of the event of a decision about an arm that the policy has not taken."""
     # It draws nothing for this decision: its random stream stays where it is, which is known once
     # a policy that draws to learn has learnt.
-    if "rng" in kernel_argument_names(cast(Any, type(state.definition.policy)).update):
+    if state.draws_to_learn:
         state.catch_up()
     stream = STREAM.pack(*state.policy_state.stream[:2].tolist())
     return ROUND.pack(state.rounds + 1) + state.decisions.decision.pack({"arm": arm}) + stream

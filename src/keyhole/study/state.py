@@ -94,7 +94,7 @@ class State:
         # Deciding without a copy changes the policy's own arrays, and learning may draw random
         # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
         # replayed, in large batches, and the stream is set from the last decision.
-        draws = "rng" in kernel_argument_names(kind.update)
+        self.draws_to_learn = draws = "rng" in kernel_argument_names(kind.update)
         self._replays_decisions = learns and (definition.pending != "impute" or draws)
         # Feedback imputed from the age of a run or from random numbers differs between calls and
         # processes: it is imputed again for every decision.

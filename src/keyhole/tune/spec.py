@@ -1,7 +1,6 @@
 """Spec of a tune (commands, inputs and time limits to choose from): read and check a TOML file."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -12,7 +11,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
-from keyhole.files import explain_read_error
+from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import MEMORY_RANGE
@@ -99,16 +98,7 @@ class Spec:
     def from_file(cls, path: str | Path) -> Self:
         """Read a spec; errors name the file."""
         path = Path(path)
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise FileNotFoundError(f"{path} does not exist") from None
-        except RecursionError:
-            raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} cannot be read: {explain_read_error(error)}") from error
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"{path} is not valid TOML: {error}") from error
+        table = read_toml(path)
         try:
             return cls.from_table({"name": path.stem, **table}, folder=path.parent)
         except (TypeError, ValueError) as error:
