@@ -31,6 +31,7 @@ def find_faults(browser: "Browser", address: str) -> Iterator[str]:
         yield from find_missed_queries(page, address, queries["pages"])
         yield from find_displaced_names(page, address, queries["names"])
         yield from find_wrong_corrections(page, address, queries["corrected"])
+        yield from find_needless_corrections(page, address, queries["kept"]["queries"])
         yield from find_missing_notices(page, address, queries["most_words"]["queries"])
         yield from find_missing_help(page, address, queries["no_results"]["queries"])
 
@@ -62,6 +63,14 @@ def find_wrong_corrections(page: "Page", address: str, queries: dict[str, str]) 
         said = shown.inner_text() if shown else ""
         if not found or not said.endswith(f" Showing results for \u201c{wanted}\u201d."):
             yield f"the search for {query!r} finds {found}, and says {said!r}, not {wanted!r}"
+
+
+def find_needless_corrections(page: "Page", address: str, queries: list[str]) -> Iterator[str]:
+    """Yield a line for each query of which a word is replaced, and should not be."""
+    for query in queries:
+        search(page, address, query)
+        if shown := page.query_selector(".search-correction"):
+            yield f"the search for {query!r} says {shown.inner_text()!r}"
 
 
 def find_missing_notices(page: "Page", address: str, queries: list[str]) -> Iterator[str]:

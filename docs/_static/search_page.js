@@ -1,6 +1,6 @@
 // What the search page adds to Sphinx's search, whose functions (of searchtools.js) it wraps:
 // - double quotes are ignored, and so are words that only make a question;
-// - where few pages have all words of a query, those with most of them are listed, too;
+// - where few pages have all words of a query, those with several of them are listed, too;
 // - functions, classes and modules that are called exactly like the query come first;
 // - methods are found by their names, if these have an underscore or are typed with parentheses;
 // - a word that no page has is replaced by a word that is spelt almost like it, and the page says so;
@@ -14,10 +14,12 @@
       " someone something use want way will without").split(" "),
   );
   const SHORT = 2; // letters; words of so few are not required, as in Sphinx
-  const FEW = 3; // pages; with fewer that have all words, those with most of them are listed, too
+  const LONG_QUERY = 6; // words; of so many, fewer than half are enough
+  const FEW = 3; // pages; with fewer that have all words, those with several are listed, too
   const FOUND_BY_NAME = ["Python function", "Python class", "Python exception"];
   const MOST_METHODS = 3; // of a name; more would hide the pages
-  const LEAST_CORRECTED = 6; // letters; shorter words are like too many others
+  const LEAST_CORRECTED = 4; // letters
+  const LEAST_REPLACED = 6; // letters; in shorter words only neighbours are swapped, such as "lable"
   const LONG = 8; // letters; longer words may differ in two
   const HELP = [
     ["which_setting", "Which setting is mine?", "leads from your question to a setting."],
@@ -86,8 +88,11 @@
     return [corrected, unknown];
   }
 
+  // Not as a part of another word, as Sphinx also finds it: "labl" is in "callable".
   function isOnPages(word) {
-    return findWord(word).length > 0 || findWord(stemmer.stemWord(word)).length > 0;
+    const { terms, titleterms } = Search._index;
+    const forms = [word, stemmer.stemWord(word)];
+    return forms.some((form) => Object.hasOwn(terms, form) || Object.hasOwn(titleterms, form));
   }
 
   // Return the words of titles, entries of the index and names. Of the text only stems are known.
@@ -104,12 +109,17 @@
     let [best, least, pages] = [null, most + 1, 0];
     for (const other of known) {
       if (Math.abs(other.length - word.length) > most || stopwords.has(other)) continue;
+      if (word.length < LEAST_REPLACED && sortLetters(word) !== sortLetters(other)) continue;
       const distance = countDifferences(word, other);
       if (distance > Math.min(least, most)) continue;
       const count = findWord(stemmer.stemWord(other)).length;
       if (distance < least || count > pages) [best, least, pages] = [other, distance, count];
     }
     return best;
+  }
+
+  function sortLetters(word) {
+    return [...word].sort().join("");
   }
 
   // Count the letters that are missing, added, replaced, or swapped with their neighbours.
@@ -179,16 +189,17 @@
     return found;
   }
 
-  // Return the pages with all words; if these are few, also those with most, and give notice of it.
+  // Return the pages with all words; if these are few, also those with several, and give notice of it.
   function choosePages(pages, wordCount) {
     const most = Math.max(...pages.map((page) => page.count), 0);
     const full = pages.filter((page) => page.count === wordCount);
     if (full.length >= FEW || most === 0) return full.map((page) => page.result);
-    const least = Math.min(most, Math.floor(wordCount / 2) + 1);
+    const wanted = wordCount < LONG_QUERY ? Math.floor(wordCount / 2) + 1 : Math.ceil(wordCount * 0.4);
+    const least = Math.min(most, wanted);
     const chosen = pages.filter((page) => page.count >= least);
-    if (full.length === 0) notice = "No page has all of these words. These pages have most of them:";
+    if (full.length === 0) notice = "No page has all of these words. These pages have several of them:";
     else if (chosen.length > full.length)
-      notice = "Few pages have all of these words. Also listed are pages with most of them:";
+      notice = "Few pages have all of these words. Also listed are pages with several of them:";
     return chosen.map((page) => page.result);
   }
 

@@ -2,6 +2,8 @@
 Where to send patrols?
 ======================
 
+.. index:: ! poachers, ! rangers, ! patrols
+
 Two patrols are to be divided among nine cities, also in parts of a day. An event in a city shows that
 too little was there; where enough was there, nothing happens, and nobody learns by how much it was
 more than enough. How should they be divided?

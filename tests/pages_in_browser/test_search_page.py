@@ -74,7 +74,9 @@ def find(open_page, tmp_path):
 def test_a_question_finds_the_page_with_its_words(find):
     found, notice, _ = find("how do I stop a run that hangs?")
     assert found[0] == "Timeouts"
-    assert notice == ["Few pages have all of these words. Also listed are pages with most of them:"]
+    assert notice == [
+        "Few pages have all of these words. Also listed are pages with several of them:"
+    ]
 
 
 def test_words_of_a_question_alone_are_searched_for(find):
@@ -98,7 +100,7 @@ def test_without_a_page_with_all_words_those_with_most_are_listed(find):
     found, notice, _ = find("label budget zebra")
     assert set(found) == {"Studies", "Plots", "Many plots", "Delays"}
     assert found[0] == "Delays"  # zebra is rare
-    assert notice == ["No page has all of these words. These pages have most of them:"]
+    assert notice == ["No page has all of these words. These pages have several of them:"]
 
 
 def test_quotes_are_ignored(find):

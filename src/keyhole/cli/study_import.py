@@ -25,7 +25,7 @@ def import_results(
     as_json: AsJson = False,
     own: Own = None,
 ) -> None:
-    """Begin a new study from past decisions and their rewards.
+    """Begin a new study, just created, from past decisions and their rewards.
 
     All rows are imported or none; the same file again changes nothing. Import only for policies
     that learn as well from decisions of others, and rows that were not selected by their rewards.

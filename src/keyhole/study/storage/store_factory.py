@@ -44,7 +44,10 @@ def open_store(
         if str(address) in ("", ".", ":memory:") or str(address).startswith("file:"):
             raise ValueError(f"storage must be the path of a file, got {short_repr(str(address))}")
         if not make and not Path(address).exists():
-            raise ValueError(f"storage must be an existing file, got {short_repr(str(address))}")
+            raise ValueError(
+                f"storage must be an existing file, got {short_repr(str(address))}; to create a "
+                "study (Study.create, keyhole study create) makes one"
+            )
         return Sqlite(Path(address), flush=durability == "power_loss")
     if scheme[1].lower() not in _POSTGRES:
         raise ValueError(
