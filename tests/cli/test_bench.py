@@ -49,6 +49,7 @@ def test_bad_input_is_one_line(keyhole, tmp_path):
     ("text", "name", "words"),
     [
         ("class Mine(:\n", "mine.py:Mine", ["'mine.py' cannot be imported", "Error:", "(line 1)"]),
+        ("x = 1\nopen('no.csv')\n", "mine.py:Mine", ["imported: FileNotF", "'no.csv' (line 2)"]),
         (MINE, "mine.py", ["must be followed by a class, mine.py:CLASS; it defines Mine"]),
         (MINE, "mine.py:Main", ["has no policy 'Main'; it defines Mine (did you mean 'Mine'?)"]),
         ("x = 1\n", "mine.py", ["it defines no policy"]),

@@ -43,6 +43,17 @@ def test_decisions_that_expired_leave_means_without_intervals(tmp_path, on_timeo
         )
 
 
+def test_feedback_that_comes_late_completes_what_was_told(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a"], on_timeout="forget") as study:
+        late, lost = study.ask(), study.ask()
+        study.expire(late)
+        study.tell(late, 1)
+        assert study.means()["a"]["reward"].interval is not None
+        study.expire(lost)
+        assert study.means()["a"]["reward"].interval is None
+        assert "1 decision expired" in study.explain_intervals()
+
+
 def test_decisions_that_are_asked_again_are_told_in_the_end(tmp_path):
     with Study.create(tmp_path / "s.db", "s", UCB1(), ["a"], on_timeout="ask_again") as study:
         study.expire(study.ask())

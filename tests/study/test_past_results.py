@@ -8,6 +8,7 @@ from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling, Uniform
 from keyhole.study import Study, check_database
+from keyhole.study.past_results import is_sorted_by_reward
 from keyhole.study.writer import Transaction
 from keyhole.thresholding import LSA, PerArmStopping
 from tests.study.studies import check_rebuilt_states_agree, labels
@@ -188,3 +189,37 @@ def test_a_process_that_is_killed_within_the_import_leaves_nothing(tmp_path, pas
         assert study.log() == []
         assert study.import_csv(past) == 5
         check_rebuilt_states_agree(study)
+
+
+def test_rows_that_are_sorted_by_reward_mislead_a_policy_that_can_stop(tmp_path):
+    rows = [f"{arm},{reward}" for arm in "abc" for reward in (0, 0, 0, 1, 1, 1, 1)]
+    (tmp_path / "past.csv").write_text("\n".join(["arm,reward", *rows]))
+    with (
+        labels(tmp_path / "s.db", policy=PerArmStopping()) as study,
+        pytest.warns(UserWarning, match="sorted by reward"),
+    ):
+        assert study.import_csv(tmp_path / "past.csv") == 21
+    with labels(tmp_path / "t.db", policy=LSA()) as study:  # which only counts
+        assert study.import_csv(tmp_path / "past.csv") == 21
+
+
+def sorted_results(*arms):
+    return is_sorted_by_reward([(str(arm), x) for arm, rewards in enumerate(arms) for x in rewards])
+
+
+def test_only_an_order_that_is_hardly_by_chance_is_a_sorted_one():
+    falling = [1.0] * 9 + [0.0] * 9  # one order of 48,620
+    assert sorted_results(falling)
+    assert sorted_results([0.0, 0.0], falling)  # an arm without a choice of orders
+    assert not sorted_results(falling, falling[::-1])
+    assert not sorted_results([1.0] * 5 + [0.0] * 5)  # one of 252
+    assert not sorted_results([0.5] * 100)
+    assert not sorted_results()
+
+
+def test_names_that_a_file_cannot_have_are_refused(tmp_path, past):
+    with (
+        Study.create(tmp_path / "s.db", "s", UCB1(), ["a", "a "]) as study,
+        pytest.raises(ValueError, match="'a ' begins or ends with a space"),
+    ):
+        study.import_csv(past)

@@ -347,11 +347,13 @@ def test_records_that_are_not_those_of_the_study_are_refused(spec, tmp_path, cha
         Tuner(spec, tmp_path, executors=Simulated).run(runs=8)
 
 
-@pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("")])
-def test_a_tune_that_lost_its_runs_is_not_shown_as_new(spec, tmp_path, lose):
+@pytest.mark.parametrize(
+    ("lose", "lost"), [(lambda path: path.unlink(), 6), (lambda path: cut(path, 4), 2)]
+)
+def test_a_tune_that_lost_runs_is_not_shown(spec, tmp_path, lose, lost):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=6)
     lose(tmp_path / RUNS)
-    with pytest.raises(ValueError, match=r"runs\.jsonl lacks 6 of the runs that the study has"):
+    with pytest.raises(ValueError, match=rf"runs\.jsonl lacks {lost} of the runs that the study"):
         SavedTune.load(tmp_path)
 
 

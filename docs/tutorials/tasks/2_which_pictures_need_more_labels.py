@@ -156,5 +156,5 @@ folder.cleanup()
 # %%
 # **The decision**: buy further labels where the learner asks for them, and leave clear pictures alone.
 # ``PerArmStopping`` says when to end (:doc:`/stopping`), and a study lets many people answer at a time
-# (:doc:`/studies`). Numbers in place of labels, such as ratings or sales, are read by
+# (:doc:`/studies`). A list of many labels to buy at once: :ref:`plan-from-a-log`. Numbers in place of labels, such as ratings or sales, are read by
 # ``read_rewards_csv``, and times by ``Times``: :doc:`/real_data`.

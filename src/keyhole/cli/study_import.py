@@ -28,7 +28,8 @@ def import_results(
     """Begin a new study, just created, from past decisions and their rewards.
 
     All rows are imported or none; the same file again changes nothing. Import only for policies
-    that learn as well from decisions of others, and rows that were not selected by their rewards.
+    that learn as well from decisions of others, and only rows in the order of time that were not
+    selected by their rewards. Other commands that write to the study wait meanwhile.
     """
     with open_study(storage, name, own) as study:
         imported = study.import_csv(path, arm=arm, reward=reward)

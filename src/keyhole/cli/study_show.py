@@ -53,6 +53,10 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
         typer.echo(f"recommended: {format_recommendation(found)}{mark}")
     if policy.verdicts:
         typer.echo("settled: " + progress_text(policy, content["settled"], len(content["arms"])))
+        for verdict in policy.verdicts:
+            its = [arm for arm, found in content["settled"].items() if found == verdict]
+            if its:
+                typer.echo(f"settled {verdict}: {', '.join(its)}")
     for line in mean_lines(means or {}):
         typer.echo(line)
     if has_means:

@@ -129,9 +129,11 @@ def load_user_policy(name: str, folder: Path) -> type[Policy]:
     if path.suffix != ".py":
         raise ValueError(f"name: {file!r} must be a Python file")
     try:
-        module = _import_file(path, path.read_bytes())
+        source = path.read_bytes()
     except OSError as error:
         raise ValueError(f"name: {file!r} cannot be read: {error.strerror}") from error
+    try:
+        module = _import_file(path, source)
     except (Exception, SystemExit) as error:  # a user's file may raise anything
         raise ValueError(f"name: {file!r} cannot be imported: {_explain(error, path)}") from error
     found = getattr(module, class_name, None)

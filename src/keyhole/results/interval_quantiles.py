@@ -12,7 +12,7 @@ _EPSILON: Final = 2.0**-52
 
 @lru_cache(maxsize=4096)
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """Return the quantile of a beta distribution, with `probability` in (0, 1).
+    """Return the quantile of a beta distribution, with `probability` in [0.001, 0.999].
 
     Newton's method on `beta_cdf`, kept within an interval that is halved where a step leaves it.
 
@@ -39,7 +39,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def student_t_quantile(probability: float, freedom: int) -> float:
-    """Return the quantile of Student's t distribution, with `probability` in (1/2, 1).
+    """Return the quantile of Student's t distribution, with `probability` in (0.5, 0.999].
 
     Examples
     --------

@@ -93,7 +93,7 @@ def explain_intervals(counts: DecisionCounts) -> str:
     if counts.interval_word:
         return "[low, high] holds the arm's mean at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
-        expired = count_text(counts.expired, "decision")
+        expired = count_text(counts.untold, "decision")
         return f"Means have no intervals: {expired} expired, and only other feedback was told."
     setting = counts.policy.setting.name
     return f"Means have no intervals: in the setting {setting!r} they depend on the decisions."

@@ -43,8 +43,8 @@ class DecisionCounts:
         The number of the last event.
     at : float
         Its time, in seconds since 1970; 0 if there is none.
-    told, expired : int
-        How many decisions were told in time or late, and how many times one expired.
+    told, told_late, expired : int
+        How many decisions were told, how many of them late, and how many times one expired.
     asked : array of int
         The arm's number of each decision, in order; -1 where a decision is not about one arm.
     feedback : list of (int, int, dict)
@@ -74,7 +74,7 @@ class DecisionCounts:
         self._pending: dict[str, bytes] = {}
         self._to_ask_again: dict[str, None] = {}  # of the pending ones, those that expired
         self._on_timeout = definition.rule.on_timeout
-        self.seq, self.at, self.told, self.expired = 0, 0.0, 0, 0
+        self.seq, self.at, self.told, self.told_late, self.expired = 0, 0.0, 0, 0, 0
         self.asked = array("q")
         self.feedback: list[tuple[int, int, dict[str, float]]] = []
         self.arms_with_feedback: set[int] = set()
@@ -125,6 +125,7 @@ class DecisionCounts:
             self._tell(self._pending.pop(_id_of(event)), event.body)
         elif event.kind == TOLD_LATE:
             end = self._rows.bytes
+            self.told_late += 1
             self._tell(event.body[:end], event.body[end:])
         elif event.kind == SUM_TOLD:
             self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the sum is
@@ -180,13 +181,18 @@ class DecisionCounts:
         return list(dict.fromkeys(name for _, _, words in self.feedback for name in words))
 
     @property
+    def untold(self) -> int:
+        """How many times a decision expired and was not told late."""
+        return self.expired - self.told_late
+
+    @property
     def interval_word(self) -> str:
         """The number of which means have intervals: "reward", or "" where none is known to hold.
 
         Decisions that expired for good would make them wrong: the feedback that was told is then
         no fair sample of all feedback, for instance where only successes are told.
         """
-        is_complete = self.expired == 0 or self._on_timeout == "ask_again"
+        is_complete = self.untold == 0 or self._on_timeout == "ask_again"
         return "reward" if self.policy.setting.fixed_means and is_complete else ""
 
     @property

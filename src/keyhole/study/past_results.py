@@ -1,7 +1,10 @@
 """Import of results that were recorded before a study began, from which its policy begins."""
 
 import hashlib
+import warnings
+from collections import Counter
 from collections.abc import Sequence
+from math import lgamma, log
 from os import PathLike
 from typing import Final
 
@@ -14,6 +17,7 @@ from keyhole.study.state import State
 from keyhole.study.writer import GroupCommit, Transaction
 from keyhole.validate import check_distinct, check_line
 
+_CHANCE: Final = 1e-4  # of an order that is taken for a sorted one
 _KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
 
 Result = tuple[str, float]
@@ -33,8 +37,8 @@ class PastResults:
 
         The file has one row for each decision that has its reward, in the order of time. The first
         row names the columns; others than these two are ignored. All rows become decisions that
-        were told, in one transaction: all or none. The same file may be imported again, which does
-        nothing and returns 0.
+        were told, in one transaction: all or none. The same file may be imported again, while its
+        arms are in use, which does nothing and returns 0.
 
         The study must have no other decisions; its policy must be one that can learn from decisions
         of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
@@ -67,6 +71,12 @@ class PastResults:
         # Checked here too, where lines are known, without a lock while the file is read.
         target = self._replica.read(_Target)
         results = target.read_results(path, arm, reward)
+        if target.is_order_used and is_sorted_by_reward(results):
+            warnings.warn(
+                "the rows of each arm are sorted by reward, and a policy that can stop may settle "
+                "arms wrongly by them: it needs the order of time",
+                stacklevel=2,
+            )
         digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
         imported: int = self._writer.submit(
             lambda transaction: _import_results(transaction, results, f"{_KEY}{digest}")
@@ -78,9 +88,11 @@ class _Target:
     """The policy and the arms of a study, with which past results are compared."""
 
     def __init__(self, state: State) -> None:
-        names = state.arms.names.copy()
+        self._names = names = state.arms.names.copy()
         self._policy, self._live = state.definition.policy, frozenset(state.arms.live.tolist())
         self._vocabulary = state.definition.vocabulary(names)
+
+        self.is_order_used = bool(self._policy.verdicts)  # others only count
 
     def check_policy(self) -> None:
         """Refuse a policy that cannot learn from results of others."""
@@ -116,6 +128,10 @@ class _Target:
         from keyhole.data.rewards_csv import parse_reward
 
         self.check_policy()
+        if odd := [name for name in self._names if name != name.strip()]:
+            raise ValueError(
+                f"arm {odd[0]!r} begins or ends with a space, which names in a file never do"
+            )
         given = {"arm": arm, "reward": reward}
         columns = [check_line(name, text).strip().lower() for name, text in given.items()]
         found: list[Result] = []
@@ -127,6 +143,23 @@ class _Target:
 
         read_rows(path, check_distinct("arm and reward", columns), add)
         return found
+
+
+def is_sorted_by_reward(results: Sequence[Result]) -> bool:
+    """Return whether the rewards of every arm rise, or all fall, as they hardly do by chance."""
+    by_arm: dict[str, list[float]] = {}
+    for name, reward in results:
+        by_arm.setdefault(name, []).append(reward)
+    listed = [rewards for rewards in by_arm.values() if len(set(rewards)) > 1]
+    rising = all(rewards == sorted(rewards) for rewards in listed)
+    if not rising and any(rewards != sorted(rewards, reverse=True) for rewards in listed):
+        return False
+    # The chance of one order among all orders of an arm's rewards, of which equal ones are one.
+    chance = sum(
+        sum(lgamma(count + 1) for count in Counter(rewards).values()) - lgamma(len(rewards) + 1)
+        for rewards in listed
+    )
+    return chance < log(_CHANCE)
 
 
 def _import_results(transaction: Transaction, results: Sequence[Result], key: str) -> int:

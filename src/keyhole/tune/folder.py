@@ -124,12 +124,11 @@ def check_recorded_runs(path: Path, told: set[str], recorded: set[str]) -> None:
 
 def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; none if nothing has been run yet."""
-    path = folder / RUNS
-    found = list(read_records(path, spec.names)) if path.exists() else []
-    if not found and (folder / STUDY).exists() and NAME in list_studies(folder / STUDY):
+    path, told = folder / RUNS, set[str]()
+    # Told runs first: a tuner that is at work records a run before it tells the study.
+    if (folder / STUDY).exists() and NAME in list_studies(folder / STUDY):
         with Study.open(folder / STUDY, NAME) as study:
             told = find_told_runs(study)
-        # Once more: a tuner that is at work records a run before it tells the study.
-        found = list(read_records(path, spec.names)) if path.exists() else []
-        check_recorded_runs(path, told, {one.id for one in found if one.is_counted})
+    found = list(read_records(path, spec.names)) if path.exists() else []
+    check_recorded_runs(path, told, {one.id for one in found if one.is_counted})
     return found
