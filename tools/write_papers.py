@@ -141,7 +141,7 @@ def overview(papers: Mapping[str, Sequence[str]], verdicts: Mapping[str, Sequenc
 
 
 def find_findings() -> dict[str, str]:
-    """Return links to findings by entry: a finding links to the entries whose claims are about it."""
+    """Return links to findings by entry; findings link to the entries with claims about them."""
     links = {}
     for file in sorted(FINDINGS.glob("*.md")):
         text = file.read_text()
