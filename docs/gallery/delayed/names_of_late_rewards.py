@@ -2,10 +2,10 @@
 What is it worth to know the arm of a late reward?
 ==================================================
 
-``QPMD`` is told the arm of each late reward, and leaves the choice to a *base* policy. With Thompson
-sampling as its base it has the least regret: from sums alone, that of ``RegressionUCB`` is two to
-four times, and that of ``ODAAF`` at least 70 times as large. The base matters, too: with ``UCB1``, the
-default, ``QPMD`` is no better than ``RegressionUCB``.
+``QPMD`` is told the arm of each late reward, and leaves the choice to a *base* policy. With
+Thompson sampling as its base it has the least regret: from sums alone, that of ``RegressionUCB`` is
+two to four times, and that of ``ODAAF`` at least 70 times as large. The base matters, too: with
+``UCB1``, the default, ``QPMD`` is no better than ``RegressionUCB``.
 """
 
 import matplotlib.pyplot as plt
@@ -34,5 +34,5 @@ for label, (feedback, make_policy) in policies.items():
     axes.plot(delays, regrets, "o-", label=label)
 axes.set(xscale="log", yscale="log", xlabel="expected delay", ylabel="regret")
 figure.legend(loc="outside lower center")
-# Figure: Regret by the expected delay: QPMD with names and Thompson sampling is lowest. RegressionUCB
-# with sums is about as good as QPMD with names and UCB1, and ODAAF is far above all.
+# Figure: Regret by the expected delay: QPMD with names and Thompson sampling is lowest.
+# RegressionUCB with sums is about as good as QPMD with names and UCB1, and ODAAF is far above all.
