@@ -20,5 +20,5 @@ with tempfile.TemporaryDirectory() as folder:
         study.tell(decision.id, random.random() < chances[decision.arm])
     study.plot()
     study.close()
-# Figure: Decisions so far for each option: soon most are for Try, the best; Order is tried again now
-# and then, and Buy, the worst, hardly ever.
+# Figure: Decisions so far for each option: soon most are for Try, the best; Order is tried
+# again now and then, and Buy, the worst, hardly ever.
