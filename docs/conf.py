@@ -3,6 +3,7 @@
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from importlib.metadata import version as installed_version
 from operator import attrgetter
@@ -19,6 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
 
 from keyhole.contract.policy import Policy
+from keyhole.kernels.compile_cache import quiet_compilation
 
 sys.path.insert(0, str(Path(__file__).with_name("_extensions")))
 
@@ -182,8 +184,16 @@ class Named(Style):
 register_plugin("pybtex.style.formatting", "named", Named)
 
 
+def _announce_no_compilation(app: Sphinx) -> None:
+    """Keep messages on compilation, which only a cold cache has, out of outputs of examples."""
+    build = ExitStack()
+    build.enter_context(quiet_compilation())
+    app.connect("build-finished", lambda *_: build.close())
+
+
 def setup(app: Sphinx) -> None:
     """Register how formulas are written, what policies say, and what the pages lack."""
+    _announce_no_compilation(app)
     app.connect("autodoc-process-docstring", _add_traits, priority=400)  # ahead of numpydoc
     app.connect("autodoc-process-signature", _sign)
     app.connect("html-page-context", _add_heading_levels, priority=900)  # after the theme

@@ -71,3 +71,21 @@ def test_an_entry_whose_claims_have_changed_must_be_run_again():
     entry = type("Entry", (), {"claims": [1, 2], "title": "An entry"})
     with pytest.raises(ValueError, match="one has 2 claims, and 1 verdicts: run it again"):
         write_papers.section("one", entry, ["holds"])
+
+
+def test_the_fold_of_an_entry_and_the_finding_about_it_link_to_each_other():
+    findings = {file.name: file.read_text() for file in write_papers.FINDINGS.glob("[!i]*.md")}
+    links = write_papers.find_findings()
+    for name, text in findings.items():
+        entries = [entry for entry, link in links.items() if link.endswith(f"(findings/{name})")]
+        assert entries, (
+            f"docs/findings/{name} has no line 'The claims about it, with verdicts: ...'"
+        )
+        assert f"keyhole reproduce {entries[0]} " in text
+    page = write_papers.PAGE.read_text()
+    for entry, link in links.items():
+        assert f"`keyhole reproduce {entry}` \N{MIDDLE DOT} the finding: {link}\n" in page
+
+
+def test_a_number_is_not_parted_from_its_mark():
+    assert write_papers.count(["holds", "undecided"]) == "1\u00a0\u2713, 1\u00a0?"

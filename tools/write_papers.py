@@ -9,6 +9,7 @@ docs/paper_verdicts.json. After a reproduction of all entries its verdicts are t
 
 import html
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 VERDICTS = ROOT / "docs" / "paper_verdicts.json"
 PAGE = ROOT / "docs" / "papers.md"
+FINDINGS = ROOT / "docs" / "findings"
 COLUMNS = ("holds", "undecided", "does not hold")
 MARKS = {"holds": "\N{CHECK MARK}", "undecided": "?", "does not hold": "\N{BALLOT X}"}
 
@@ -37,15 +39,19 @@ PAPER = """\
 
 {folds}
 """
+# The target makes the identifier of the fold one that other pages can link to.
 FOLD = """\
+({name})=
 <details class="folded claims" id="{name}"><summary>{title} ({counts})</summary>
 
-`keyhole reproduce {name}`
+`keyhole reproduce {name}`{finding}
 
 {claims}
 
 </details>
 """
+CLAIMS_LINE = re.compile(r"^The claims about it, with verdicts:(.+)$", re.MULTILINE)  # of a finding
+LETTERS = {"Huellermeier": "H\N{LATIN SMALL LETTER U WITH DIAERESIS}llermeier"}  # titles are ASCII
 OTHERS = "Other entries"  # those of no paper, or of several
 MEANINGS = {
     "holds": "the claim *holds*: all its 95 % intervals, adjusted for their number, support it",
@@ -97,9 +103,12 @@ def page() -> str:
     for name, entry in judged.items():
         groups.setdefault(entry.paper, []).append(name)
     papers = dict(sorted(groups.items(), key=lambda group: not group[0]))  # others last
+    findings = find_findings()
     parts.append(overview(papers, verdicts))
     for folder, names in papers.items():
-        folds = "\n".join(section(name, judged[name], verdicts[name]) for name in names)
+        folds = "\n".join(
+            section(name, judged[name], verdicts[name], findings.get(name, "")) for name in names
+        )
         parts.append(PAPER.format(folder=folder or "others", heading=heading(folder), folds=folds))
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
@@ -131,7 +140,19 @@ def overview(papers: Mapping[str, Sequence[str]], verdicts: Mapping[str, Sequenc
     return "\n".join(lines) + "\n"
 
 
-def section(name: str, entry, verdicts: Sequence[str]) -> str:
+def find_findings() -> dict[str, str]:
+    """Return links to findings by entry; findings link to the entries with claims about them."""
+    links = {}
+    for file in sorted(FINDINGS.glob("*.md")):
+        text = file.read_text()
+        title = text.partition("\n")[0].removeprefix("# ")
+        for line in CLAIMS_LINE.findall(text):
+            for name in re.findall(r"\(#([^)]+)\)", line):
+                links[name] = f"[{title}](findings/{file.name})"
+    return links
+
+
+def section(name: str, entry, verdicts: Sequence[str], finding: str = "") -> str:
     """Return the list of an entry's claims, those that do not hold first, folded."""
     if len(verdicts) != len(entry.claims):
         raise ValueError(
@@ -141,15 +162,24 @@ def section(name: str, entry, verdicts: Sequence[str]) -> str:
     listed = sorted(zip(verdicts, entry.claims, strict=True), key=lambda pair: order.index(pair[0]))
     lines = [f"- {MARKS[status]} {escape(claim.text)}" for status, claim in listed]
     claims = "\n".join(lines)
+    title = entry.title
+    for plain, letters in LETTERS.items():
+        title = title.replace(plain, letters)
     return FOLD.format(
-        name=name, title=html.escape(entry.title), counts=count(verdicts), claims=claims
+        name=name,
+        title=html.escape(title),
+        counts=count(verdicts),
+        finding=finding and f" \N{MIDDLE DOT} the finding: {finding}",
+        claims=claims,
     )
 
 
 def count(verdicts: Sequence[str]) -> str:
-    """Return the numbers of the verdicts, such as "5 ✓, 1 ✗"."""
+    """Return the numbers of the verdicts, such as "5 ✓, 1 ✗", not to be broken before a mark."""
     found = Counter(verdicts)
-    return ", ".join(f"{found[status]} {MARKS[status]}" for status in COLUMNS if found[status])
+    return ", ".join(
+        f"{found[status]}\N{NO-BREAK SPACE}{MARKS[status]}" for status in COLUMNS if found[status]
+    )
 
 
 def escape(text: str) -> str:

@@ -21,6 +21,7 @@ _PIXELS_AN_INCH: Final = 143  # 600 pixels a figure
 _DASHES: Final = ("-", "--", "-.", ":")  # beside colours, for readers who see few of them
 _CAPTION: Final = re.compile(r"^# Figure: (.+(?:\n# .+)*)", re.MULTILINE)
 _MOST_NAMED: Final = 9  # bars or curves; more are summed up
+_SEPARATED: Final = 1000  # the least number with a comma
 _PEAK: Final = 0.1  # share of a curve's height by which a peak is above both ends
 
 
@@ -44,6 +45,7 @@ def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
     figures = [plt.figure(number) for number in plt.get_fignums()]
     texts = iter([describe_figure(figure) for figure in figures])
     wrap_labels(figures)
+    separate_thousands(figures)
     saved = matplotlib_scraper(block, block_vars, gallery_conf)
     described = re.sub(r"(?m)^(\s*:alt:).*$", lambda found: f"{found[1]} {next(texts)}", saved)
     return described + (format_caption(block[1]) if saved else "")
@@ -56,6 +58,16 @@ def wrap_labels(figures: list[Figure]) -> None:
     for axes in (axes for figure in figures for axes in figure.axes):
         for axis in (axes.xaxis, axes.yaxis):
             axis.label.set_text(wrap_label(axis.label.get_text()))
+
+
+def separate_thousands(figures: list[Figure]) -> None:
+    """Write large numbers at the ticks of linear axes as everywhere else, such as 2,000."""
+    for axes in (axes for figure in figures for axes in figure.axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            is_large = max(map(abs, axis.get_view_interval())) >= _SEPARATED
+            # By name, since Sphinx-Gallery loads the class anew.
+            if is_large and type(axis.get_major_formatter()).__name__ == "ScalarFormatter":
+                axis.set_major_formatter("{x:,.10g}")
 
 
 def format_caption(code: str) -> str:

@@ -1,5 +1,12 @@
 // What is larger than its frame is reached with the Tab key, scrolled with the arrow keys, and marked
 // at the edges behind which there is more.
+for (const table of document.querySelectorAll(".table-wrapper")) {
+  const frame = document.createElement("div"); // has the marks, which must not scroll
+  frame.className = "table-frame";
+  table.replaceWith(frame);
+  frame.append(table);
+}
+
 const frames = document.querySelectorAll("pre, .table-wrapper, .math-wrapper");
 
 function updateEdges(frame) {

@@ -2,9 +2,10 @@
 Which carrier for this deadline?
 ================================
 
-Four carriers flew from New York to Washington National in 2013. A traveller has to be there by a
-certain time, sometimes half an hour after the scheduled arrival, sometimes before it. Which carrier
-is most likely to be in time, and does that depend on how tight it is?
+Four carriers flew from New York to Washington National in 2013: Endeavor Air (code 9E), ExpressJet
+(EV), Envoy Air (MQ) and US Airways (US). A traveller has to be there by a certain time, sometimes
+half an hour after the scheduled arrival, sometimes before it. Which carrier is most likely to be in
+time, and does that depend on how tight it is?
 """
 
 from keyhole.data import load_flights

@@ -24,11 +24,14 @@ print(events)
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(layout="constrained")
-axes.barh(events.places, events.losses.mean(axis=0))
+shares = events.losses.mean(axis=0)
+order = shares.argsort()  # bars are drawn from below
+axes.barh([events.places[place] for place in order], shares[order])
 axes.set(xlabel="share of days with an event")
 
 # %%
-# With half a patrol each, two patrols are enough for four of nine cities: those with most events.
+# With half a patrol each, two patrols are enough for four of nine cities: the four at the top, with
+# most events.
 #
 # Compare policies
 # ----------------
@@ -53,6 +56,9 @@ covered = problem.mean_losses[problem.optimal_allocation > 0].sum()
 print(f"divided equally, no city has enough, and the regret is {2000 * covered:,.0f}")
 
 # %%
+# Both curves soon become nearly flat: from then on the right cities have enough. CSB-ST, which
+# knows more, gets there earlier; both lose about a hundredth of what dividing equally loses.
+#
 # Decide
 # ------
 #

@@ -58,6 +58,9 @@ curves = simulate(
 curves.plot("regret")
 
 # %%
+# The curve of ``HazardThompson`` soon becomes nearly flat: it has found a good pair. That of ``RCUCB``
+# still rises, and that of the full limit most of all, since each run that takes long is paid for.
+#
 # Decide
 # ------
 #

@@ -3,8 +3,9 @@ Which carrier is punctual, and when do we know?
 ===============================================
 
 A company books many flights from New York to Washington National, and wants to settle on one of four
-carriers: the one that arrives most often on time or early. It can try them for as long as it
-likes. How does it lose little while it tries, and when does it know enough to stop?
+carriers, Endeavor Air (code 9E), ExpressJet (EV), Envoy Air (MQ) or US Airways (US): the one that
+arrives most often on time or early. It can try them for as long as it likes. How does it lose little
+while it tries, and when does it know enough to stop?
 """
 
 from keyhole.data import load_flights
@@ -57,6 +58,9 @@ axes.hist(flights, bins=30)
 axes.set(xlabel="flights until the best carrier is proved", ylabel="runs of 200")
 
 # %%
+# Most runs stop after 1,000 to 4,000 flights, and a few need far more: how long a proof takes is
+# random, so that no number of flights is fixed in advance.
+#
 # Decide
 # ------
 #

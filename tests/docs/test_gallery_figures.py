@@ -77,6 +77,18 @@ def test_bars_have_their_names(extension, axes):
     )
 
 
+def test_large_numbers_of_linear_axes_have_commas(extension):
+    left, right = Figure().subplots(1, 2)
+    left.set(xlim=(0, 4000), ylim=(0, 0.5))
+    right.set(xlim=(1, 4000), xscale="log")
+    before = right.xaxis.get_major_formatter()
+    extension.separate_thousands([left.figure])
+    left.figure.draw_without_rendering()
+    assert "2,000" in [tick.get_text() for tick in left.get_xticklabels()]
+    assert type(left.yaxis.get_major_formatter()).__name__ == "ScalarFormatter"
+    assert right.xaxis.get_major_formatter() is before
+
+
 def test_panels_are_numbered(extension):
     upper, lower = Figure().subplots(2, 1)
     upper.plot([1, 2])

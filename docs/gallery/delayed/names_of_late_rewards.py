@@ -2,23 +2,29 @@
 What is it worth to know the arm of a late reward?
 ==================================================
 
-The regret of ``QPMD``, which is told the arm of each late reward, grows slowly with the delay.
-From sums alone, that of ``ODAAF`` is more than ten times as large, and grows faster; that of
-``RegressionUCB`` is about that of ``QPMD``.
+``QPMD`` is told the arm of each late reward, and leaves the choice to a *base* policy. With
+Thompson sampling as its base it has the least regret: from sums alone, that of ``RegressionUCB`` is
+two to four times, and that of ``ODAAF`` at least 70 times as large. The base matters, too: with
+``UCB1``, the default, ``QPMD`` is no better than ``RegressionUCB``.
 """
 
 import matplotlib.pyplot as plt
 
 from keyhole import simulate
 from keyhole.delayed import ODAAF, QPMD, Poisson, Problem, RegressionUCB
+from keyhole.stochastic import ThompsonSampling
 
 delays = [10, 30, 100, 300]
 policies = {
-    "QPMD, told the arms": ("named", lambda delay: QPMD()),
     "ODAAF, told sums": ("anonymous", ODAAF),
+    "QPMD of UCB1, told the arms": ("named", lambda delay: QPMD()),
     "RegressionUCB, told sums": ("anonymous", RegressionUCB),
+    "QPMD of Thompson sampling, told the arms": (
+        "named",
+        lambda delay: QPMD(base=ThompsonSampling()),
+    ),
 }
-figure, axes = plt.subplots(layout="constrained")
+figure, axes = plt.subplots(figsize=(4.2, 4.4), layout="constrained")
 for label, (feedback, make_policy) in policies.items():
     regrets = []
     for delay in delays:
@@ -27,6 +33,6 @@ for label, (feedback, make_policy) in policies.items():
         regrets.append(curves.mean(curves.labels[0], "regret")[-1])
     axes.plot(delays, regrets, "o-", label=label)
 axes.set(xscale="log", yscale="log", xlabel="expected delay", ylabel="regret")
-axes.legend()
-# Figure: Regret by the expected delay: RegressionUCB with sums is about as good as QPMD with
-# names, and both are far below ODAAF.
+figure.legend(loc="outside lower center")
+# Figure: Regret by the expected delay: QPMD with names and Thompson sampling is lowest.
+# RegressionUCB with sums is about as good as QPMD with names and UCB1, and ODAAF is far above all.

@@ -11,8 +11,8 @@ import tempfile
 from keyhole.stochastic import KLUCB
 from keyhole.study import Study
 
-random.seed(1)
-chances = {"Buy": 0.1, "Order": 0.15, "Try": 0.3}
+random.seed(7)
+chances = {"Buy": 0.05, "Order": 0.2, "Try": 0.3}
 with tempfile.TemporaryDirectory() as folder:
     study = Study.create(f"{folder}/buttons.db", "buttons", KLUCB(), list(chances))
     for _ in range(400):
@@ -20,4 +20,5 @@ with tempfile.TemporaryDirectory() as folder:
         study.tell(decision.id, random.random() < chances[decision.arm])
     study.plot()
     study.close()
-# Figure: Decisions so far for each option: after a short while nearly all are for Try.
+# Figure: Decisions so far for each option: soon most are for Try, the best; Order is tried
+# again now and then, and Buy, the worst, hardly ever.
