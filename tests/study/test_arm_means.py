@@ -61,6 +61,16 @@ def test_decisions_that_are_asked_again_are_told_in_the_end(tmp_path):
         assert study.means()["a"]["reward"].interval is not None
 
 
+def test_decisions_about_a_retired_arm_are_not_asked_again(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a", "b"], on_timeout="ask_again") as study:
+        tell(study, [1, 1])
+        lost = study.ask()
+        study.expire(lost)
+        assert study.means()[lost.arm]["reward"].interval is not None  # it is asked again
+        study.retire(lost.arm)
+        assert study.means()[lost.arm]["reward"].interval is None
+
+
 def test_means_that_depend_on_the_decision_have_no_intervals(tmp_path):
     facts = {"limits": [1.0], "cost": lambda x: 0.0 * x, "penalty": lambda x: 0.0 * x}
     with Study.create(tmp_path / "s.db", "s", RCUCB(alpha=0.1), ["a"], **facts) as study:

@@ -46,7 +46,7 @@ def read_rewards(path: str | PathLike[str], allowed: Range) -> dict[str, list[fl
 def parse_reward(text: str, column: str = "reward") -> float:
     """Return a reward that was written as a number; errors name its column."""
     try:
-        value = float(text)
+        value = math.nan if "_" in text else float(text)  # Python reads 1_0 as 10
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -43,8 +43,9 @@ class DecisionCounts:
         The number of the last event.
     at : float
         Its time, in seconds since 1970; 0 if there is none.
-    told, told_late, expired : int
-        How many decisions were told, how many of them late, and how many times one expired.
+    told, expired, untold : int
+        How many decisions were told in time or late, how many times one expired, and how many
+        expired for good and were not told late.
     asked : array of int
         The arm's number of each decision, in order; -1 where a decision is not about one arm.
     feedback : list of (int, int, dict)
@@ -74,7 +75,7 @@ class DecisionCounts:
         self._pending: dict[str, bytes] = {}
         self._to_ask_again: dict[str, None] = {}  # of the pending ones, those that expired
         self._on_timeout = definition.rule.on_timeout
-        self.seq, self.at, self.told, self.told_late, self.expired = 0, 0.0, 0, 0, 0
+        self.seq, self.at, self.told, self.expired, self.untold = 0, 0.0, 0, 0, 0
         self.asked = array("q")
         self.feedback: list[tuple[int, int, dict[str, float]]] = []
         self.arms_with_feedback: set[int] = set()
@@ -125,7 +126,7 @@ class DecisionCounts:
             self._tell(self._pending.pop(_id_of(event)), event.body)
         elif event.kind == TOLD_LATE:
             end = self._rows.bytes
-            self.told_late += 1
+            self.untold -= 1
             self._tell(event.body[:end], event.body[end:])
         elif event.kind == SUM_TOLD:
             self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the sum is
@@ -155,13 +156,19 @@ class DecisionCounts:
         if self._on_timeout == "ask_again" and self._rows.is_live(self._pending[id]):
             self._to_ask_again[id] = None
         else:
-            del self._pending[id]
+            self._lose(id)
+
+    def _lose(self, id: str) -> None:
+        """Count a decision that is waited for no more."""
+        del self._pending[id]
+        self.untold += 1
 
     def _retire(self, arm: str) -> None:
         self._arms.retire(arm)
         # The list is made first: a dictionary must not change while it is iterated over.
         for id in [id for id in self._to_ask_again if not self._rows.is_live(self._pending[id])]:
-            del self._to_ask_again[id], self._pending[id]
+            del self._to_ask_again[id]
+            self._lose(id)
 
     def _arm(self, row: bytes) -> int:
         """Return the number of the arm of a decision, or -1."""
@@ -181,19 +188,13 @@ class DecisionCounts:
         return list(dict.fromkeys(name for _, _, words in self.feedback for name in words))
 
     @property
-    def untold(self) -> int:
-        """How many times a decision expired and was not told late."""
-        return self.expired - self.told_late
-
-    @property
     def interval_word(self) -> str:
         """The number of which means have intervals: "reward", or "" where none is known to hold.
 
         Decisions that expired for good would make them wrong: the feedback that was told is then
         no fair sample of all feedback, for instance where only successes are told.
         """
-        is_complete = self.untold == 0 or self._on_timeout == "ask_again"
-        return "reward" if self.policy.setting.fixed_means and is_complete else ""
+        return "reward" if self.policy.setting.fixed_means and self.untold == 0 else ""
 
     @property
     def scale(self) -> Scale:

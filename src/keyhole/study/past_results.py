@@ -71,16 +71,16 @@ class PastResults:
         # Checked here too, where lines are known, without a lock while the file is read.
         target = self._replica.read(_Target)
         results = target.read_results(path, arm, reward)
-        if target.is_order_used and is_sorted_by_reward(results):
-            warnings.warn(
-                "the rows of each arm are sorted by reward, and a policy that can stop may settle "
-                "arms wrongly by them: it needs the order of time",
-                stacklevel=2,
-            )
         digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
         imported: int = self._writer.submit(
             lambda transaction: _import_results(transaction, results, f"{_KEY}{digest}")
         )
+        if imported and target.is_order_used and is_sorted_by_reward(results):
+            warnings.warn(
+                "the rows of each arm are sorted by reward, and a policy that can stop may settle "
+                "arms wrongly by them: begin a new study with rows in the order of time",
+                stacklevel=2,
+            )
         return imported
 
 
@@ -128,15 +128,16 @@ class _Target:
         from keyhole.data.rewards_csv import parse_reward
 
         self.check_policy()
-        if odd := [name for name in self._names if name != name.strip()]:
-            raise ValueError(
-                f"arm {odd[0]!r} begins or ends with a space, which names in a file never do"
-            )
+        spaced = {name.strip(): name for name in self._names if name != name.strip()}
         given = {"arm": arm, "reward": reward}
         columns = [check_line(name, text).strip().lower() for name, text in given.items()]
         found: list[Result] = []
 
         def add(name: str, text: str) -> None:
+            if name in spaced:
+                raise ValueError(
+                    f"arm {spaced[name]!r} begins or ends with a space, as no name in a file does"
+                )
             result = name, parse_reward(text, column=columns[1])
             self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, result[1])
             found.append(result)

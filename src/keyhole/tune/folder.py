@@ -1,8 +1,9 @@
 """Layout of a tune's folder, its runs, and checks that its files belong together."""
 
 import json
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,9 +127,22 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; none if nothing has been run yet."""
     path, told = folder / RUNS, set[str]()
     # Told runs first: a tuner that is at work records a run before it tells the study.
-    if (folder / STUDY).exists() and NAME in list_studies(folder / STUDY):
-        with Study.open(folder / STUDY, NAME) as study:
-            told = find_told_runs(study)
+    with suppress(OSError, ValueError, RuntimeError):  # who may read the runs alone sees them
+        told = _read_told_runs(folder)
     found = list(read_records(path, spec.names)) if path.exists() else []
-    check_recorded_runs(path, told, {one.id for one in found if one.is_counted})
+    try:
+        check_recorded_runs(path, told, {one.id for one in found if one.is_counted})
+    except ValueError as error:
+        if not found:
+            raise
+        # As in a copy that was made while a tuner was at work.
+        warnings.warn(str(error), stacklevel=3)
     return found
+
+
+def _read_told_runs(folder: Path) -> set[str]:
+    """Return the ids of the runs that the study in a folder was told; none without a study."""
+    if not (folder / STUDY).exists() or NAME not in list_studies(folder / STUDY):
+        return set()
+    with Study.open(folder / STUDY, NAME) as study:
+        return find_told_runs(study)
