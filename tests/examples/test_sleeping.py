@@ -164,7 +164,8 @@ def test_its_studies_are_kept_and_shown_like_our_own(site, tmp_path):
     shown = study("show", "a.db", "shops").splitlines()
     assert shown[:2] == ["shops: AUER(alpha=8), 3 arms, 1 pending", "recommended: south"]
     assert shown[2] == "south: 1 told, mean reward 1"
-    assert shown[3].startswith(f'{other} awake=["south", "west"] arm=west since ')
+    assert shown[3].startswith("Means have no intervals: in the setting 'sleeping'")
+    assert shown[4].startswith(f'{other} awake=["south", "west"] arm=west since ')
     study("export", "a.db", "shops", "shops.jsonl")
     study("restore", "b.db", "shops.jsonl")
     study("export", "b.db", "shops", "again.jsonl")
