@@ -23,6 +23,7 @@ def test_arms_keep_the_order_of_their_first_appearance(file):
         ("arm,reward\na,1\nb\n", "line 3: the row must have 2 fields, got 1"),
         ("arm,reward\n,1\n", "line 2: arm must not be empty, got ''"),
         ("arm,reward\na,one\n", "line 2: reward must be a number, got 'one'"),
+        ("arm,reward\na,1_0\n", "line 2: reward must be a number, got '1_0'"),  # 10 in Python
         ("arm,reward\na,nan\n", "line 2: reward must be a number, got 'nan'"),
         ('arm,reward\n"a"b,1\n', "line 2: "),
     ],

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.text_formatting import join_words
-from keyhole.data.csv_rows import read_text, separator_hint
+from keyhole.data.csv_rows import check_column_names, read_text, separator_hint
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_distinct, check_line
+from keyhole.validate import check_choice, check_distinct
 
 NAMES: Final = (
     "bluebirds",
@@ -228,7 +228,7 @@ def read_labels_csv(
     >>> labels.items, labels.means
     (('cat', 'dog'), array([1. , 0.5]))
     """
-    names = _check_names(item, label, gold)
+    names = check_column_names(item=item, label=label, gold=gold)
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True, skipinitialspace=True)
     rows = (row for row in reader if row)
     tally = _Tally()
@@ -307,13 +307,6 @@ def _bit(text: str) -> int | None:
     # First as it is: to strip every field would slow down files of many rows.
     bit = _BITS.get(text)
     return _BITS.get(text.strip().lower()) if bit is None else bit
-
-
-def _check_names(*names: str) -> tuple[str, ...]:
-    """Return the names of the columns of item, label and gold, as they are compared."""
-    for parameter, name in zip(("item", "label", "gold"), names, strict=True):
-        check_line(parameter, name)
-    return check_distinct("item, label and gold", [name.strip().lower() for name in names])
 
 
 def _columns(header: list[str], names: Sequence[str]) -> list[str]:

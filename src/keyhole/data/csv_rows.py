@@ -7,6 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
+from keyhole.contract.text_formatting import join_words
+from keyhole.validate import check_distinct, check_line
+
 _LONGEST: Final = 500  # characters of a message
 
 
@@ -21,6 +24,18 @@ def shorten_message(message: str) -> str:
     if len(message) <= _LONGEST:
         return message
     return f"{message[:_LONGEST]}... ({len(message):,} characters in all)"
+
+
+def check_column_names(**names: str) -> tuple[str, ...]:
+    """Return the names of columns that a user gave, as they are compared; refuse equal ones.
+
+    Examples
+    --------
+    >>> check_column_names(arm="Button ", reward="clicked")
+    ('button', 'clicked')
+    """
+    texts = [check_line(parameter, name) for parameter, name in names.items()]
+    return check_distinct(join_words(list(names)), [text.strip().lower() for text in texts])
 
 
 def separator_hint(header: Sequence[str]) -> str:

@@ -194,7 +194,7 @@ def t_half_width(replications: int) -> float:
     """Return half of the 95 % interval of a mean in standard errors (Student's t)."""
     if replications <= 1:
         return math.inf
-    if not has_extra("scipy"):  # which is faster
+    if not has_extra("scipy"):  # where it is installed, earlier results keep their last digits
         return student_t_quantile(1.0 - _TAIL, replications - 1)
     from scipy.special import stdtrit
 
@@ -204,7 +204,7 @@ def t_half_width(replications: int) -> float:
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
     """Return the 95 % interval of Clopper and Pearson (1934) for a binomial proportion."""
     quantile: Callable[[float, float, float], float] = beta_quantile
-    if has_extra("scipy"):  # which is faster
+    if has_extra("scipy"):  # as above
         from scipy.special import betaincinv
 
         def quantile(probability: float, a: float, b: float) -> float:

@@ -15,7 +15,6 @@ from keyhole.study.decision_ids import new_id
 from keyhole.study.events import ASKED, ROUND, STREAM, TOLD
 from keyhole.study.state import State
 from keyhole.study.writer import GroupCommit, Transaction
-from keyhole.validate import check_distinct, check_line
 
 _CHANCE: Final = 1e-4  # of an order that is taken for a sorted one
 _KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
@@ -42,7 +41,8 @@ class PastResults:
 
         The study must have no other decisions; its policy must be one that can learn from decisions
         of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
-        its feedback one reward. What is imported must not have been selected by its rewards.
+        its feedback one reward. What is imported must not have been selected by its rewards. A
+        warning says where the rows of each arm are sorted by reward, and the policy can stop.
 
         Parameters
         ----------
@@ -91,8 +91,7 @@ class _Target:
         self._names = names = state.arms.names.copy()
         self._policy, self._live = state.definition.policy, frozenset(state.arms.live.tolist())
         self._vocabulary = state.definition.vocabulary(names)
-
-        self.is_order_used = bool(self._policy.verdicts)  # others only count
+        self.is_order_used = bool(self._policy.verdicts)  # policies that cannot stop only count
 
     def check_policy(self) -> None:
         """Refuse a policy that cannot learn from results of others."""
@@ -124,13 +123,12 @@ class _Target:
 
     def read_results(self, path: str | PathLike[str], arm: str, reward: str) -> list[Result]:
         """Return the rows of a file; errors name file and line."""
-        from keyhole.data.csv_rows import read_rows
+        from keyhole.data.csv_rows import check_column_names, read_rows
         from keyhole.data.rewards_csv import parse_reward
 
         self.check_policy()
         spaced = {name.strip(): name for name in self._names if name != name.strip()}
-        given = {"arm": arm, "reward": reward}
-        columns = [check_line(name, text).strip().lower() for name, text in given.items()]
+        columns = check_column_names(arm=arm, reward=reward)
         found: list[Result] = []
 
         def add(name: str, text: str) -> None:
@@ -142,7 +140,7 @@ class _Target:
             self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, result[1])
             found.append(result)
 
-        read_rows(path, check_distinct("arm and reward", columns), add)
+        read_rows(path, columns, add)
         return found
 
 
