@@ -22,8 +22,8 @@ def headings(folder, parts):
 
 def test_headings_name_the_entry_where_several_would_be_the_same(tmp_path, two):
     found = headings(tmp_path, two)
-    titles = [part.entry.title for part in two]
-    assert [one for one in found if one.startswith("Tables")] == [f"Tables: {t}" for t in titles]
+    names = [part.entry.name for part in two]
+    assert [one for one in found if one.startswith("Tables")] == [f"Tables: {n}" for n in names]
     assert len(set(found)) == len(found)
 
 

@@ -55,7 +55,7 @@ def write_reproduction_page(
         for part, numbers in zip(parts, _first_numbers(parts), strict=True)
     ]
     first, *others = views
-    sections = _name_by_entry([(view.part.entry.title, view.sections()) for view in views])
+    sections = _name_by_entry([(view.part.entry.name, view.sections()) for view in views])
     page = Page(
         title=first.part.entry.heading,
         answer=first.answer(),
@@ -72,7 +72,7 @@ def write_reproduction_page(
 
 
 def _name_by_entry(entries: Sequence[tuple[str, Sequence[Section]]]) -> list[Section]:
-    """Return all sections, with the title of the entry where several have the same heading."""
+    """Return all sections, with the name of the entry where several have the same heading."""
     counts = Counter(section.title for _, sections in entries for section in sections)
     return [
         replace(section, title=f"{section.title}: {entry}")
