@@ -23,7 +23,7 @@ from keyhole.papers.entry_files import (
 )
 from keyhole.papers.entry_references import PlansOf, check_names, metrics_in
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.problem_drawings import ProblemFigure
+from keyhole.papers.report.problem_figures import ProblemFigure
 from keyhole.papers.report.published_values import PublishedValues
 from keyhole.papers.text_limits import Question
 from keyhole.papers.verdicts import Setup

@@ -7,7 +7,8 @@ import pytest
 
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
-from keyhole.papers.report.problem_drawings import DRAWINGS, ProblemFigure
+from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
+from keyhole.papers.report.problem_figures import DRAWING_NAMES, ProblemFigure
 from tests.html import check_page
 from tests.papers.conftest import make_once
 from tests.papers.made_up import WORDS
@@ -174,12 +175,12 @@ def test_figures_of_unknown_problems_are_refused(tmp_path, old, new, message):
         load(tmp_path, THREE.replace(old, new))
 
 
-@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize("name", DRAWING_NAMES)
 def test_a_problem_figure_has_a_panel_for_each_problem_and_names_the_arms(name):
     problems = {one.title: one.problem for one in results().values()}
     names = ["complex", "medium", "simple"]
     declared = ProblemFigure(title="D", draw=name, problems=["strict", "soft"], names=names)
-    figure = declared.draw_figure(problems)
+    figure = draw_problem_figure(declared, problems)
     figure.canvas.draw()
     words = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
     assert {"STRICT", "SOFT", *names} <= set(words)
@@ -204,5 +205,5 @@ def test_the_report_shows_problem_figures_and_keeps_them_as_files(tmp_path, monk
 
 
 def test_numbers_and_drawings_are_named_by_their_setting():
-    for name in (*NUMBERS, *DRAWINGS):
+    for name in (*NUMBERS, *DRAWING_NAMES):
         assert name.startswith("resource.")

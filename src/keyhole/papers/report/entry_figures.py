@@ -21,7 +21,8 @@ from keyhole.papers.report.parameter_figure_drawing import (
     ratio_figure,
 )
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.problem_drawings import ProblemFigure
+from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
+from keyhole.papers.report.problem_figures import ProblemFigure
 
 
 def write_entry_figures(
@@ -53,7 +54,7 @@ def _write_drawing(part: JudgedEntry, declared: ProblemFigure, path: Path) -> No
     }
     title = drawing_title(part, declared)
     figure_files.write_figure(
-        declared.draw_figure(problems), path, title=title, caption=declared.note
+        draw_problem_figure(declared, problems), path, title=title, caption=declared.note
     )
 
 

@@ -30,7 +30,7 @@ from keyhole.papers.report.entry_figures import drawing_title
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.judging_rules import MARK_RULE, RULES
 from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.problem_drawings import ProblemFigure
+from keyhole.papers.report.problem_figures import ProblemFigure
 from keyhole.results.curves import Curves
 
 
