@@ -5,7 +5,7 @@ import dis
 from typing import Final
 
 _PARTS: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
-_STEPS: Final = ("LOAD_CONST", "RETURN_VALUE", "RETURN_CONST")
+_STEPS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 
 
 def fold_constant(node: ast.expr) -> ast.Constant | None:

@@ -248,6 +248,8 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
     """Return whether code may contain operations that differ in compiled code."""
     if wraps and any(type(c) is int and c > LARGEST for c in code.co_consts):
         return True
+    if any(isinstance(c, slice) for c in code.co_consts):  # from Python 3.14 on
+        return True
     before = ("", None)
     for step in dis.get_instructions(code):
         if (
