@@ -114,14 +114,14 @@ def page() -> str:
 
 def name_paper(folder: str) -> str:
     """Return the authors and the year of a paper; other words for no paper."""
-    from keyhole.papers.coverage import Coverage
+    from keyhole.papers.paper_coverage import Coverage
 
     return Coverage.load(folder).short_citation if folder else OTHERS
 
 
 def heading(folder: str) -> str:
     """Return the name of a paper and its title; other words for no paper."""
-    from keyhole.papers.coverage import Coverage
+    from keyhole.papers.paper_coverage import Coverage
 
     return f"{name_paper(folder)}: {Coverage.load(folder).title}" if folder else OTHERS
 
