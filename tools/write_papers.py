@@ -13,7 +13,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -113,16 +112,18 @@ def page() -> str:
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
-def heading(folder: str) -> str:
-    """Return the authors, the year and the title of a paper; other words for no paper."""
-    from keyhole.papers.entry_files import read_tables
+def name_paper(folder: str) -> str:
+    """Return the authors and the year of a paper; other words for no paper."""
+    from keyhole.papers.paper_coverage import Coverage
 
-    if not folder:
-        return OTHERS
-    paper = read_tables(resources.files("keyhole.papers").joinpath(folder), "paper.toml")
-    names = [author.partition(",")[0] for author in paper["authors"]]
-    authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-    return f"{authors} {paper['year']}: {paper['title']}"
+    return Coverage.load(folder).short_citation if folder else OTHERS
+
+
+def heading(folder: str) -> str:
+    """Return the name of a paper and its title; other words for no paper."""
+    from keyhole.papers.paper_coverage import Coverage
+
+    return f"{name_paper(folder)}: {Coverage.load(folder).title}" if folder else OTHERS
 
 
 def overview(papers: Mapping[str, Sequence[str]], verdicts: Mapping[str, Sequence[str]]) -> str:
@@ -132,9 +133,8 @@ def overview(papers: Mapping[str, Sequence[str]], verdicts: Mapping[str, Sequenc
     for folder, names in papers.items():
         found = Counter(status for name in names for status in verdicts[name])
         counts = " | ".join(str(found[status] or "") for status in COLUMNS)
-        label = heading(folder).partition(":")[0]
         lines.append(
-            f"| [{label}](#papers-{folder or 'others'}) "
+            f"| [{name_paper(folder)}](#papers-{folder or 'others'}) "
             f"| {len(names)} | {found.total()} | {counts} |"
         )
     return "\n".join(lines) + "\n"

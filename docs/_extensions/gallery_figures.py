@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-# In inches: capitals of 10 points are 8.6 pixels high on a phone, whose pages are 358 pixels wide.
-_SIZE: Final = (4.2, 3.4)
-_PIXELS_AN_INCH: Final = 143  # 600 pixels a figure
+_HEIGHT: Final = 3.4  # inches
+_PIXELS: Final = 600  # the width of a figure
 _DASHES: Final = ("-", "--", "-.", ":")  # beside colours, for readers who see few of them
 _CAPTION: Final = re.compile(r"^# Figure: (.+(?:\n# .+)*)", re.MULTILINE)
 _MOST_NAMED: Final = 9  # bars or curves; more are summed up
@@ -29,10 +29,11 @@ def set_figure_style(gallery_conf: dict[str, Any], script: Any) -> None:
     """Make the letters of figures readable on a phone, and their colours for all readers."""
     from matplotlib import rcParams
 
+    from keyhole.pages.plot_legend import FIGURE_WIDTH
     from keyhole.pages.policy_colours import COLOURS
 
-    rcParams["figure.figsize"] = _SIZE
-    rcParams["figure.dpi"] = _PIXELS_AN_INCH
+    rcParams["figure.figsize"] = FIGURE_WIDTH, _HEIGHT
+    rcParams["figure.dpi"] = _PIXELS / FIGURE_WIDTH
     dashes = [_DASHES[number % len(_DASHES)] for number in range(len(COLOURS))]
     rcParams["axes.prop_cycle"] = cycler(color=COLOURS, linestyle=dashes)
 
@@ -55,19 +56,22 @@ def wrap_labels(figures: list[Figure]) -> None:
     """Break labels of axes that would be cut off."""
     from keyhole.pages.plot_legend import wrap_label
 
-    for axes in (axes for figure in figures for axes in figure.axes):
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.label.set_text(wrap_label(axis.label.get_text()))
+    for axis in _each_axis(figures):
+        axis.label.set_text(wrap_label(axis.label.get_text()))
 
 
 def separate_thousands(figures: list[Figure]) -> None:
     """Write large numbers at the ticks of linear axes as everywhere else, such as 2,000."""
+    for axis in _each_axis(figures):
+        is_large = max(map(abs, axis.get_view_interval())) >= _SEPARATED
+        # By name, since Sphinx-Gallery loads the class anew.
+        if is_large and type(axis.get_major_formatter()).__name__ == "ScalarFormatter":
+            axis.set_major_formatter("{x:,.10g}")
+
+
+def _each_axis(figures: list[Figure]) -> Iterator[Axis]:
     for axes in (axes for figure in figures for axes in figure.axes):
-        for axis in (axes.xaxis, axes.yaxis):
-            is_large = max(map(abs, axis.get_view_interval())) >= _SEPARATED
-            # By name, since Sphinx-Gallery loads the class anew.
-            if is_large and type(axis.get_major_formatter()).__name__ == "ScalarFormatter":
-                axis.set_major_formatter("{x:,.10g}")
+        yield from (axes.xaxis, axes.yaxis)
 
 
 def format_caption(code: str) -> str:

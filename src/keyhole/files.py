@@ -51,17 +51,24 @@ def explain_os_error(error: Exception) -> str:
     return str(error)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; refuse one that is not valid, by its name."""
+def read_text_file(path: Path) -> str:
+    """Return the text of a user's file; errors name it."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    # tomllib parses by recursion: without this, deep nesting would end in a traceback.
-    except RecursionError:
-        raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
+        return path.read_text("utf-8")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file; refuse one that is not valid, by its name."""
+    text = read_text_file(path)
+    try:
+        return tomllib.loads(text)
+    # tomllib parses by recursion: without this, deep nesting would end in a traceback.
+    except RecursionError:
+        raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from error
 

@@ -1,4 +1,4 @@
-"""Output of lines about progress to standard error, whose failure ends nothing."""
+"""Output to standard error whose failure ends nothing: progress, and prints of users' files."""
 
 import sys
 from collections.abc import Iterator

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.confidence_sequences.looking import ALPHA, count_misses
+from tests.confidence_sequences.miss_counts import ALPHA, count_misses
 
 
 def martingale(rng, shape):

@@ -247,9 +247,21 @@ def test_other_names_are_checked(tmp_path: Path, names: dict[str, Any], message:
         read_labels_csv(write(tmp_path, "item,label", "a,1"), **names)
 
 
-def test_a_bad_label_is_named_as_its_column(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"line 2: duck must be 0 or 1, got '0\.5'"):
-        read_labels_csv(write(tmp_path, "item,duck", "a,0.5"), label="duck")
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["a,0.5,1"], "line 2: duck must be 0 or 1, got '0.5'"),
+        ([" ,1,1"], "line 2: picture must not be empty, got ''"),
+        (["a,1,2"], "line 2: truth must be 0, 1 or empty, got '2'"),
+        (["a,1,1", "a,1,0"], "line 3: truth of picture 'a' must be 1 as before, got '0'"),
+    ],
+)
+def test_bad_values_are_named_as_their_columns(
+    tmp_path: Path, rows: list[str], message: str
+) -> None:
+    path = write(tmp_path, "picture,duck,truth", *rows)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_labels_csv(path, item="picture", label="duck", gold="truth")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

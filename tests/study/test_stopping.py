@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import signal
-import time
 
 import pytest
 
@@ -202,28 +201,28 @@ def test_a_verdict_that_the_policy_does_not_have_makes_a_snapshot_unusable(path)
         study._writer._state = None
 
 
-def _label_until_killed(path, journal):
-    with Study.open(path, "labels") as study, open(journal, "w", buffering=1) as said:
-        while not study.is_done:
-            label(study, study.ask())
-            for name, verdict in study.settled.items():
-                said.write(f"{name} {verdict}\n")
+def _label_until_a_verdict(path, journal):
+    """Write all verdicts as soon as there is a new one, and die at once."""
+    study = Study.open(path, "labels")
+    before = len(study.settled)
+    while len(study.settled) == before:
+        label(study, study.ask())
+    journal.write_text("".join(f"{name} {verdict}\n" for name, verdict in study.settled.items()))
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_verdicts_outlive_processes_that_are_killed(path, tmp_path):
     labels(path, policy=PerArmStopping(delta=1e-6), arms=[*"abcdefgh"]).close()
-    journals = [tmp_path / f"journal-{i}" for i in range(3)]
-    for journal in journals:
-        child = FORK.Process(target=_label_until_killed, args=(path, journal))
+    for number in (1, 2, 3):
+        journal = tmp_path / f"journal-{number}"
+        child = FORK.Process(target=_label_until_a_verdict, args=(path, journal))
         child.start()
-        time.sleep(0.4)
-        os.kill(child.pid, signal.SIGKILL)
         child.join()
+        assert child.exitcode == -signal.SIGKILL
+        said = dict(line.split() for line in journal.read_text().splitlines())
+        assert len(said) == number
         with Study.open(path, "labels") as study:
-            said = {tuple(line.split()) for line in journal.read_text().splitlines() if " " in line}
-            assert {pair for pair in said if len(pair[0]) == 1 and len(pair[1]) == 5} <= set(
-                study.settled.items()
-            )
+            assert study.settled == said
     with Study.open(path, "labels") as study:
         work(study)
         assert study.settled == {name: "above" if name == "a" else "below" for name in "abcdefgh"}

@@ -32,7 +32,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.play.progress import print_step, progress_report
-from keyhole.play.speed import measure_seconds_per_round
+from keyhole.play.speed_measurement import measure_seconds_per_round
 from keyhole.results.estimate import compare, mean_estimate
 from keyhole.validate import check_choice
 

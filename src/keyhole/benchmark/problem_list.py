@@ -90,10 +90,7 @@ def check_policy_names(settings: Iterable[str], names: Iterable[str]) -> None:
         if not is_policy_file(name):
             check_choice("policies", name, known)
             continue
-        try:
-            its = find_policy_class(name, listed[0], Path()).setting.name
-        except (FileNotFoundError, ValueError) as error:
-            raise type(error)(f"policies{str(error).removeprefix('name')}") from error
+        its = find_policy_class(name, listed[0], Path(), field="policies").setting.name
         if its not in listed:
             raise ValueError(
                 f"policies: {name!r} must be of {' or '.join(listed)}, got one of {its}"

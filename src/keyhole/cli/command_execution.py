@@ -16,7 +16,7 @@ import typer
 
 from keyhole.cli import exit_codes
 from keyhole.cli.app import app
-from keyhole.cli.completion import check_shell
+from keyhole.cli.completion_shell_check import check_shell
 from keyhole.cli.terminal_output import one_line_text
 from keyhole.files import explain_os_error
 from keyhole.status_output import print_status

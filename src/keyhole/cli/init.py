@@ -7,7 +7,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.cli import first_files
+from keyhole.cli import init_files
 from keyhole.cli.durations import parse_duration
 from keyhole.cli.questions import Question, choice_question
 from keyhole.cli.template_files import check_absent, write_files
@@ -69,7 +69,7 @@ def write_first_file(
         "tune": _tune,
     }
     text = make[goal](given, path)
-    write_files({path: text}, next_command=first_files.next_command(goal, path), as_json=as_json)
+    write_files({path: text}, next_command=init_files.next_command(goal, path), as_json=as_json)
 
 
 def _check_path(path: Path, goal: str) -> Path:
@@ -113,7 +113,7 @@ def _simulation(given: Mapping[str, Any], path: Path) -> str:
     text: str = Question(
         "--horizon",
         "3. How many decisions are there?",
-        lambda text: first_files.simulation_text(setting, _parse_count("--horizon", text), path),
+        lambda text: init_files.simulation_text(setting, _parse_count("--horizon", text), path),
         str(_HORIZONS[setting]),
     ).answer(given["horizon"])
     return text
@@ -124,14 +124,14 @@ def _study(given: Mapping[str, Any], path: Path) -> str:
     arms = Question(
         "--arms", "3. What do you choose among? Names, with commas between", _parse_names
     ).answer(given["arms"])
-    return first_files.study_text(setting, arms, path)
+    return init_files.study_text(setting, arms, path)
 
 
 def _tune(given: Mapping[str, Any], path: Path) -> str:
     commands = Question(
         "--command",
         "2. A command, or an empty line at the end",
-        lambda text: first_files.check_command(text, path.parent.resolve()),
+        lambda text: init_files.check_command(text, path.parent.resolve()),
         note="{instance} in a command stands for a file that it is run on, {seed} for a number.",
     ).answer_several(given["command"])
     limit = Question(
@@ -139,12 +139,12 @@ def _tune(given: Mapping[str, Any], path: Path) -> str:
     ).answer(given["limit"])
     pattern = given["instances"]
     if pattern is None and not any("{instance}" in command for command in commands):
-        return first_files.tune_text(commands, limit, None, path)
+        return init_files.tune_text(commands, limit, None, path)
     # The answer is the text of the file, so that a pattern of no file is asked again.
     text: str = Question(
         "--instances",
         "Which files is {instance}? A pattern such as cnf/*.cnf",
-        lambda text: first_files.tune_text(commands, limit, text, path),
+        lambda text: init_files.tune_text(commands, limit, text, path),
     ).answer(pattern)
     return text
 
@@ -153,7 +153,7 @@ def _parse_count(option: str, text: str) -> int:
     # Longer numbers are above 2**53, and Python refuses very long ones with a message of its own.
     typed = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", text.strip())
     digits = typed[0].replace(",", "").replace("_", "") if typed else "0"
-    if not 1 <= int(digits) <= first_files.MOST_ROUNDS:
+    if not 1 <= int(digits) <= init_files.MOST_ROUNDS:
         raise ValueError(f"{option} must be a whole number from 1 to 2**53, got {short_repr(text)}")
     return int(digits)
 

@@ -39,20 +39,6 @@ def format_recommendation(found: Any) -> str:
     return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
 
 
-def names_in_recommendation(recommendation: Any, names: list[str] | None) -> list[str] | None:
-    """Return those of some names that a recommendation contains; None if they are not known."""
-    if names is None:
-        return None
-    if isinstance(recommendation, dict):
-        words = [*recommendation, *recommendation.values()]
-    elif isinstance(recommendation, tuple):
-        words = list(recommendation)
-    else:
-        words = [recommendation]
-    texts = {word for word in words if isinstance(word, str)}
-    return [name for name in names if name in texts]
-
-
 def format_key_values(values: Mapping[str, Any]) -> str:
     """Return values as ``parse_key_values`` reads them."""
     return " ".join(f"{name}={_short(value)}" for name, value in values.items())

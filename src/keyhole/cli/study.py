@@ -7,16 +7,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from keyhole.cli.json_output import print_json
-from keyhole.cli.key_values import (
-    format_key_values,
-    parse_key_values,
-)
+from keyhole.cli.key_values import format_key_values, parse_key_values
 from keyhole.cli.options import AsJson, show_examples
-from keyhole.cli.toml_tables import check_table
 from keyhole.cli.user_policies import load_user_policies
 from keyhole.contract.text_formatting import count_text
 from keyhole.files import read_toml
-from keyhole.validate import check_choice
+from keyhole.validate import check_choice, short_repr
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -74,7 +70,7 @@ def create(
     setting = content.pop("setting")
     setting_registry.find_setting(setting)
     table = content.pop("policy")
-    table = {"name": table} if isinstance(table, str) else check_table("policy", table)
+    table = {"name": table} if isinstance(table, str) else _check_table("policy", table)
     try:
         policy = spec_factories.make_policy(table, setting, spec.parent)
     except (TypeError, ValueError, FileNotFoundError) as error:
@@ -85,7 +81,7 @@ def create(
     reads = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
-        for name, value in check_table("facts", content.pop("facts", {})).items()
+        for name, value in _check_table("facts", content.pop("facts", {})).items()
     }
     # All other entries are arguments of `Study.create`, under the same names; it checks them.
     name, arms = content.pop("name"), content.pop("arms")
@@ -95,6 +91,13 @@ def create(
         print_json(created)
     else:
         typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
+
+
+def _check_table(name: str, value: object) -> dict[str, Any]:
+    """Return a table of the file; refuse another value."""
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} must be a table, got {short_repr(value)}")
+    return dict(value)
 
 
 @app.command(

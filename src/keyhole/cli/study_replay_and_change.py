@@ -1,6 +1,7 @@
 """The commands `keyhole study replay` and `change`: another policy on the log of a study."""
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -9,7 +10,6 @@ from keyhole.cli.json_output import print_json
 from keyhole.cli.key_values import parse_key_values
 from keyhole.cli.options import AsJson, Quiet
 from keyhole.cli.study import Name, Own, Storage, Words, open_study
-from keyhole.cli.user_policies import load_user_policy
 from keyhole.validate import check_choice
 
 Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
@@ -54,14 +54,9 @@ def change(
 
 def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of the study's setting, and the facts given with it."""
-    from keyhole.experiment import setting_registry, spec_factories
+    from keyhole.experiment.spec_factories import find_policy_class
 
-    known = setting_registry.find_setting(study.policy.setting.name).policies
-    kind = (
-        load_user_policy("policy", name)
-        if spec_factories.is_policy_file(name)
-        else known[check_choice("policy", name, known)]
-    )
+    kind = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     given = parse_key_values(words)
     # Parameters and facts come in one list of words. The number of arms is no fact to be given: the
     # study has it, and it may grow.

@@ -1,9 +1,12 @@
 """The command `keyhole study show`: recommendation, means by arm (option), pending decisions."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import typer
 
 from keyhole.cli.json_output import print_json
-from keyhole.cli.key_values import format_key_values, format_recommendation, names_in_recommendation
+from keyhole.cli.key_values import format_key_values, format_recommendation
 from keyhole.cli.options import AsJson
 from keyhole.cli.study import Name, Own, Storage, open_study
 from keyhole.contract.text_formatting import count_text
@@ -17,49 +20,20 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
     Means, and the list of arms without feedback, are left out above 50,000 events.
     """
-    from keyhole.study.arm_means import mean_lines, means_as_json
-    from keyhole.study.stopping_progress import progress_text
+    from keyhole.study.arm_means import mean_lines
     from keyhole.study.study_summary import MOST_EVENTS
 
     with open_study(storage, name, own) as study:
-        policy = study.policy
-        found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
-        pending = study.pending
+        policy, pending = study.policy, study.pending
         means = study.means(most_events=MOST_EVENTS)
-        untried = study.arms_without_feedback(most_events=MOST_EVENTS)
-        has_means = any((means or {}).values())
-        content = {
-            "name": name,
-            "policy": repr(policy),
-            "arms": study.arms,
-            "recommended": found,
-            "recommended_without_feedback": names_in_recommendation(found, untried),
-            "settled": study.settled,
-            "is_done": study.is_done,
-            "means": None if means is None else means_as_json(means),
-            "intervals": study.explain_intervals(most_events=MOST_EVENTS) if has_means else None,
-            "pending": [decision.as_json() for decision in pending],
-        }
+        content = {"name": name} | _content(study, means, MOST_EVENTS)
     if as_json:
-        print_json(content)
+        print_json(content | {"pending": [decision.as_json() for decision in pending]})
         return
-    typer.echo(
-        f"{name}: {content['policy']}, {count_text(len(content['arms']), 'arm')}, "
-        f"{len(pending)} pending"
-    )
-    if found is not None:
-        without = content["recommended_without_feedback"]
-        mark = f" (no feedback yet: {', '.join(without)})" if without else ""
-        typer.echo(f"recommended: {format_recommendation(found)}{mark}")
-    if policy.verdicts:
-        typer.echo("settled: " + progress_text(policy, content["settled"], len(content["arms"])))
-        for verdict in policy.verdicts:
-            its = [arm for arm, found in content["settled"].items() if found == verdict]
-            if its:
-                typer.echo(f"settled {verdict}: {', '.join(its)}")
+    _print_state(policy, content, len(pending))
     for line in mean_lines(means or {}):
         typer.echo(line)
-    if has_means:
+    if content["intervals"] is not None:
         typer.echo(content["intervals"])
     if means is None:
         typer.echo(f"More than {MOST_EVENTS:,} events: means and arms without feedback left out.")
@@ -67,3 +41,55 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
         typer.echo(
             f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
         )
+
+
+def _content(study: Any, means: Any, most: int) -> dict[str, Any]:
+    """Return all that is shown of a study as JSON, but its name and its pending decisions."""
+    from keyhole.study.arm_means import means_as_json
+
+    policy = study.policy
+    found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
+    without = study.arms_without_feedback(most_events=most)
+    has_means = any((means or {}).values())
+    return {
+        "policy": repr(policy),
+        "arms": study.arms,
+        "recommended": found,
+        "recommended_without_feedback": None if without is None else _select_named(found, without),
+        "settled": study.settled,
+        "is_done": study.is_done,
+        "means": None if means is None else means_as_json(means),
+        "intervals": study.explain_intervals(most_events=most) if has_means else None,
+    }
+
+
+def _select_named(recommendation: Any, arms: list[str]) -> list[str]:
+    """Return those of some arms that a recommendation names."""
+    if isinstance(recommendation, dict):
+        words = [*recommendation, *recommendation.values()]
+    elif isinstance(recommendation, tuple):
+        words = list(recommendation)
+    else:
+        words = [recommendation]
+    texts = {word for word in words if isinstance(word, str)}
+    return [arm for arm in arms if arm in texts]
+
+
+def _print_state(policy: Any, content: Mapping[str, Any], pending: int) -> None:
+    """Print the lines on policy, recommendation and settled arms."""
+    from keyhole.study.stopping_progress import progress_text
+
+    arms, settled = content["arms"], content["settled"]
+    typer.echo(
+        f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}, {pending} pending"
+    )
+    if content["recommended"] is not None:
+        without = content["recommended_without_feedback"]
+        mark = f" (no feedback yet: {', '.join(without)})" if without else ""
+        typer.echo(f"recommended: {format_recommendation(content['recommended'])}{mark}")
+    if policy.verdicts:
+        typer.echo("settled: " + progress_text(policy, settled, len(arms)))
+    for verdict in policy.verdicts:
+        its = [arm for arm, found in settled.items() if found == verdict]
+        if its:
+            typer.echo(f"settled {verdict}: {', '.join(its)}")

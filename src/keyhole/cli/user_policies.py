@@ -15,14 +15,4 @@ def load_user_policies(names: list[str] | None) -> list[Any]:
     for name in names or []:
         if not spec_factories.is_policy_file(name):
             raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
-    return [load_user_policy("--policy", name) for name in names or []]
-
-
-def load_user_policy(said: str, name: str) -> Any:
-    """Return the class given as ``file.py:Class``; errors call it `said`."""
-    from keyhole.experiment import spec_factories
-
-    try:
-        return spec_factories.load_user_policy(name, Path())
-    except (FileNotFoundError, ValueError) as error:
-        raise type(error)(f"{said}{str(error).removeprefix('name')}") from error
+    return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names or []]

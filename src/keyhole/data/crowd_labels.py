@@ -231,9 +231,9 @@ def read_labels_csv(
     names = check_column_names(item=item, label=label, gold=gold)
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True, skipinitialspace=True)
     rows = (row for row in reader if row)
-    tally = _Tally()
+    tally = _Tally(names)
     try:
-        tally.add(_columns(next(rows, []), names), names, rows)
+        tally.add(_columns(next(rows, []), names), rows)
     except csv.Error as error:
         message = f"the row must be valid CSV, got an error: {error}"
         raise ValueError(f"{path}, line {reader.line_num}: {message}") from None
@@ -252,25 +252,28 @@ def read_labels_csv(
 
 
 class _Tally:
-    """Counts of labels, one entry per item in the order of first appearance."""
+    """Counts of labels, one entry per item in the order of first appearance.
 
-    def __init__(self) -> None:
+    `names` are those of the columns of item, label and gold.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._item, self._label, self._gold = names
         self.places: dict[str, int] = {}
         self.ones: list[int] = []
         self.counts: list[int] = []
         self.gold: list[int] = []
 
-    def add(self, columns: list[str], names: Sequence[str], rows: Iterable[list[str]]) -> None:
-        """Count the rows; `names` are those of the columns of item, label and gold."""
-        item, label_name, gold = names
-        item_at, label_at = columns.index(item), columns.index(label_name)
-        gold_at = columns.index(gold) if gold in columns else None
+    def add(self, columns: list[str], rows: Iterable[list[str]]) -> None:
+        """Count the rows."""
+        item_at, label_at = columns.index(self._item), columns.index(self._label)
+        gold_at = columns.index(self._gold) if self._gold in columns else None
         for row in rows:
             if len(row) != len(columns):
                 raise ValueError(f"the row must have {len(columns)} fields, got {len(row)}")
             label = _bit(row[label_at])
             if label is None:
-                raise ValueError(f"{label_name} must be 0 or 1, got {row[label_at]!r}")
+                raise ValueError(f"{self._label} must be 0 or 1, got {row[label_at]!r}")
             place = self._place(row[item_at].strip())
             self.ones[place] += label
             self.counts[place] += 1
@@ -281,7 +284,7 @@ class _Tally:
         place = self.places.get(item)
         if place is None:
             if not item:
-                raise ValueError("item must not be empty, got ''")
+                raise ValueError(f"{self._item} must not be empty, got ''")
             place = self.places[item] = len(self.places)
             self.ones.append(0)
             self.counts.append(0)
@@ -291,14 +294,16 @@ class _Tally:
     def _set_gold(self, place: int, text: str) -> None:
         gold = _bit(text)
         if gold is None and text.strip():
-            raise ValueError(f"gold must be 0, 1 or empty, got {text!r}")
+            raise ValueError(f"{self._gold} must be 0, 1 or empty, got {text!r}")
         before = self.gold[place]
         if gold is None or gold == before:
             return
         # Rows that contradict each other: to keep the first or the last would hide the mistake.
         if before != _UNKNOWN:
             item = list(self.places)[place]
-            raise ValueError(f"gold of item {item!r} must be {before} as before, got {text!r}")
+            raise ValueError(
+                f"{self._gold} of {self._item} {item!r} must be {before} as before, got {text!r}"
+            )
         self.gold[place] = gold
 
 

@@ -20,7 +20,7 @@ from keyhole.pages.figure_files import FIGURE_KINDS, blank_figure, figure_bytes
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob
-from keyhole.play.speed import measure_seconds_per_round
+from keyhole.play.speed_measurement import measure_seconds_per_round
 from keyhole.play.thread_executor import make_simulators
 
 _SPAN: Final = 1.0
@@ -30,7 +30,7 @@ _MOST_OF_A_KIND: Final = 4
 
 
 class Measure(Protocol):
-    """A function that returns seconds per round: see `keyhole.play.speed`."""
+    """A function that returns seconds per round: see `keyhole.play.speed_measurement`."""
 
     def __call__(
         self, plan: Plan, label: str, seconds: float, *, replications: int, threads: int

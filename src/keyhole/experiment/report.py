@@ -175,15 +175,13 @@ def _replications(spec: dict[str, Any]) -> str:
     return ", ".join(f"{count:,}" for count in varied)
 
 
-def write_report(folder: str | Path, *, title: str | None = None) -> Path:
+def write_report(folder: str | Path) -> Path:
     """Write figures and ``report.html`` of a finished run.
 
     Parameters
     ----------
     folder : str or Path
         The run folder.
-    title : str, optional
-        By default the spec's.
 
     Returns
     -------
@@ -195,14 +193,12 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
     FileNotFoundError, ValueError
         If the folder holds no finished run.
     """
-    return write_run_report(open_run(folder), title=title)
+    return write_run_report(open_run(folder))
 
 
-def write_run_report(
-    run: RunFolder, *, title: str | None = None, summaries: Summaries | None = None
-) -> Path:
+def write_run_report(run: RunFolder, *, summaries: Summaries | None = None) -> Path:
     """Write the report of a run; `summaries` are the summaries of a sweep, if they are at hand."""
-    title = title or run.spec.get("title") or _question(run)
+    title = run.spec.get("title") or _question(run)
     if "sweep" in run.spec:
         page = sweep_page(run, summaries or Summaries.of(run), title)
     else:

@@ -19,7 +19,7 @@ from keyhole.experiment.spec_factories import (
     make_problem,
     make_workers,
 )
-from keyhole.files import explain_os_error
+from keyhole.files import read_text_file
 from keyhole.play.checkpoints import MOST_CHECKPOINTS, SpacingKind
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
@@ -159,12 +159,7 @@ class Spec(BaseModel):
     def from_file(cls, path: str | Path) -> Self:
         """Read a spec from a TOML file; errors name file, field and value."""
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise FileNotFoundError(f"there is no file {path}") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
+        text = read_text_file(path)
         try:
             return cls.from_text(text, folder=path.parent)
         except ValueError as error:

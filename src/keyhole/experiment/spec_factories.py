@@ -13,6 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
+from keyhole.files import explain_os_error
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module
 from keyhole.spec_values import unknown_name_error
@@ -95,12 +96,17 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
 
 
-def find_policy_class(name: str, setting: str, folder: Path) -> type[Policy]:
-    """Return the class of a policy by its name: one of the setting, or a user's own."""
+def find_policy_class(
+    name: str, setting: str, folder: Path, *, field: str = "name"
+) -> type[Policy]:
+    """Return the class of a policy by its name: one of the setting, or a user's own.
+
+    Errors begin with `field`.
+    """
     if is_policy_file(name):
-        return load_user_policy(name, folder)
+        return load_user_policy(name, folder, field=field)
     known = setting_registry.find_setting(setting).policies
-    return known[check_choice("name", name, known)]
+    return known[check_choice(field, name, known)]
 
 
 def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
@@ -120,31 +126,32 @@ def is_policy_file(name: str) -> bool:
     return ":" in name or name.endswith(".py")
 
 
-def load_user_policy(name: str, folder: Path) -> type[Policy]:
-    """Return the class ``file.py:Class`` of a user's file; errors are one line."""
+def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Policy]:
+    """Return the class ``file.py:Class`` of a user's file; errors are a line after `field`."""
     file, colon, class_name = name.rpartition(":") if ":" in name else (name, "", "")
     path = folder / file
     if not path.is_file():
-        raise FileNotFoundError(f"name: there is no file {file!r} in {str(folder)!r}")
+        raise FileNotFoundError(f"{field}: there is no file {file!r} in {str(folder)!r}")
     if path.suffix != ".py":
-        raise ValueError(f"name: {file!r} must be a Python file")
+        raise ValueError(f"{field}: {file!r} must be a Python file")
     try:
         source = path.read_bytes()
     except OSError as error:
-        raise ValueError(f"name: {file!r} cannot be read: {error.strerror}") from error
+        raise ValueError(f"{field}: {file!r} cannot be read: {explain_os_error(error)}") from error
     try:
         module = _import_file(path, source)
     except (Exception, SystemExit) as error:  # a user's file may raise anything
-        raise ValueError(f"name: {file!r} cannot be imported: {_explain(error, path)}") from error
+        reason = _explain(error, path)
+        raise ValueError(f"{field}: {file!r} cannot be imported: {reason}") from error
     found = getattr(module, class_name, None)
     if _is_policy(found):
         return cast(type[Policy], found)
     own = [n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__]
     defined = f"it defines {', '.join(own)}" if own else "it defines no policy"
     if not colon:
-        raise ValueError(f"name: {file!r} must be followed by a class, {file}:CLASS; {defined}")
+        raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {defined}")
     raise ValueError(
-        f"name: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, own)}"
+        f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, own)}"
     )
 
 

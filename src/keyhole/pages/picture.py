@@ -6,30 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from matplotlib.figure import Figure
-
-from keyhole.pages.figure_files import FIGURE_KINDS, write_figure
+from keyhole.pages.figure_files import FIGURE_KINDS
 
 _METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure on the page, which is also written to files beside the page."""
+    """A figure on the page, whose files lie beside the page."""
 
     svg: str
     alt: str
     caption: str
     files: Sequence[str]
     template: ClassVar[str] = "pages/templates/picture.html.j2"
-
-    @classmethod
-    def of(
-        cls, figure: Figure, path: Path, *, title: str, caption: str, alt: str = ""
-    ) -> "Picture":
-        """Write a figure to files whose names begin with `path`; return it for the page."""
-        write_figure(figure, path, title=title, caption=caption)
-        return cls.read(path, caption=caption, alt=alt or title)
 
     @classmethod
     def read(cls, path: Path, *, caption: str, alt: str) -> "Picture":

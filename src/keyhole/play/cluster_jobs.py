@@ -24,7 +24,7 @@ from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan
 from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import Report
 from keyhole.play.replication_block import ReplicationBlock, plan_digest
-from keyhole.play.speed import measure_seconds_per_round
+from keyhole.play.speed_measurement import measure_seconds_per_round
 from keyhole.play.thread_executor import make_simulators, simulate_replications
 
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
@@ -224,7 +224,7 @@ def measure_speed_on_cluster(
 ) -> float:
     """Return the seconds per round of a policy if the whole cluster simulates it.
 
-    As many workers as `threads` measure it at once: see `keyhole.play.speed`.
+    As many workers as `threads` measure it at once: see `keyhole.play.speed_measurement`.
     """
     data = pickle_plan(plan)
     shared, checks = cluster.broadcast(data), (sha256(data), package_versions(), plan_digest(plan))

@@ -195,7 +195,8 @@ class TotalProgress:
         # Two processes meet: while this one compiles and simulates, the other compiles too.
         whole = simulating + took * len(self._missing_code())
         whole = max(simulating, whole / self._compilers)
-        # Simulations use all cores, and drawing one, as compiling does: that is the better measure.
+        # Drawing uses one core, as compiling does, and simulations use all of them: their speed is
+        # the measure only where nothing was compiled.
         if not self._compiled:
             slowness = self._simulation_slowness((), slowness, current)
         return TimeLeft(simulating, whole - simulating, self._writing * slowness)

@@ -204,7 +204,7 @@ def t_half_width(replications: int) -> float:
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
     """Return the 95 % interval of Clopper and Pearson (1934) for a binomial proportion."""
     quantile: Callable[[float, float, float], float] = beta_quantile
-    if has_extra("scipy"):  # as above
+    if has_extra("scipy"):  # as in `t_half_width`
         from scipy.special import betaincinv
 
         def quantile(probability: float, a: float, b: float) -> float:

@@ -127,7 +127,8 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; none if nothing has been run yet."""
     path, told = folder / RUNS, set[str]()
     # Told runs first: a tuner that is at work records a run before it tells the study.
-    with suppress(OSError, ValueError, RuntimeError):  # who may read the runs alone sees them
+    # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
+    with suppress(OSError, ValueError, RuntimeError):
         told = _read_told_runs(folder)
     found = list(read_records(path, spec.names)) if path.exists() else []
     try:

@@ -9,8 +9,8 @@ import pytest
 
 from keyhole import Metric
 from keyhole.papers import FILES, Entry
-from keyhole.papers.coverage import Coverage
 from keyhole.papers.entry_files import PAPERS
+from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number, Verdict

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-_QUANTILES: Final = 100
+_PARETO_QUANTILES: Final = 2000
+_GEOMETRIC_QUANTILES: Final = 100
 _LEAST_SHARE: Final = 1000  # means of arms with recorded pairs are multiples of its inverse
 
 
@@ -14,14 +15,16 @@ def told_delay(expected: float, bound: int, variance: float) -> dict[str, Any]:
     return {"expected_delay": expected, "bound": bound, "variance": variance}
 
 
-def pareto_delays(power: float, scale: float, count: int = 2000) -> list[int]:
+def pareto_delays(power: float, scale: float) -> list[int]:
     """Return quantiles of Pareto delays, as recorded ones: a heavy tail, for powers below 2."""
-    return _quantiles(lambda above: scale * (above ** (-1 / power) - 1), count)
+    return _quantiles(lambda above: scale * (above ** (-1 / power) - 1), _PARETO_QUANTILES)
 
 
-def geometric_delays(expected: float, count: int = _QUANTILES) -> list[int]:
+def geometric_delays(expected: float) -> list[int]:
     """Return quantiles of geometric delays, as recorded ones."""
-    return _quantiles(lambda above: math.log(above) / math.log1p(-1 / (1 + expected)), count)
+    return _quantiles(
+        lambda above: math.log(above) / math.log1p(-1 / (1 + expected)), _GEOMETRIC_QUANTILES
+    )
 
 
 def arms_with_delays(

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from keyhole.pages.page import Answer, Page, Section, Text, write_page
 from keyhole.pages.table import Table
-from keyhole.papers.coverage import Coverage, Item
+from keyhole.papers.paper_coverage import Coverage, Item
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from keyhole.contract.text_formatting import count_text
 from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
 from keyhole.pages.table import Table
 from keyhole.papers.claims_json import write_claims
-from keyhole.papers.coverage import Coverage
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.claim_squares import STATUS_WORDS, ClaimBar, ClaimSquares, entry_of
 from keyhole.papers.report.coverage_page import uncovered_table, write_coverage_page
 from keyhole.papers.report.entry_answer import count_sentence, counts

@@ -1,4 +1,4 @@
-"""Looking at an interval after every value: how many runs ever see it miss the mean (a kernel)."""
+"""Counts of runs in which an interval, seen after every value, ever misses the mean (a kernel)."""
 
 import math
 

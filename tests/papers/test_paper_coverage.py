@@ -10,8 +10,8 @@ import pytest
 
 from keyhole.contract.policy import Policy
 from keyhole.papers import FILES
-from keyhole.papers.coverage import Coverage, Item
 from keyhole.papers.entry_files import PAPERS
+from keyhole.papers.paper_coverage import Coverage, Item
 from tests.papers.conftest import entry_of
 
 COVERAGES = {paper: Coverage.load(paper) for paper in PAPERS}
