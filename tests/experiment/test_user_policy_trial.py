@@ -47,6 +47,13 @@ class Outside(LSA):
     def select(p) -> int:
         return p.arms
 
+class Stop(BaseException):
+    pass
+
+class Stopping(LSA):
+    def select(p) -> int:
+        raise Stop("no")
+
 class Fine(LSA):
     pass
 """
@@ -70,6 +77,7 @@ def attempt(tmp_path, name, problem=PROBLEM, line="pass"):
         ("NaNLabels", "pass", r"into every entry of labels; .* 200 labels\[1\] is NaN or was not"),
         ("Silent", "pass", r"Silent.recommend must write .* labels\[0\] is NaN or was not written"),
         ("TooMany", "pass", "beyond an array"),
+        ("Stopping", "pass", "no"),
         ("Outside", "pass", r"a decision that the setting does not allow \(arm 3\), in round 1"),
     ],
 )

@@ -5,6 +5,7 @@ for one that was.
 """
 
 import warnings
+from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
+from keyhole.interrupts import replaced_errors
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.play.learner import Learner
@@ -40,15 +42,22 @@ def try_user_policy(name: str, policy: Policy, problem: Problem, horizon: int, w
     if arms > _MOST_ARMS:
         return
     context = CheckContext(policy, problem, min(horizon, max(_ROUNDS, 2 * arms)))
-    try:
-        # Its cautions are for the whole simulation, which gives them itself.
-        with interpreted(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _play(context)
-    except NotInterpretedError:
-        return
-    except Exception as error:  # a user's policy may raise anything
-        raise ValueError(f"{name} fails {where}: {type(error).__name__}: {error}") from error
+
+    def replace(error: BaseException) -> BaseException:
+        if isinstance(error, NotInterpretedError):
+            return error
+        return ValueError(f"{name} fails {where}: {type(error).__name__}: {error}")
+
+    # A user's policy may raise anything. Its cautions are for the whole simulation, which gives
+    # them itself.
+    with (
+        suppress(NotInterpretedError),
+        replaced_errors(replace),
+        interpreted(),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        _play(context)
 
 
 def _play(context: "CheckContext") -> None:
