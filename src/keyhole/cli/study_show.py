@@ -12,6 +12,8 @@ from keyhole.contract.text_formatting import count_text
 def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
+    Pending decisions that expired and wait to be asked again are counted and marked (JSON: their
+    ids, to_ask_again).
     Recommended arms without feedback are listed after the recommendation (JSON:
     recommended_without_feedback): the policy has only its assumptions about them. The interval of a
     mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
@@ -24,7 +26,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     with open_study(storage, name, own) as study:
         policy = study.policy
         found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
-        pending = study.pending
+        pending, expired = study.pending, study.to_ask_again
         means = study.means(most_events=MOST_EVENTS)
         untried = study.arms_without_feedback(most_events=MOST_EVENTS)
         has_means = any((means or {}).values())
@@ -39,13 +41,14 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
             "means": None if means is None else means_as_json(means),
             "intervals": study.explain_intervals(most_events=MOST_EVENTS) if has_means else None,
             "pending": [decision.as_json() for decision in pending],
+            "to_ask_again": expired,
         }
     if as_json:
         print_json(content)
         return
     typer.echo(
         f"{name}: {content['policy']}, {count_text(len(content['arms']), 'arm')}, "
-        f"{len(pending)} pending"
+        f"{len(pending)} pending{f' ({len(expired)} to ask again)' if expired else ''}"
     )
     if found is not None:
         without = content["recommended_without_feedback"]
@@ -63,7 +66,9 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
         typer.echo(content["intervals"])
     if means is None:
         typer.echo(f"More than {MOST_EVENTS:,} events: means and arms without feedback left out.")
+    marked = frozenset(expired)
     for decision in pending:
+        mark = ", expired: to ask again" if decision.id in marked else ""
         typer.echo(
-            f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
+            f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC{mark}"
         )
