@@ -176,8 +176,9 @@ def test_import(keyhole, done, labels, tmp_path):
     assert done(*words) == "labels: imported before, nothing is changed\n"
     assert json.loads(done(*words, "--json")) == {"imported": 0}
     assert "cat: 2 told, mean reward 0.50" in done("show", *labels)
-    past.write_text("arm,reward\ncat,1\nemu,0\n")
-    refused(*keyhole("study", "import", *labels, past), "past.csv, line 3: arm must be one of cat")
+    past.write_text("arm,reward\ncat,1\nemu,0\ncat,x\n")
+    bad = "past.csv, line 3: arm must be one of cat", "; line 4: reward must be a number, got 'x'"
+    refused(*keyhole("study", "import", *labels, past), *bad)
     past.write_text("arm,reward\ncat,1\n")
     said = "past results must be the beginning of a study, and this one has 3 decisions already"
     refused(*keyhole("study", "import", *labels, past), said)

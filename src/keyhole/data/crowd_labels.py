@@ -4,8 +4,7 @@ An item is an option (arm); to try it is to ask one more worker.
 """
 
 import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from os import PathLike
@@ -16,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.text_formatting import join_words
-from keyhole.data.csv_rows import check_column_names, read_text, separator_hint
+from keyhole.data.csv_rows import (
+    add_rows,
+    check_column_names,
+    errors_at_line,
+    open_rows,
+    read_text,
+    separator_hint,
+)
 from keyhole.thresholding import Problem
 from keyhole.validate import check_choice, check_distinct
 
@@ -205,7 +211,8 @@ def read_labels_csv(
 
     The first row names the columns, in any case and order. A label is 0, 1, 0.0, 1.0, false or
     true; gold may be empty, and otherwise must be the same in all rows of an item. Case, blank
-    lines, and spaces around a value are ignored. Items keep the order of their first appearance.
+    lines, and spaces around a value are ignored. Items keep the order of their first appearance. An
+    error names up to five bad rows.
 
     Parameters
     ----------
@@ -229,18 +236,11 @@ def read_labels_csv(
     (('cat', 'dog'), array([1. , 0.5]))
     """
     names = check_column_names(item=item, label=label, gold=gold)
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True, skipinitialspace=True)
-    rows = (row for row in reader if row)
-    tally = _Tally()
-    try:
-        tally.add(_columns(next(rows, []), names), names, rows)
-    except csv.Error as error:
-        message = f"the row must be valid CSV, got an error: {error}"
-        raise ValueError(f"{path}, line {reader.line_num}: {message}") from None
-    except ValueError as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
-    if not tally.counts:
-        raise ValueError(f"{path}: at least one row must follow the header, got none")
+    reader = open_rows(_text(path))
+    with errors_at_line(path, reader):
+        columns = _columns(next(filter(None, reader), []), names)
+    tally = _Tally(columns, names)
+    add_rows(path, reader, len(columns), tally.add)
     return Labels(
         Path(path).stem,
         items=tuple(tally.places),
@@ -252,30 +252,31 @@ def read_labels_csv(
 
 
 class _Tally:
-    """Counts of labels, one entry per item in the order of first appearance."""
+    """Counts of labels, one entry per item in the order of first appearance.
 
-    def __init__(self) -> None:
+    `names` are those of the columns of item, label and gold.
+    """
+
+    def __init__(self, columns: Sequence[str], names: Sequence[str]) -> None:
+        item, self._label, gold = names
+        self._item_at, self._label_at = columns.index(item), columns.index(self._label)
+        self._gold_at = columns.index(gold) if gold in columns else None
         self.places: dict[str, int] = {}
         self.ones: list[int] = []
         self.counts: list[int] = []
         self.gold: list[int] = []
 
-    def add(self, columns: list[str], names: Sequence[str], rows: Iterable[list[str]]) -> None:
-        """Count the rows; `names` are those of the columns of item, label and gold."""
-        item, label_name, gold = names
-        item_at, label_at = columns.index(item), columns.index(label_name)
-        gold_at = columns.index(gold) if gold in columns else None
-        for row in rows:
-            if len(row) != len(columns):
-                raise ValueError(f"the row must have {len(columns)} fields, got {len(row)}")
-            label = _bit(row[label_at])
-            if label is None:
-                raise ValueError(f"{label_name} must be 0 or 1, got {row[label_at]!r}")
-            place = self._place(row[item_at].strip())
-            self.ones[place] += label
-            self.counts[place] += 1
-            if gold_at is not None and row[gold_at]:
-                self._set_gold(place, row[gold_at])
+    def add(self, row: list[str]) -> None:
+        """Count a row."""
+        label = _bit(row[self._label_at])
+        if label is None:
+            raise ValueError(f"{self._label} must be 0 or 1, got {row[self._label_at]!r}")
+        item = row[self._item_at].strip()
+        place = self._place(item)
+        self.ones[place] += label
+        self.counts[place] += 1
+        if self._gold_at is not None and row[self._gold_at]:
+            self._set_gold(place, item, row[self._gold_at])
 
     def _place(self, item: str) -> int:
         place = self.places.get(item)
@@ -288,7 +289,7 @@ class _Tally:
             self.gold.append(_UNKNOWN)
         return place
 
-    def _set_gold(self, place: int, text: str) -> None:
+    def _set_gold(self, place: int, item: str, text: str) -> None:
         gold = _bit(text)
         if gold is None and text.strip():
             raise ValueError(f"gold must be 0, 1 or empty, got {text!r}")
@@ -297,7 +298,6 @@ class _Tally:
             return
         # Rows that contradict each other: to keep the first or the last would hide the mistake.
         if before != _UNKNOWN:
-            item = list(self.places)[place]
             raise ValueError(f"gold of item {item!r} must be {before} as before, got {text!r}")
         self.gold[place] = gold
 
