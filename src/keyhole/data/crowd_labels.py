@@ -37,6 +37,10 @@ NAMES: Final = (
 _UNKNOWN: Final = -1
 _BITS: Final = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _GOLD: Final = "gold"
+_OTHER_NAMES: Final = (
+    "; other names: read_labels_csv(..., item=..., label=...), "
+    "or labels = { file = ..., item = ..., label = ... } in a spec"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -315,7 +319,7 @@ def _columns(header: list[str], names: Sequence[str]) -> list[str]:
     needed = [item, label] if gold == _GOLD else [item, label, gold]
     if not set(needed) <= set(columns):
         got = ", ".join(map(repr, header))
-        hint = separator_hint(header) or "; other names: read_labels_csv(..., item=..., label=...)"
+        hint = separator_hint(header) or _OTHER_NAMES
         raise ValueError(f"the header must have the columns {join_words(needed)}, got {got}{hint}")
     for name in names:
         if columns.count(name) > 1:
