@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the end of a block."""
+"""Ctrl-C waits for the end of a block, or is told from an error that code raises itself."""
 
 import pickle
 import signal
@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from keyhole.clusters.serialization import run_serialized
-from keyhole.interrupts import delayed_interrupts
+from keyhole.interrupts import delayed_interrupts, replaced_errors
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +53,50 @@ def test_elsewhere_than_in_the_main_thread_nothing_changes():
     found = []
 
     def look():
-        with delayed_interrupts():
+        with delayed_interrupts(), replaced_errors(replace):
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
     assert found == [signal.default_int_handler]
+
+
+def replace(error):
+    return ValueError(type(error).__name__)
+
+
+class Stop(BaseException):
+    """An error that is no Exception."""
+
+
+@pytest.mark.parametrize("error", [KeyError(), Stop(), SystemExit(1), KeyboardInterrupt()])
+def test_whatever_code_raises_is_replaced(error):
+    with pytest.raises(ValueError, match=type(error).__name__) as caught, replaced_errors(replace):
+        raise error
+    assert caught.value.__cause__ is error
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_is_kept_if_it_is_returned():
+    with pytest.raises(Stop) as caught, replaced_errors(lambda error: error):
+        raise Stop
+    assert caught.value.__cause__ is None
+
+
+def test_an_interrupt_is_not_replaced():
+    with pytest.raises(KeyboardInterrupt), replaced_errors(replace):
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_that_code_sets_stays():
+    def handler(*_):
+        pass
+
+    with replaced_errors(replace):
+        signal.signal(signal.SIGINT, handler)
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_a_task_that_is_cancelled_while_it_imports_leaves_no_half_imported_package(

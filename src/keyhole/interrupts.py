@@ -1,7 +1,8 @@
-"""Delay of Ctrl-C during code that must not be interrupted, such as an import."""
+"""Ctrl-C: its delay during code that must not be interrupted, and its difference from errors."""
 
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -39,3 +40,45 @@ def delayed_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if came:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
+    """Replace what code of users raises within the block, also an exit; a Ctrl-C stays as it is.
+
+    `replace` returns the error to raise instead, or the same one.
+
+    Examples
+    --------
+    >>> with replaced_errors(lambda error: ValueError(f"it ended with {error!r}")):
+    ...     raise SystemExit(1)
+    Traceback (most recent call last):
+    ValueError: it ended with SystemExit(1)
+    """
+    came: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if callable(handler):
+            handler(number, frame)
+
+    # Elsewhere than in the main thread, and without a handler in Python, no Ctrl-C raises an error:
+    # a KeyboardInterrupt is one that the code itself raises.
+    if is_noted := callable(handler) and _is_main_thread():
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except BaseException as error:
+        other = replace(error)
+        if other is error or (came and isinstance(error, KeyboardInterrupt)):
+            raise
+        raise other from error
+    finally:
+        # The code may have set a handler of its own, which stays.
+        if is_noted and signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -132,3 +132,16 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     (tmp_path / "mine").write_text("text")
     with pytest.raises(ValueError, match="holds something other than a benchmark"):
         bench("thresholding", out=tmp_path)
+
+
+def test_a_users_policy_that_fails_is_refused_before_anything_is_simulated(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from keyhole.thresholding import LSA\n"
+        "class Mine(LSA):\n"
+        "    def recommend(p, labels) -> None:\n"
+        "        pass\n"
+    )
+    with pytest.raises(ValueError, match=r"mine.py:Mine fails on the problem 'tao-1'.*labels"):
+        bench("thresholding", out=tmp_path / "out", problems=["tao-1"], policies=[f"{file}:Mine"])
+    assert not (tmp_path / "out").exists()

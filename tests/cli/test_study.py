@@ -94,6 +94,20 @@ def test_show(done, labels):
     assert said["pending"][0]["id"] == id
 
 
+def test_show_marks_expired_decisions_that_wait_to_be_asked_again(done, labels):
+    first = done("ask", *labels).split()[0]
+    done("ask", *labels)
+    assert json.loads(done("show", *labels, "--json"))["to_ask_again"] == []
+    done("expire", *labels, first)
+    lines = done("show", *labels).splitlines()
+    assert lines[0] == "labels: LSA(alpha=1.35), 3 arms, 2 pending (1 to ask again)"
+    assert lines[-2].startswith(f"{first} arm=cat since ")
+    assert [line.endswith(" UTC, expired: to ask again") for line in lines[-2:]] == [True, False]
+    assert json.loads(done("show", *labels, "--json"))["to_ask_again"] == [first]
+    assert done("ask", *labels).split()[0] == first
+    assert json.loads(done("show", *labels, "--json"))["to_ask_again"] == []
+
+
 def test_show_marks_recommended_arms_without_feedback(done, labels):
     for expected in (["dog", "owl"], ["owl"], []):
         done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
@@ -162,8 +176,9 @@ def test_import(keyhole, done, labels, tmp_path):
     assert done(*words) == "labels: imported before, nothing is changed\n"
     assert json.loads(done(*words, "--json")) == {"imported": 0}
     assert "cat: 2 told, mean reward 0.50" in done("show", *labels)
-    past.write_text("arm,reward\ncat,1\nemu,0\n")
-    refused(*keyhole("study", "import", *labels, past), "past.csv, line 3: arm must be one of cat")
+    past.write_text("arm,reward\ncat,1\nemu,0\ncat,x\n")
+    bad = "past.csv, line 3: arm must be one of cat", "; line 4: reward must be a number, got 'x'"
+    refused(*keyhole("study", "import", *labels, past), *bad)
     past.write_text("arm,reward\ncat,1\n")
     said = "past results must be the beginning of a study, and this one has 3 decisions already"
     refused(*keyhole("study", "import", *labels, past), said)

@@ -289,7 +289,8 @@ def test_every_line_ending_is_understood_and_counted(tmp_path: Path, end: str) -
         (
             ["a,1", "b,0"],
             ", line 1: the header must have the columns item and label, got 'a', '1'; other names: "
-            "read_labels_csv(..., item=..., label=...)",
+            "read_labels_csv(..., item=..., label=...), or labels = { file = ..., item = ..., "
+            "label = ... } in a spec",
         ),
         (
             ["item;label", "a;1"],

@@ -158,13 +158,15 @@ GOOD = "from keyhole.thresholding import IndexPolicy\n"
         ("import math\nimport nowhere_to_be_found\n", r"ModuleNotFoundError: .* \(line 2\)"),
         (GOOD + "x = 1\n\ny = 1 / (x - 1)\n", r"ZeroDivisionError: division by zero \(line 4\)"),
         (GOOD + "raise SystemExit(3)\n", r"SystemExit: 3 \(line 2\)"),
+        (GOOD + "raise KeyboardInterrupt\n", r"KeyboardInterrupt \(line 2\)"),
+        ("class Stop(BaseException): pass\nraise Stop('no')\n", r"Stop: no \(line 2\)"),
         (GOOD + "raise ValueError('one\\ntwo')\n", r"ValueError: one two \(line 2\)"),
         (
             GOOD + "class Mine(IndexPolicy):\n    needs = ('nothing',)\n",
             r"ValueError: Mine.needs must be one of .*got 'nothing' \(line 2\)",
         ),
     ],
-    ids=["syntax", "import", "run", "exit", "two lines", "policy"],
+    ids=["syntax", "import", "run", "exit", "interrupt", "base", "two lines", "policy"],
 )
 def test_a_users_file_that_cannot_be_imported_is_one_line(tmp_path, text, code, complaint):
     (tmp_path / "mine.py").write_text(code)

@@ -177,6 +177,32 @@ def test_measured_runs_have_limits_of_their_own_or_one_for_all(folder):
             make_problem(table | {"measured": value}, folder)
 
 
+def test_labels_may_stand_in_columns_of_other_names(folder):
+    rows = ["picture,is_duck,expert", "a,1,1", "a,0,", "b,1,0"]
+    (folder / "ducks.csv").write_text("\n".join(rows))
+    table = {"setting": "thresholding", "threshold": 0.4}
+    names = {"file": "ducks.csv", "item": "picture", "label": "is_duck", "gold": "expert"}
+    problem = make_problem(table | {"labels": names}, folder)
+    assert problem.means.tolist() == [0.5, 1.0]
+    assert problem.environment.metrics[-1].name == "gold_agreement"
+    # Without its name the column is another one.
+    del names["gold"]
+    plain = make_problem(table | {"labels": names}, folder)
+    assert plain.environment.metrics[-1].name != "gold_agreement"
+    for value, message in [
+        (
+            "ducks.csv",
+            r"problem.labels: .*line 1: .* or labels = \{ file = \.\.\., item",
+        ),
+        (names | {"item": ["a"]}, r"problem.labels: item must be a text, got \['a'\]"),
+        (names | {"item": "is_duck"}, "problem.labels: item, label and gold must differ"),
+        (names | {"worker": "w"}, "problem.labels: each entry must be one of file, item, label"),
+        ({"item": "picture"}, "problem.labels must be the name of a file, got None"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{message}"):
+            make_problem(table | {"labels": value}, folder)
+
+
 def test_errors_in_a_scenario_begin_with_the_entry(folder):
     table = {"setting": "resource", "aslib": "toy/algorithm_runs.arff"}
     with pytest.raises(ValueError, match=r"^problem.aslib: path must be the folder of a scenario"):

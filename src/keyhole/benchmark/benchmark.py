@@ -27,9 +27,10 @@ from keyhole.benchmark.results_file import (
     write_results,
 )
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
-from keyhole.benchmark.user_policy_trial import try_user_policies
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.result_cache import ResultCache
+from keyhole.experiment.spec_factories import is_policy_file
+from keyhole.experiment.user_policy_trial import try_user_policy
 from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.play.progress import print_step, progress_report
 from keyhole.play.speed_measurement import measure_seconds_per_round
@@ -82,7 +83,7 @@ def bench(
     ------
     ValueError
         If a name is unknown, the folder holds something else, or a policy of yours fails in the
-        first rounds, which are played in Python with every index checked.
+        first rounds, which are played in Python, where indices and recommendations are checked.
     """
     # Everything given is checked first: simulations may take hours.
     wanted = _check_settings(settings)
@@ -96,7 +97,7 @@ def bench(
         raise ValueError(f"{folder} holds something other than a benchmark")
     games = list(make_games(listed, policies, SCALES[scale]))
     check_playable(games, listed, policies, SCALES[scale])
-    try_user_policies(games)
+    _try_user_policies(games)
     (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
     with folder_lock(folder):
@@ -118,6 +119,18 @@ def bench(
         content = add_results(content, others)
         write_results(folder / RESULTS_FILE, content)
     return content
+
+
+def _try_user_policies(games: Iterable[Game]) -> None:
+    """Try each policy of a user's file on the first problem of its setting that it can play."""
+    tried = set()
+    for game in games:
+        plan, where = game.spec.plan, f"on the problem {game.problem.name!r}"
+        for label, policy in plan.policies.items():
+            name = game.entry(label)["name"]
+            if is_policy_file(name) and name not in tried:
+                tried.add(name)
+                try_user_policy(name, policy, plan.problem, plan.horizon, where)
 
 
 def _check_settings(settings: str | Iterable[str] | None) -> list[str]:

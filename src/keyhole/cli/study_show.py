@@ -15,6 +15,8 @@ from keyhole.contract.text_formatting import count_text
 def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
+    Pending decisions that expired and wait to be asked again are counted and marked (JSON: their
+    ids, to_ask_again).
     Recommended arms without feedback are listed after the recommendation (JSON:
     recommended_without_feedback): the policy has only its assumptions about them. The interval of a
     mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
@@ -24,22 +26,25 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     from keyhole.study.study_summary import MOST_EVENTS
 
     with open_study(storage, name, own) as study:
-        policy, pending = study.policy, study.pending
+        policy, pending, expired = study.policy, study.pending, study.to_ask_again
         means = study.means(most_events=MOST_EVENTS)
         content = {"name": name} | _content(study, means, MOST_EVENTS)
     if as_json:
-        print_json(content | {"pending": [decision.as_json() for decision in pending]})
+        waiting = {"pending": [decision.as_json() for decision in pending], "to_ask_again": expired}
+        print_json(content | waiting)
         return
-    _print_state(policy, content, len(pending))
+    _print_state(policy, content, len(pending), len(expired))
     for line in mean_lines(means or {}):
         typer.echo(line)
     if content["intervals"] is not None:
         typer.echo(content["intervals"])
     if means is None:
         typer.echo(f"More than {MOST_EVENTS:,} events: means and arms without feedback left out.")
+    marked = frozenset(expired)
     for decision in pending:
+        mark = ", expired: to ask again" if decision.id in marked else ""
         typer.echo(
-            f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
+            f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC{mark}"
         )
 
 
@@ -75,14 +80,13 @@ def _select_named(recommendation: Any, arms: list[str]) -> list[str]:
     return [arm for arm in arms if arm in texts]
 
 
-def _print_state(policy: Any, content: Mapping[str, Any], pending: int) -> None:
+def _print_state(policy: Any, content: Mapping[str, Any], pending: int, to_ask_again: int) -> None:
     """Print the lines on policy, recommendation and settled arms."""
     from keyhole.study.stopping_progress import progress_text
 
     arms, settled = content["arms"], content["settled"]
-    typer.echo(
-        f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}, {pending} pending"
-    )
+    waiting = f"{pending} pending{f' ({to_ask_again} to ask again)' if to_ask_again else ''}"
+    typer.echo(f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}, {waiting}")
     if content["recommended"] is not None:
         without = content["recommended_without_feedback"]
         mark = f" (no feedback yet: {', '.join(without)})" if without else ""

@@ -4,8 +4,7 @@ An item is an option (arm); to try it is to ask one more worker.
 """
 
 import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from os import PathLike
@@ -16,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.text_formatting import join_words
-from keyhole.data.csv_rows import check_column_names, read_text, separator_hint
+from keyhole.data.csv_rows import (
+    add_rows,
+    check_column_names,
+    errors_at_line,
+    open_rows,
+    read_text,
+    separator_hint,
+)
 from keyhole.thresholding import Problem
 from keyhole.validate import check_choice, check_distinct
 
@@ -31,6 +37,10 @@ NAMES: Final = (
 _UNKNOWN: Final = -1
 _BITS: Final = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _GOLD: Final = "gold"
+_OTHER_NAMES: Final = (
+    "; other names: read_labels_csv(..., item=..., label=...), "
+    "or labels = { file = ..., item = ..., label = ... } in a spec"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +215,8 @@ def read_labels_csv(
 
     The first row names the columns, in any case and order. A label is 0, 1, 0.0, 1.0, false or
     true; gold may be empty, and otherwise must be the same in all rows of an item. Case, blank
-    lines, and spaces around a value are ignored. Items keep the order of their first appearance.
+    lines, and spaces around a value are ignored. Items keep the order of their first appearance. An
+    error names up to five bad rows.
 
     Parameters
     ----------
@@ -229,18 +240,11 @@ def read_labels_csv(
     (('cat', 'dog'), array([1. , 0.5]))
     """
     names = check_column_names(item=item, label=label, gold=gold)
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True, skipinitialspace=True)
-    rows = (row for row in reader if row)
-    tally = _Tally(names)
-    try:
-        tally.add(_columns(next(rows, []), names), rows)
-    except csv.Error as error:
-        message = f"the row must be valid CSV, got an error: {error}"
-        raise ValueError(f"{path}, line {reader.line_num}: {message}") from None
-    except ValueError as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
-    if not tally.counts:
-        raise ValueError(f"{path}: at least one row must follow the header, got none")
+    reader = open_rows(_text(path))
+    with errors_at_line(path, reader):
+        columns = _columns(next(filter(None, reader), []), names)
+    tally = _Tally(columns, names)
+    add_rows(path, reader, len(columns), tally.add)
     return Labels(
         Path(path).stem,
         items=tuple(tally.places),
@@ -257,28 +261,26 @@ class _Tally:
     `names` are those of the columns of item, label and gold.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], names: Sequence[str]) -> None:
         self._item, self._label, self._gold = names
+        self._item_at, self._label_at = columns.index(self._item), columns.index(self._label)
+        self._gold_at = columns.index(self._gold) if self._gold in columns else None
         self.places: dict[str, int] = {}
         self.ones: list[int] = []
         self.counts: list[int] = []
         self.gold: list[int] = []
 
-    def add(self, columns: list[str], rows: Iterable[list[str]]) -> None:
-        """Count the rows."""
-        item_at, label_at = columns.index(self._item), columns.index(self._label)
-        gold_at = columns.index(self._gold) if self._gold in columns else None
-        for row in rows:
-            if len(row) != len(columns):
-                raise ValueError(f"the row must have {len(columns)} fields, got {len(row)}")
-            label = _bit(row[label_at])
-            if label is None:
-                raise ValueError(f"{self._label} must be 0 or 1, got {row[label_at]!r}")
-            place = self._place(row[item_at].strip())
-            self.ones[place] += label
-            self.counts[place] += 1
-            if gold_at is not None and row[gold_at]:
-                self._set_gold(place, row[gold_at])
+    def add(self, row: list[str]) -> None:
+        """Count a row."""
+        label = _bit(row[self._label_at])
+        if label is None:
+            raise ValueError(f"{self._label} must be 0 or 1, got {row[self._label_at]!r}")
+        item = row[self._item_at].strip()
+        place = self._place(item)
+        self.ones[place] += label
+        self.counts[place] += 1
+        if self._gold_at is not None and row[self._gold_at]:
+            self._set_gold(place, item, row[self._gold_at])
 
     def _place(self, item: str) -> int:
         place = self.places.get(item)
@@ -291,7 +293,7 @@ class _Tally:
             self.gold.append(_UNKNOWN)
         return place
 
-    def _set_gold(self, place: int, text: str) -> None:
+    def _set_gold(self, place: int, item: str, text: str) -> None:
         gold = _bit(text)
         if gold is None and text.strip():
             raise ValueError(f"{self._gold} must be 0, 1 or empty, got {text!r}")
@@ -300,7 +302,6 @@ class _Tally:
             return
         # Rows that contradict each other: to keep the first or the last would hide the mistake.
         if before != _UNKNOWN:
-            item = list(self.places)[place]
             raise ValueError(
                 f"{self._gold} of {self._item} {item!r} must be {before} as before, got {text!r}"
             )
@@ -320,7 +321,7 @@ def _columns(header: list[str], names: Sequence[str]) -> list[str]:
     needed = [item, label] if gold == _GOLD else [item, label, gold]
     if not set(needed) <= set(columns):
         got = ", ".join(map(repr, header))
-        hint = separator_hint(header) or "; other names: read_labels_csv(..., item=..., label=...)"
+        hint = separator_hint(header) or _OTHER_NAMES
         raise ValueError(f"the header must have the columns {join_words(needed)}, got {got}{hint}")
     for name in names:
         if columns.count(name) > 1:

@@ -2,15 +2,23 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from keyhole.contract.text_formatting import join_words
 from keyhole.validate import check_distinct, check_line
 
 _LONGEST: Final = 500  # characters of a message
+_START: Final = 100  # characters that remain of a message, if there are several; and its end:
+_END: Final = 80
+_MOST_NAMED: Final = 5  # rows in an error
+_MOST_READ: Final = 1_000  # bad rows, after which a file is not read on: their messages take time
+
+Reader = Any
+"""What `csv.reader` returns, whose class has no public name."""
 
 
 def shorten_message(message: str) -> str:
@@ -70,6 +78,85 @@ def read_text(path: str | PathLike[str]) -> str:
         ) from None
 
 
+def open_rows(text: str) -> Reader:
+    """Return the reader of the rows of a file's text."""
+    # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
+    # file.
+    return csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+
+
+@contextmanager
+def errors_at_line(path: str | PathLike[str], reader: Reader) -> Iterator[None]:
+    """Let the error of a row, such as the header, name the file and the line."""
+    try:
+        yield
+    except (csv.Error, ValueError) as error:
+        text = shorten_message(_row_message(error))
+        raise ValueError(f"{path}, line {reader.line_num}: {text}") from None
+
+
+def _row_message(error: Exception) -> str:
+    is_csv = isinstance(error, csv.Error)
+    return f"the row must be valid CSV, got an error: {error}" if is_csv else str(error)
+
+
+def add_rows(
+    path: str | PathLike[str], reader: Reader, fields: int, add: Callable[[list[str]], None]
+) -> None:
+    """Call `add` with each row after the header that is not blank, and has so many fields.
+
+    All rows are read before a ValueError names the first five for which `add` raised one, by their
+    lines, and says how many more there are; after 1,000 bad rows the file is not read on.
+    """
+    errors, rows, found = _RowErrors(), filter(None, reader), False
+    is_read = False
+    while not is_read:
+        try:
+            for row in rows:
+                found = True
+                if len(row) != fields:
+                    raise ValueError(f"the row must have {fields} fields, got {len(row)}")
+                add(row)
+            is_read = True
+        except (csv.Error, ValueError) as error:
+            errors.add(reader.line_num, _row_message(error))
+            # What follows a row that is not valid CSV cannot be told apart into rows.
+            is_read = isinstance(error, csv.Error) or errors.count == _MOST_READ
+    if errors.count:
+        raise ValueError(f"{path}, {errors.text()}")
+    if not found:
+        raise ValueError(f"{path}: at least one row must follow the header, got none")
+
+
+def _leave_out_middle(message: str) -> str:
+    """Return a message, or its beginning and its end, which has the value."""
+    if len(message) <= _START + _END:
+        return message
+    return f"{message[:_START]} ... {message[-_END:]}"
+
+
+class _RowErrors:
+    """The errors of a file's rows: the first five with their lines, and the number of all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[tuple[int, str]] = []
+
+    def add(self, line: int, message: str) -> None:
+        self.count += 1
+        if len(self._first) < _MOST_NAMED:
+            self._first.append((line, message))
+
+    def text(self) -> str:
+        """Return the errors as part of one sentence."""
+        shorten = shorten_message if self.count == 1 else _leave_out_middle
+        texts = [f"line {line}: {shorten(text)}" for line, text in self._first]
+        if more := self.count - len(texts):
+            least = "at least " if self.count == _MOST_READ else ""
+            texts.append(f"and {least}{more:,} more {'row' if more == 1 else 'rows'}")
+        return "; ".join(texts)
+
+
 def read_rows(
     path: str | PathLike[str],
     columns: Sequence[str],
@@ -80,7 +167,8 @@ def read_rows(
 
     Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other
     columns and blank lines are ignored. `add` is called for each row with the texts of these
-    columns, empty for a missing one. All errors, also those of `add`, name the file and the line.
+    columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
+    those of bad rows are the errors of `add_rows`.
 
     Examples
     --------
@@ -92,25 +180,17 @@ def read_rows(
     cat 3
     dog 5
     """
-    text = read_text(path)
-    # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
-    # file.
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    found = 0
-    try:
+    rows = open_rows(read_text(path))
+    with errors_at_line(path, rows):
         header = [name.strip().lower() for name in next(rows, [])]
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
                 raise ValueError(
                     f"the header must have one column {name}, got {header}{separator_hint(header)}"
                 )
-        wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
-        for row in filter(None, rows):
-            if len(row) != len(header):
-                raise ValueError(f"the row must have {len(header)} fields, got {len(row)}")
-            add(*("" if at is None else row[at].strip() for at in wanted))
-            found += 1
-    except (csv.Error, ValueError) as error:
-        raise ValueError(f"{path}, line {rows.line_num}: {shorten_message(str(error))}") from None
-    if not found:
-        raise ValueError(f"{path}: at least one row must follow the header, got none")
+    wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
+
+    def add_row(row: list[str]) -> None:
+        add(*("" if at is None else row[at].strip() for at in wanted))
+
+    add_rows(path, rows, len(header), add_row)

@@ -42,7 +42,10 @@ def _bundled_labels(field: str, value: Any, folder: Path) -> Labels:
 
 
 def _user_labels(field: str, value: Any, folder: Path) -> Labels:
-    return read_labels_csv(file_path(field, value, folder))
+    """Return the labels of a file, or of a file with the names of its columns."""
+    table = _parse_file_entry(field, value, "item", "label", "gold")
+    names = {name: text for name, text in table.items() if name != "file"}
+    return read_labels_csv(file_path(field, table.get("file"), folder), **names)
 
 
 def _read_events(field: str, value: Any, folder: Path) -> Events:
@@ -60,23 +63,23 @@ def _read_scenario(field: str, value: Any, folder: Path) -> Scenario:
 
 def _read_runs(field: str, value: Any, folder: Path) -> MeasuredRuns:
     """Return the runs of a file, or of a file with the limit of all of them."""
-    table = _parse_file_entry("limit", field, value)
+    table = _parse_file_entry(field, value, "limit")
     return read_measured_csv(file_path(field, table.get("file"), folder), limit=table.get("limit"))
 
 
 def _read_log(field: str, value: Any, folder: Path) -> Conversions:
     """Return the log of a file, or of a file with the length of a round."""
-    table = _parse_file_entry("unit", field, value)
+    table = _parse_file_entry(field, value, "unit")
     path = file_path(field, table.get("file"), folder)
     return read_conversions_csv(path, unit=table.get("unit", "day"))
 
 
-def _parse_file_entry(further: str, field: str, value: Any) -> Mapping[str, Any]:
+def _parse_file_entry(field: str, value: Any, *further: str) -> Mapping[str, Any]:
     """Return an entry as a table; the name of a file alone is one with `file`."""
     # The short form, a file alone, has the defaults of the long one.
     table = value if isinstance(value, Mapping) else {"file": value}
     for name in table:
-        check_choice(f"{field}: each entry", name, ("file", further))
+        check_choice(f"{field}: each entry", name, ("file", *further))
     return table
 
 
@@ -143,7 +146,9 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd, read=_bundled_labels
         ),
         "labels": ProblemFactory(
-            "a CSV file of your own labels: item,label[,worker,gold]", crowd, read=_user_labels
+            "a CSV file of your own: item,label[,worker,gold]; or { file = ..., item = ..., .. }",
+            crowd,
+            read=_user_labels,
         ),
     },
 }

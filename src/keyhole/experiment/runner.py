@@ -33,8 +33,10 @@ from keyhole.experiment.run_folder import (
     write_table,
 )
 from keyhole.experiment.spec import Spec
+from keyhole.experiment.spec_factories import is_policy_file
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
+from keyhole.experiment.user_policy_trial import try_user_policy
 from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
@@ -86,7 +88,7 @@ def run(
     ------
     ValueError
         If the folder holds something else, or a run of another spec or other code, or is locked by
-        another process.
+        another process; or if a policy of a user's file fails in a short trial in Python.
     OSError
         If a file cannot be written; finished blocks are kept.
     """
@@ -100,6 +102,7 @@ def run(
         if found is not None and found.get("finished") is not None:
             _begin(folder, spec, digest, command, found)
         else:
+            _try_user_policies(spec)
             # First the connection: a cluster that cannot be reached leaves the folder as it was.
             with cluster_connection(on, threads) as cluster:
                 provenance = _begin(folder, spec, digest, command, found)
@@ -119,6 +122,18 @@ def run(
             write_provenance(folder, provenance | {"finished": _now()})
             shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return open_run(folder)
+
+
+def _try_user_policies(spec: Spec) -> None:
+    """Try each policy of a user's file once, on the first point that has it."""
+    tried = set()
+    for point in spec.points:
+        plan = point.spec.plan
+        for entry, policy in zip(point.spec.policy, plan.policies.values(), strict=True):
+            name = entry["name"]
+            if is_policy_file(name) and name not in tried:
+                tried.add(name)
+                try_user_policy(name, policy, plan.problem, plan.horizon, "before the run")
 
 
 def _observer(

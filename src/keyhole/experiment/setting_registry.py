@@ -19,6 +19,7 @@ from typing import Any, Final
 from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
+from keyhole.interrupts import replaced_errors
 from keyhole.metric import Metric
 from keyhole.spec_values import ProblemFactory
 from keyhole.validate import check_choice, check_line
@@ -152,17 +153,18 @@ def _load_setting(name: str) -> RegisteredSetting:
         return RegisteredSetting(name, importlib.import_module(f"{_HOME}.{name}"))
     points = _plugins()[name]
     packages = " and ".join(map(_package, points))
-    try:
+
+    def replace(error: BaseException) -> ValueError:
+        reason = " ".join(str(error).split()) or "no reason was given"
+        # Errors of the checks below are sentences; any other is easier to understand with its type.
+        kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+        return ValueError(f"the setting {name!r} of {packages} cannot be used: {kind}{reason}")
+
+    with replaced_errors(replace):  # a package may raise anything when it is imported
         if len(points) > 1:
             raise ValueError("two packages have a setting of this name; uninstall all but one")
         module = points[0].load()
         _check(name, module)
-    except (Exception, SystemExit) as error:  # a package may raise anything when it is imported
-        reason = " ".join(str(error).split()) or "no reason was given"
-        # Errors of the checks above are sentences; any other is easier to understand with its type.
-        kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
-        text = f"the setting {name!r} of {packages} cannot be used: {kind}{reason}"
-        raise ValueError(text) from error
     return RegisteredSetting(name, module, packages)
 
 

@@ -14,6 +14,7 @@ from keyhole.contract.problem import Problem
 from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
 from keyhole.files import explain_os_error
+from keyhole.interrupts import replaced_errors
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module
 from keyhole.spec_values import unknown_name_error
@@ -86,14 +87,16 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     _check_names(policy, parameters)
     if not is_policy_file(name):
         return policy.from_parameters(parameters)
-    try:
-        return policy.from_parameters(parameters)
-    # Refusals of a parameter, by our checks or the user's: they are messages for users already.
-    except (TypeError, ValueError):
-        raise
-    except Exception as error:  # a user's class may raise anything
+
+    def replace(error: BaseException) -> BaseException:
+        # Refusals of a parameter, by our checks or the user's: messages for users already.
+        if isinstance(error, TypeError | ValueError):
+            return error
         reason = _explain(error, folder / name.rpartition(":")[0])
-        raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
+        return ValueError(f"name: {name!r} cannot be made: {reason}")
+
+    with replaced_errors(replace):  # a user's class may raise anything
+        return policy.from_parameters(parameters)
 
 
 def find_policy_class(
@@ -138,11 +141,12 @@ def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Po
         source = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{field}: {file!r} cannot be read: {explain_os_error(error)}") from error
-    try:
+
+    def replace(error: BaseException) -> ValueError:
+        return ValueError(f"{field}: {file!r} cannot be imported: {_explain(error, path)}")
+
+    with replaced_errors(replace):  # a user's file may raise anything
         module = _import_file(path, source)
-    except (Exception, SystemExit) as error:  # a user's file may raise anything
-        reason = _explain(error, path)
-        raise ValueError(f"{field}: {file!r} cannot be imported: {reason}") from error
     found = getattr(module, class_name, None)
     if _is_policy(found):
         return cast(type[Policy], found)
@@ -184,5 +188,5 @@ def _explain(error: BaseException, path: Path) -> str:
     message, line = str(error), lines[-1] if lines else None
     if isinstance(error, SyntaxError) and error.filename == str(path):
         message, line = error.msg, error.lineno
-    text = f"{type(error).__name__}: {' '.join(message.split())}"
+    text = ": ".join(filter(None, (type(error).__name__, " ".join(message.split()))))
     return text if line is None else f"{text} (line {line})"

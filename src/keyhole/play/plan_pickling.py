@@ -26,6 +26,7 @@ from typing import Any, Final, cast
 from keyhole.contract.environment import Environment
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
+from keyhole.interrupts import replaced_errors
 from keyhole.notebook_code import NotebookCode, NotebookCodeError, execute_typed, is_typed
 from keyhole.play.plan import Plan
 from keyhole.play.user_modules import (
@@ -198,14 +199,15 @@ def _load_modules(found: Sequence[UserModule]) -> dict[str, ModuleType]:
 
 
 def _load_module(script: UserModule, importer: _Importer) -> ModuleType:
-    try:
+    def replace(error: BaseException) -> ValueError:
+        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return ValueError(f"{script.path} cannot be imported on a worker: {text}")
+
+    with replaced_errors(replace):  # a user's file may raise anything
         if script.imported:
             return import_module(script.name)
         module = module_from_spec(importer.spec(script))
         importer.exec_module(module)
-    except (Exception, SystemExit) as error:  # a user's file may raise anything
-        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise ValueError(f"{script.path} cannot be imported on a worker: {text}") from error
     return module
 
 

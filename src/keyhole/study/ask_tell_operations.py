@@ -4,7 +4,7 @@ To *ask* is to get a decision, to *tell* is to report what came of it, to *expir
 waiting; an *arm* is one of the options.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from inspect import signature
 from types import MappingProxyType
@@ -114,18 +114,22 @@ def _expire_overdue(transaction: Transaction) -> None:
         expire(transaction, id)
 
 
-def _find_to_ask_again(state: State, context: Mapping[str, Any]) -> str | None:
-    """Return a decision that is to be handed out again in this context, if there is one.
+def ids_to_ask_again(state: State) -> Iterator[str]:
+    """Yield the pending decisions that expired and are to be handed out once more, in order.
 
     One about arms that have been settled meanwhile is not: nobody needs its feedback.
     """
+    return (id for id in state.to_ask_again if not has_settled_arms(state, id))
+
+
+def _find_to_ask_again(state: State, context: Mapping[str, Any]) -> str | None:
+    """Return a decision that is to be handed out again in this context, if there is one."""
     seen = state.decisions.context.pack(dict(context))
     return next(
         (
             id
-            for id in state.to_ask_again
+            for id in ids_to_ask_again(state)
             if state.decisions.context_of(state.pending[id]) == seen
-            and not has_settled_arms(state, id)
         ),
         None,
     )

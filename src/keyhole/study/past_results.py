@@ -36,8 +36,8 @@ class PastResults:
 
         The file has one row for each decision that has its reward, in the order of time. The first
         row names the columns; others than these two are ignored. All rows become decisions that
-        were told, in one transaction: all or none. The same file may be imported again, while its
-        arms are in use, which does nothing and returns 0.
+        were told, in one transaction: all or none; an error names up to five bad rows. The same
+        file may be imported again, while its arms are in use, which does nothing and returns 0.
 
         The study must have no other decisions; its policy must be one that can learn from decisions
         of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and

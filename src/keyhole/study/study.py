@@ -341,6 +341,15 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             ]
         )
 
+    @property
+    def to_ask_again(self) -> list[str]:
+        """The ids of the pending decisions that expired and wait to be handed out once more.
+
+        There are some only with ``on_timeout="ask_again"``. They are handed out before new
+        decisions are taken, in this order.
+        """
+        return self._replica.read(lambda state: list(ask_tell_operations.ids_to_ask_again(state)))
+
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
 
