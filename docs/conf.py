@@ -42,6 +42,7 @@ extensions = [
     "index_anchors",
     "long_columns",
     "math_font",
+    "name_breaks",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
@@ -82,6 +83,7 @@ html_css_files = [
     "figures.css",
     "formulas.css",
     "folded.css",
+    "names.css",
     "tables.css",
     "titles.css",
 ]
