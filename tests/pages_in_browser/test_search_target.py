@@ -8,10 +8,12 @@ SCRIPT = Path(__file__).parents[2] / "docs" / "_static" / "search_target.js"
 GAP = '<div style="height: 3000px"></div>'
 PAGE = f"""<!doctype html><html lang="en"><title>Guide</title><article>
 <section id="guide"><h1>Guide of studies</h1><p>How a study begins.</p>{GAP}
-<section id="timeouts"><h2>Timeouts</h2><p>A study waits.</p><p id="all">It expires late.</p></section>
+<section id="timeouts"><h2>Timeouts</h2><p>A study waits.</p>
+<p id="all">It expires late.</p></section>
 {GAP}<details class="folded"><p>The secret answer.</p></details>
 <details><p id="claim">A claim holds.</p></details>{GAP}
-<section id="table"><h2>Table</h2><table><tr id="row"><td><p>cost</p></td><td>limit</td></tr></table>
+<section id="table"><h2>Table</h2>
+<table><tr id="row"><td><p>cost</p></td><td>limit</td></tr></table>
 </section></section></article><script src="{SCRIPT.as_uri()}" defer></script>"""
 
 
@@ -25,7 +27,8 @@ def follow(open_page, tmp_path):
     def follow_result(words, anchor=""):
         page.goto("about:blank")
         page.goto(f"{path.as_uri()}?highlight={words.replace(' ', '%20')}{anchor}")
-        page.wait_for_timeout(300)
+        # Timers of a page end in order: that of the script is over then.
+        page.evaluate("() => new Promise((end) => setTimeout(end, 150))")
         found = page.query_selector(".found")
         return page, found and found.get_attribute("id")
 
