@@ -26,6 +26,8 @@ figure, axes = plt.subplots(layout="constrained")
 axes.hist(labels.means, bins=20)
 axes.axvline(0.5, color="black", linewidth=1)
 axes.set(xlabel="share of yes", ylabel="pictures")
+# Figure: Pictures by the share of answers that say yes: most are far from one half, the line, so
+# that a few answers are enough for them.
 
 # %%
 # Most pictures are clear, and a few answers would do. About twenty are near the threshold. To ask
@@ -50,6 +52,8 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("aggregate_regret")
+# Figure: Logarithm of the share of pictures on the wrong side by the number of answers: LSA is the
+# lowest, so that it needs the fewest answers.
 
 # %%
 # The curves are the logarithm of the share of pictures that end on the wrong side. LSA needs about half
