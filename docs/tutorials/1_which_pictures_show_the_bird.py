@@ -36,8 +36,10 @@ axes.set(xlabel="share of yes", ylabel="pictures")
 # Compare policies
 # ----------------
 #
-# Before real money is spent, simulate: each policy has 2,000 answers in all, some 19 a picture, and
-# the same random answers.
+# A *policy* is a rule that says which picture to ask about next. ``Uniform`` asks about all in turn;
+# ``APT`` and ``LSA`` ask more often about pictures that are still near the threshold. Before real money
+# is spent, simulate: each policy has 2,000 answers in all, some 19 a picture, and the same random
+# answers.
 
 from keyhole import simulate
 from keyhole.data import crowd
@@ -85,8 +87,9 @@ print(
 # ----------------------------
 #
 # With a fixed budget nobody knows how wrong the result is. ``PerArmStopping`` stands beside a policy
-# and stops asking about a picture as soon as it is sure: with ``delta=0.05`` the expected share of
-# pictures on the wrong side, by the tolerance or more, is at most 5 %.
+# and stops asking about a picture as soon as it is sure. Where the share of yes is less than
+# ``tolerance=0.1`` from one half, either answer is allowed. With ``delta=0.05`` the expected share of
+# pictures that are farther from it, and end on the wrong side, is at most 5 %.
 
 from keyhole.thresholding import PerArmStopping
 
