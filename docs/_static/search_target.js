@@ -4,7 +4,7 @@
 
 (() => {
   const BLOCKS = "h1, h2, h3, h4, p, li, dt, pre, tr";
-  const FOLDED = "details.folded"; // hints and solutions, which nobody wants to see unasked
+  const FOLDED = "details.folded:not(.claims)"; // hints and solutions, which nobody wants to see unasked
   const AFTER_MARKS = 100; // milliseconds; the marks of Sphinx, and claims that open, move the text
   const given = new URLSearchParams(location.search).get("highlight") ?? "";
   // Words are stems: that of "studies" is "studi", which "study" has with a y.

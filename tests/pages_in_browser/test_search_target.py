@@ -11,7 +11,7 @@ PAGE = f"""<!doctype html><html lang="en"><title>Guide</title><article>
 <section id="timeouts"><h2>Timeouts</h2><p>A study waits.</p>
 <p id="all">It expires late.</p></section>
 {GAP}<details class="folded"><p>The secret answer.</p></details>
-<details><p id="claim">A claim holds.</p></details>{GAP}
+<details class="claims folded"><p id="claim">A claim holds.</p></details>{GAP}
 <section id="table"><h2>Table</h2>
 <table><tr id="row"><td><p>cost</p></td><td>limit</td></tr></table>
 </section></section></article><script src="{SCRIPT.as_uri()}" defer></script>"""
