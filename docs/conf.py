@@ -42,6 +42,7 @@ extensions = [
     "index_anchors",
     "long_columns",
     "math_font",
+    "name_breaks",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
@@ -82,10 +83,12 @@ html_css_files = [
     "figures.css",
     "formulas.css",
     "folded.css",
+    "names.css",
+    "search.css",
     "tables.css",
     "titles.css",
 ]
-html_js_files = [("scrollable.js", {"defer": "defer"})]
+html_js_files = [(name, {"defer": "defer"}) for name in ("scrollable.js", "search_target.js")]
 _PAGE_SCRIPTS = {"papers": "claims.js", "search": "search_page.js"}
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_math_renderer = "mathml"

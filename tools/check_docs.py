@@ -2,8 +2,9 @@
 
 Its links and anchors must lead somewhere, its pages must fetch nothing from a network and be
 small, the alternative texts of its pictures must be more than file names, its search must answer
-the queries of `search_queries.toml`, and axe-core must find no serious violation. Search and
-axe-core need a Chromium, as the tests of pages do (`make browser`).
+the queries of `search_queries.toml`, a phone must not break long names inside a word, and axe-core
+must find no serious violation. Search, names and axe-core need a Chromium, as the tests of pages do
+(`make browser`).
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Checks of a built site in a browser: its search, its folds, and what axe-core says of pages."""
+"""Checks of a built site in a browser: search, folds, long names, and what axe-core says."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from tools import search_in_browser
+from tools import names_in_browser, search_in_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -51,10 +51,11 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 def find_faults(browser: "Browser", folder: Path) -> Iterator[str]:
-    """Yield a line for each fault of the search, and for each fault of a page."""
+    """Yield a line for each fault of the search, of the claims, of names, and of pages."""
     with serve(folder) as address:
         yield from search_in_browser.find_faults(browser, address)
         yield from find_closed_claims(browser, address)
+        yield from names_in_browser.find_faults(browser, address, folder)
         for pattern in EXAMINED:
             yield from find_page_faults(browser, address, find_page(folder, pattern))
 

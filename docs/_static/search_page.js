@@ -3,6 +3,7 @@
 // - where few pages have all words of a query, those with several of them are listed, too;
 // - functions, classes and modules that are called exactly like the query come first;
 // - methods are found by their names, if these have an underscore or are typed with parentheses;
+// - results lead to the paragraph with the most words of the query;
 // - a word that no page has is replaced by a word that is spelt almost like it, and the page says so;
 // - an empty query, and one without results, lead to pages that help.
 "use strict";
@@ -26,6 +27,7 @@
     ["howto/index", "How to", "has short answers, each with lines that run."],
     ["glossary", "Glossary", "says which words these pages use."],
   ];
+  const PAGE_SUFFIX = DOCUMENTATION_OPTIONS.LINK_SUFFIX;
   const sphinx = { ...Search };
   const stemmer = new Stemmer();
   let resultCount = 0;
@@ -48,8 +50,11 @@
     }
   };
 
-  Search._performSearch = (query, ...terms) => {
-    const results = putNamedLast(sphinx._performSearch(query, ...terms), query);
+  Search._performSearch = (query, words, ...terms) => {
+    const results = putNamedLast(sphinx._performSearch(query, words, ...terms), query);
+    // With the words `search_target.js` finds their paragraph on a page.
+    const marked = `?highlight=${encodeURIComponent([...words].join(" "))}`;
+    DOCUMENTATION_OPTIONS.LINK_SUFFIX = PAGE_SUFFIX + marked;
     resultCount = results.length;
     return results;
   };
@@ -250,7 +255,7 @@
     list.className = "search-help";
     for (const [page, title, content] of HELP) {
       const item = addElement("li", "", list);
-      addElement("a", title, item).href = page + DOCUMENTATION_OPTIONS.LINK_SUFFIX;
+      addElement("a", title, item).href = page + PAGE_SUFFIX;
       item.append(` ${content}`);
     }
   }

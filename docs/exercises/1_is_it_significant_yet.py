@@ -72,6 +72,8 @@ axes.plot(np.arange(1, days + 1), sequence_ever.mean(axis=0), label="confidence 
 axes.axhline(0.05, color="black", linewidth=1, linestyle="--", label="5 %")
 axes.set(xlabel="day", ylabel="share of tests misled by this day", ylim=(0, None))
 axes.legend()
+# Figure: Share of tests that were misled by a day: for the usual interval it grows far beyond 5 %,
+# for the confidence sequence it stays below.
 
 # %%
 # The price is width. On the last day the sequence is wider than the usual interval by a factor of

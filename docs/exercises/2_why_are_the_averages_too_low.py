@@ -65,6 +65,8 @@ figure, axes = plt.subplots(layout="constrained")
 axes.plot(*averages["ThompsonSampling"], ".", alpha=0.4)
 axes.axhline(0.5, color="black", linewidth=1)
 axes.set(xlabel="how often the advert was shown", ylabel="average of its clicks", xscale="log")
+# Figure: Each point is an advert of a run, its average by how often it was shown: where it was
+# shown seldom, its average is mostly below the truth, the line.
 
 # %%
 # This is no peculiarity of Thompson sampling: Nie, Tian, Taylor and Zou (*Why adaptively collected data have

@@ -42,6 +42,8 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("aggregate_regret")
+# Figure: Logarithm of the share of pictures on the wrong side by the number of answers: asking
+# about the most doubtful one does not lower it at all.
 
 # %%
 # The rule learns nothing, however many labels it gets. One run shows why:

@@ -75,6 +75,8 @@ axes.set(
     ylabel="how much better B looks",
     ylim=(0, None),
 )
+# Figure: How much better B looks by the number of rounds that are left out: it nears the true
+# difference, the line, as more are.
 
 # %%
 # Waiting is the price of sums. That is why policies for them play in phases, and why each phase is longer

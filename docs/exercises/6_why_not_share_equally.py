@@ -53,6 +53,8 @@ axes.set(
 
 best = int(np.argmax(divided)) + 1
 print(f"among {best} cities: {divided[best - 1]:.0f} a year; among {best + 1}: {divided[best]:.0f}")
+# Figure: Events prevented in a year by the number of cities among which two patrols are divided:
+# with more than four, none has enough.
 
 # %%
 # There is a cliff. One city too many, and *nothing* is prevented anywhere: every city has a little less

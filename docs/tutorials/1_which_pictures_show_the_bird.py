@@ -26,6 +26,8 @@ figure, axes = plt.subplots(layout="constrained")
 axes.hist(labels.means, bins=20)
 axes.axvline(0.5, color="black", linewidth=1)
 axes.set(xlabel="share of yes", ylabel="pictures")
+# Figure: Pictures by the share of answers that say yes: most are far from one half, the line, so
+# that a few answers are enough for them.
 
 # %%
 # Most pictures are clear, and a few answers would do. About twenty are near the threshold. To ask
@@ -34,8 +36,10 @@ axes.set(xlabel="share of yes", ylabel="pictures")
 # Compare policies
 # ----------------
 #
-# Before real money is spent, simulate: each policy has 2,000 answers in all, some 19 a picture, and
-# the same random answers.
+# A *policy* is a rule that says which picture to ask about next. ``Uniform`` asks about all in turn;
+# ``APT`` and ``LSA`` ask more often about pictures that are still near the threshold. Before real money
+# is spent, simulate: each policy has 2,000 answers in all, some 19 a picture, and the same random
+# answers.
 
 from keyhole import simulate
 from keyhole.data import crowd
@@ -50,6 +54,8 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("aggregate_regret")
+# Figure: Logarithm of the share of pictures on the wrong side by the number of answers: LSA is the
+# lowest, so that it needs the fewest answers.
 
 # %%
 # The curves are the logarithm of the share of pictures that end on the wrong side. LSA needs about half
@@ -81,8 +87,9 @@ print(
 # ----------------------------
 #
 # With a fixed budget nobody knows how wrong the result is. ``PerArmStopping`` stands beside a policy
-# and stops asking about a picture as soon as it is sure: with ``delta=0.05`` the expected share of
-# pictures on the wrong side, by the tolerance or more, is at most 5 %.
+# and stops asking about a picture as soon as it is sure. Where the share of yes is less than
+# ``tolerance=0.1`` from one half, either answer is allowed. With ``delta=0.05`` the expected share of
+# pictures that are farther from it, and end on the wrong side, is at most 5 %.
 
 from keyhole.thresholding import PerArmStopping
 

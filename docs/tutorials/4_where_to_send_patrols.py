@@ -28,6 +28,8 @@ shares = events.losses.mean(axis=0)
 order = shares.argsort()  # bars are drawn from below
 axes.barh([events.places[place] for place in order], shares[order])
 axes.set(xlabel="share of days with an event")
+# Figure: Share of days with an event in each city: those with the longest bars gain most from a
+# patrol.
 
 # %%
 # With half a patrol each, two patrols are enough for four of nine cities: the four at the top, with
@@ -52,6 +54,8 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("regret")
+# Figure: Regret by round: both curves become nearly flat, that of CSB-ST lower, since it knows
+# that all cities need the same.
 covered = problem.mean_losses[problem.optimal_allocation > 0].sum()
 print(f"divided equally, no city has enough, and the regret is {2000 * covered:,.0f}")
 

@@ -35,6 +35,8 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("regret")
+# Figure: Regret by round: booking in turn loses the same in every round, OptimisticThompson soon
+# hardly any.
 
 # %%
 # ``OptimisticThompson`` books the wrong carriers rarely. But it never says that it is done.
@@ -56,6 +58,7 @@ import matplotlib.pyplot as plt
 figure, axes = plt.subplots(layout="constrained")
 axes.hist(flights, bins=30)
 axes.set(xlabel="flights until the best carrier is proved", ylabel="runs of 200")
+# Figure: Runs by the number of flights until the proof: most need 1,000 to 4,000, a few many more.
 
 # %%
 # Most runs stop after 1,000 to 4,000 flights, and a few need far more: how long a proof takes is

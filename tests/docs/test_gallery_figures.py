@@ -1,5 +1,6 @@
 """The alternative text of a figure says what is drawn."""
 
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -9,6 +10,10 @@ from matplotlib.figure import Figure
 from tests.docs.loaded_extension import load_extension
 
 pytest.importorskip("sphinx_gallery")
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+_DRAWS = re.compile(r"^(?!#).*(?:subplots\(|\b(?:curves|study|tune)\.plot\()", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -131,5 +136,12 @@ def test_a_comment_in_the_script_is_the_caption(extension):
 
 
 def test_each_example_of_the_gallery_has_a_caption(extension):
-    for path in (Path(__file__).parents[2] / "docs" / "gallery").rglob("*.py"):
+    for path in (DOCS / "gallery").rglob("*.py"):
         assert extension.format_caption(path.read_text()), path
+
+
+def test_each_figure_of_tutorials_and_exercises_has_a_caption(extension):
+    for path in [*(DOCS / "tutorials").rglob("*.py"), *(DOCS / "exercises").glob("*.py")]:
+        for block in path.read_text().split("# %%\n"):
+            if _DRAWS.search(block):
+                assert extension.format_caption(block), (path, block)

@@ -68,6 +68,7 @@ def find(open_page, tmp_path):
             for selector in ("ul.search a", ".search-notice", ".search-help a")
         ]
 
+    find_one.page = page
     return find_one
 
 
@@ -137,3 +138,9 @@ def test_an_empty_query_leads_to_other_pages(find):
     assert found == []
     assert notice[0].startswith("Type words, a question or a name into the field for the search")
     assert len(links) == 3
+
+
+def test_links_carry_the_stems_so_that_pages_can_show_the_words(find):
+    find("runs that hang")
+    links = find.page.eval_on_selector_all("ul.search a", "all => all.map(one => one.href)")
+    assert links[0].endswith("/timeouts.html?highlight=run%20hang")

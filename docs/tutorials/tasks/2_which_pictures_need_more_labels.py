@@ -83,6 +83,8 @@ axes.set(
     ylabel="yes, of eight labels",
     xlim=(0, 1.2),
 )
+# Figure: Intervals of pictures by their number of yes: only the blue ones are on one side of the
+# line, so that all others need more labels.
 
 # %%
 # How many more?
@@ -105,6 +107,8 @@ curves = simulate(
     checkpoints={"count": 40},
 )
 curves.plot("aggregate_regret")
+# Figure: Logarithm of the share of pictures on the wrong side by the number of labels: LSA falls
+# faster, so that it needs fewer labels.
 
 # %%
 # Here eight labels stand for all people, so that this is a rough plan: it says which policy to take,

@@ -116,6 +116,8 @@ print(tune.best())
 # The gain of a run by its time limit, with 95 % intervals; the recommended pair has a circle.
 
 tune.plot()
+# Figure: Gain of a run by its time limit, with 95 % intervals: the circle marks the pair to take,
+# and where bands overlap, more runs are needed to be sure.
 
 # %%
 # On every machine this is certain: what exceeded its limit was killed, no run counts twice, and both programs
