@@ -26,7 +26,7 @@ MARKS = {"holds": "\N{CHECK MARK}", "undecided": "?", "does not hold": "\N{BALLO
 INTRO = """\
 # Papers
 
-```{{index}} ! reproduce a paper, ! reproducing a paper, ! replicate a paper
+```{{index}} ! reproduce a paper, ! reproducing a paper, ! figures of a paper
 ```
 
 All claims that Keyhole judges: those of five papers, some conclusions that the papers do not draw,

@@ -206,7 +206,7 @@
     const pages = new Map();
     let weights = 0;
     for (const word of words) {
-      const found = findWord(word, excluded);
+      const found = findWord(word, excluded, words);
       const weight = Math.log((2 + Search._index.docnames.length) / (1 + found.length));
       weights += weight;
       for (const result of found) {
@@ -222,12 +222,16 @@
   }
 
   // Return the pages that have a word in their text, their titles or an entry of the index of theirs.
-  function findWord(word, excluded) {
+  // An entry counts if half of its words, or more, are among the words of the query.
+  function findWord(word, excluded, words = [word]) {
     const found = sphinx.performTermsSearch(new Set([word]), excluded ?? new Set());
     const { docnames, filenames, indexentries, titles } = Search._index;
     const known = new Set(found.map((result) => result[0]));
     for (const [entry, places] of Object.entries(indexentries)) {
-      if (!splitQuery(entry.toLowerCase()).some((part) => stemmer.stemWord(part) === word)) continue;
+      const parts = splitQuery(entry.toLowerCase()).filter((part) => !isCommon(part));
+      const stems = parts.map((part) => stemmer.stemWord(part));
+      const count = stems.filter((stem) => words.includes(stem)).length;
+      if (!stems.includes(word) || count < stems.length / 2) continue;
       for (const [page, anchor, isMain] of places) {
         const name = docnames[page];
         const place = anchor ? `#${anchor}` : "";
