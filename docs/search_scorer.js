@@ -1,6 +1,6 @@
-// How results of the search are ranked: pages that answer a question come before the reference and
-// the gallery, and those before pages on the inside of the package and the list of claims, which has
-// more titles than any. Titles count most, above all those that contain the whole query. Entries of
+// How results of the search are ranked: pages that answer a question come before the reference,
+// the gallery and the list of claims, which has more titles than any, and those before pages on the
+// inside of the package. Titles count most, above all those that contain the whole query. Entries of
 // the index ({index}) come first, with up to 100. Pages with equal scores, which Sphinx would list by
 // their titles, are listed by how directly they answer: see `rank`.
 var Scorer = {
@@ -8,8 +8,8 @@ var Scorer = {
     const [page, , , , found, , kind] = result;
     const score = (kind === "title" ? found + 10 : found) + 0.01 * Scorer.rank(page);
     if (page.startsWith("decisions/")) return score - 20;
-    if (["architecture", "bibliography", "papers"].includes(page)) return score - 10;
-    if (page.startsWith("_gallery/")) return score - 4;
+    if (["architecture", "bibliography"].includes(page)) return score - 10;
+    if (page === "papers" || page.startsWith("_gallery/")) return score - 4;
     return page.startsWith("reference/") ? score : score + 3;
   },
   rank: (page) => {

@@ -25,10 +25,14 @@ MARKS = {"holds": "\N{CHECK MARK}", "undecided": "?", "does not hold": "\N{BALLO
 INTRO = """\
 # Papers
 
+```{{index}} ! reproduce a paper, ! reproducing a paper, ! figures of a paper
+```
+
 All claims that Keyhole judges: those of five papers, some conclusions that the papers do not draw,
 and those on its own rules, in the words of their source where these are quoted. The verdicts
 ([how claims are judged](experiments.md)) are those of `keyhole reproduce NAME --scale paper`, whose
 report has the numbers behind each: {counts}.
+Each entry has the command that reproduces its results.
 
 {legend}
 {missing}"""

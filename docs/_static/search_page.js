@@ -4,7 +4,11 @@
 // - functions, classes and modules that are called exactly like the query come first;
 // - methods are found by their names, if these have an underscore or are typed with parentheses;
 // - results lead to the paragraph with the most words of the query;
-// - a word that no page has is replaced by a word that is spelt almost like it, and the page says so;
+// - words of entries of the index count more than words of the text, and less than those of titles;
+// - two words are searched for as one where only that is known, such as "time-out";
+// - a word that no page has, or whose ending is misspelt, is replaced by a word that is spelt almost
+//   like it, and the page says so;
+// - a page is listed once, with its best hit; objects on a page of the reference are listed apart;
 // - an empty query, and one without results, lead to pages that help.
 "use strict";
 
@@ -19,6 +23,7 @@
   const FEW = 3; // pages; with fewer that have all words, those with several are listed, too
   const FOUND_BY_NAME = ["Python function", "Python class", "Python exception"];
   const MOST_METHODS = 3; // of a name; more would hide the pages
+  const ENTRY = 10; // score of a word of an entry of the index, between those of text and of titles
   const LEAST_CORRECTED = 4; // letters
   const LEAST_REPLACED = 6; // letters; in shorter words only neighbours are swapped, such as "lable"
   const LONG = 8; // letters; longer words may differ in two
@@ -34,16 +39,17 @@
   let notice = "";
 
   Search.query = (typed) => {
-    const [query, unknown] = correctWords(removeQuotes(typed));
+    const [query, advice] = correctWords(joinWords(removeQuotes(typed)));
     notice = "";
     sphinx.query(isInTitleOrIndex(query) ? query : removeQuestionWords(query));
-    if (resultCount > 0 && unknown.length > 0) {
-      const words = unknown.map((word) => `\u201c${word}\u201d`).join(" or ");
-      const shown = `No page has ${words}. Showing results for \u201c${query}\u201d.`;
+    if (resultCount > 0 && advice) {
+      const shown = `${advice} Showing results for \u201c${query}\u201d.`;
       addElement("p", shown, Search.output, "beforebegin").className = "search-correction";
     }
     if (resultCount === 0) {
-      Search.status.innerText = "No page has any of these words.";
+      Search.status.innerText = hasSearchedWord(query)
+        ? "No page has any of these words."
+        : "Words as common as these, and numbers, are not searched for.";
       showHelp("Try other words, or one of these pages:");
     } else if (notice) {
       addElement("p", notice, Search.output, "beforebegin").className = "search-notice";
@@ -51,7 +57,8 @@
   };
 
   Search._performSearch = (query, words, ...terms) => {
-    const results = putNamedLast(sphinx._performSearch(query, words, ...terms), query);
+    const found = sphinx._performSearch(query, words, ...terms);
+    const results = listPagesOnce(putNamedLast(found, query));
     // With the words `search_target.js` finds their paragraph on a page.
     const marked = `?highlight=${encodeURIComponent([...words].join(" "))}`;
     DOCUMENTATION_OPTIONS.LINK_SUFFIX = PAGE_SUFFIX + marked;
@@ -72,25 +79,52 @@
 
   function removeQuestionWords(query) {
     const words = splitQuery(query.toLowerCase());
-    const kept = words.filter((word) => !stopwords.has(word) && !QUESTION_WORDS.has(word));
+    const kept = words.filter((word) => !isCommon(word));
     return kept.length > 0 && kept.length < words.length ? kept.join(" ") : query;
   }
 
-  // Return the query with known words in place of those that no page has, and a list of the latter.
+  // Say whether the query has a word that Sphinx searches for.
+  function hasSearchedWord(query) {
+    const words = splitQuery(query.toLowerCase());
+    return words.some((word) => !isCommon(word) && !/^\d+$/.test(word));
+  }
+
+  function isCommon(word) {
+    return stopwords.has(word) || QUESTION_WORDS.has(word);
+  }
+
+  // Return the query with pairs of words joined, by a hyphen or a space, that are known as one word.
+  function joinWords(query) {
+    if (isInTitleOrIndex(query)) return query;
+    const known = listWholeWords();
+    return query.replace(/([\p{Letter}]+)[ -](?=([\p{Letter}]+))/gu, (pair, first, second) => {
+      const [one, other] = [first.toLowerCase(), second.toLowerCase()];
+      const isOneWord = !(isCommon(one) && isCommon(other)) && known.has(one + other);
+      return isOneWord ? first : pair;
+    });
+  }
+
+  // Return the query with known words in place of those that are misspelt, and what to say of these.
   function correctWords(query) {
-    if (isInTitleOrIndex(query)) return [query, []];
-    const unknown = [];
+    if (isInTitleOrIndex(query)) return [query, ""];
+    const [unknown, doubtful] = [[], []];
     const known = listWholeWords();
     const corrected = query.replace(/[\p{Letter}\p{Number}_]+/gu, (word) => {
       const lower = word.toLowerCase();
-      const isKept = lower.length < LEAST_CORRECTED || known.has(lower) || stopwords.has(lower);
-      if (isKept || QUESTION_WORDS.has(lower) || isOnPages(lower)) return word;
-      const similar = findSimilarWord(lower, known);
+      if (lower.length < LEAST_CORRECTED || known.has(lower) || isCommon(lower)) return word;
+      const isStemKnown = isOnPages(lower);
+      const similar = isStemKnown
+        ? findSimilarEnding(lower, known)
+        : findSimilarWord(lower, known.keys());
       if (similar === null) return word;
-      unknown.push(word);
-      return similar;
+      (isStemKnown ? doubtful : unknown).push(`\u201c${word}\u201d`);
+      return known.get(similar);
     });
-    return [corrected, unknown];
+    const advice = [
+      unknown.length ? `No page has ${unknown.join(" or ")}.` : "",
+      doubtful.length ? `Perhaps ${doubtful.join(" and ")} is misspelt.` : "",
+    ];
+    return [corrected, advice.filter((sentence) => sentence).join(" ")];
   }
 
   // Not as a part of another word, as Sphinx also finds it: "labl" is in "callable".
@@ -100,17 +134,36 @@
     return forms.some((form) => Object.hasOwn(terms, form) || Object.hasOwn(titleterms, form));
   }
 
-  // Return the words of titles, entries of the index and names. Of the text only stems are known.
+  // Return the words of titles, entries of the index and names, and how they are written: with their
+  // capitals, if these are not only the first letters. Of the text only stems are known.
   function listWholeWords() {
     const { alltitles, indexentries, objects } = Search._index;
     const names = Object.values(objects).flatMap((members) => members.map((member) => member[4]));
-    const phrases = [...Object.keys(alltitles), ...Object.keys(indexentries), ...names];
-    return new Set(phrases.flatMap((phrase) => splitQuery(phrase.toLowerCase())));
+    const known = new Map();
+    for (const phrase of [...Object.keys(indexentries), ...Object.keys(alltitles), ...names]) {
+      for (const word of splitQuery(phrase)) {
+        const lower = word.toLowerCase();
+        if (!known.has(lower) || /.\p{Uppercase}/u.test(word))
+          known.set(lower, /.\p{Uppercase}/u.test(word) ? word : lower);
+      }
+    }
+    return known;
+  }
+
+  // Return the known word that a long word with a known stem may be: that differs in one letter at
+  // the end of the stem or behind it. So "convertions" is "conversions", though "convert" is known.
+  function findSimilarEnding(word, known) {
+    const stem = stemmer.stemWord(word);
+    if (word.length < LONG || stem === word) return null;
+    const start = word.slice(0, stem.length - 1);
+    const others = [...known.keys()].filter(
+      (other) => other.startsWith(start) && stemmer.stemWord(other) !== stem,
+    );
+    return findSimilarWord(word, others, 1);
   }
 
   // Return the known word with the fewest letters that differ; of several, that on the most pages.
-  function findSimilarWord(word, known) {
-    const most = word.length >= LONG ? 2 : 1;
+  function findSimilarWord(word, known, most = word.length >= LONG ? 2 : 1) {
     let [best, least, pages] = [null, most + 1, 0];
     for (const other of known) {
       if (Math.abs(other.length - word.length) > most || stopwords.has(other)) continue;
@@ -159,7 +212,7 @@
     const pages = new Map();
     let weights = 0;
     for (const word of words) {
-      const found = findWord(word, excluded);
+      const found = findWord(word, excluded, words);
       const weight = Math.log((2 + Search._index.docnames.length) / (1 + found.length));
       weights += weight;
       for (const result of found) {
@@ -175,23 +228,31 @@
   }
 
   // Return the pages that have a word in their text, their titles or an entry of the index of theirs.
-  function findWord(word, excluded) {
+  // An entry counts if half of its words, or more, are among the words of the query.
+  function findWord(word, excluded, words = [word]) {
     const found = sphinx.performTermsSearch(new Set([word]), excluded ?? new Set());
     const { docnames, filenames, indexentries, titles } = Search._index;
     const known = new Set(found.map((result) => result[0]));
     for (const [entry, places] of Object.entries(indexentries)) {
-      if (!splitQuery(entry.toLowerCase()).some((part) => stemmer.stemWord(part) === word)) continue;
-      for (const [page, anchor] of places) {
+      const parts = splitQuery(entry.toLowerCase()).filter((part) => !isCommon(part));
+      const stems = parts.map((part) => stemmer.stemWord(part));
+      const count = stems.filter((stem) => words.includes(stem)).length;
+      if (!stems.includes(word) || count < stems.length / 2) continue;
+      for (const [page, anchor, isMain] of places) {
         const name = docnames[page];
-        if (known.has(name)) continue;
-        known.add(name);
         const place = anchor ? `#${anchor}` : "";
-        found.push(
-          [name, titles[page], place, null, Scorer.title, filenames[page], SearchResultKind.index],
-        );
+        const result =
+          [name, titles[page], place, null, ENTRY, filenames[page], SearchResultKind.index];
+        if (!known.has(name)) found.push(result);
+        else if (isMain) raiseScore(found.find((other) => other[0] === name), ENTRY);
+        known.add(name);
       }
     }
     return found;
+  }
+
+  function raiseScore(result, score) {
+    result[4] = Math.max(result[4], score);
   }
 
   // Return the pages with all words; if these are few, also those with several, and give notice of it.
@@ -219,6 +280,19 @@
     const exact = named.filter((result) => `.${result[1]}`.endsWith(`.${name}`));
     const last = exact.length ? exact : named.slice(-1);
     return [...results.filter((result) => !last.includes(result)), ...last];
+  }
+
+  // Return the results without those of pages of which a better one is listed: the best are last.
+  function listPagesOnce(results) {
+    const listed = new Set();
+    return results
+      .reverse()
+      .filter(([page, , , , , , kind]) => {
+        const isNew = !listed.has(page);
+        listed.add(page);
+        return isNew || kind === SearchResultKind.object;
+      })
+      .reverse();
   }
 
   // Modules are found by their full names: the last part of these is a word of the guides.

@@ -14,13 +14,19 @@ INDEX = {
     "filenames": [f"{number}.md" for number in range(6)],
     "titles": TITLES,
     "alltitles": {title: [[number, None]] for number, title in enumerate(TITLES)},
-    "indexentries": {"when to stop": [[1, "index-0", True]], "peeks": [[5, "index-1", True]]},
+    "indexentries": {
+        "when to stop": [[1, "index-0", True]],
+        "peeks": [[5, "index-1", True]],
+        "conversions": [[1, "index-2", True]],
+        "timeouts": [[0, "index-3", True]],
+    },
     "objects": {
         "keyhole": [
             [2, 0, 1, "", "simulate"],
             [2, 1, 1, "", "Problem"],
             [2, 2, 1, "", "curves.plot"],
             [2, 3, 0, "", "delays"],
+            [2, 1, 1, "", "HazardUCB"],
         ],
         "keyhole.delayed": [[2, 1, 1, "", "Problem"]],
     },
@@ -33,6 +39,7 @@ INDEX = {
     "terms": {
         "stop": [0, 1], "run": [0, 1, 3], "hang": [0], "simulate": [0, 1, 3],
         "budget": [1, 3, 4], "label": [1, 3, 4, 5], "plot": [3, 4], "zebra": [5],
+        "convert": [0, 3],
     },
     "titleterms": {"timeout": [0], "studi": [1], "refer": [2], "plot": [3, 4], "delay": [5]},
 }  # fmt: skip
@@ -41,7 +48,7 @@ PAGE = """<!doctype html><html lang="en" data-content_root="./"><title>Search</t
 const SPHINX_HIGHLIGHT_ENABLED = false, stopwords = new Set(["how", "do", "i", "a", "that", "to"]);
 const _ = text => text, DOCUMENTATION_OPTIONS = {LINK_SUFFIX: ".html"};
 const Documentation = {gettext: _, ngettext: (one, many, n) => n === 1 ? one : many};
-class Stemmer { stemWord(word) { return word.replace(/s$/, ""); } }
+class Stemmer { stemWord(word) { return word.replace(/(ion)?s$/, ""); } }
 const _ready = start => addEventListener("DOMContentLoaded", start);
 </script><script src="searchtools.js"></script><script>Search.setIndex(INDEX)</script>
 <script src="search_scorer.js"></script>
@@ -50,7 +57,10 @@ const _ready = start => addEventListener("DOMContentLoaded", start);
 
 @pytest.fixture
 def find(open_page, tmp_path):
-    """Return a function that searches for a query, and gives links, their notice and help."""
+    """Return a function that searches for a query, and gives the texts of parts of the page.
+
+    These are by default the links, their notice, and the links that help.
+    """
     sphinx = pytest.importorskip("sphinx")
     tools = Path(sphinx.__file__).parent / "themes" / "basic" / "static" / "searchtools.js"
     for script in (tools, *SCRIPTS):
@@ -59,13 +69,13 @@ def find(open_page, tmp_path):
     path.write_text(PAGE.replace("INDEX", json.dumps(INDEX)))
     page = open_page(path)
 
-    def find_one(query):
+    def find_one(query, *selectors):
         page.goto(f"{path.as_uri()}?q={quote(query)}")
         page.wait_for_function("!Search.title || Search.status.innerText")
         assert page.faults == []
         return [
             page.eval_on_selector_all(selector, "all => all.map(one => one.textContent)")
-            for selector in ("ul.search a", ".search-notice", ".search-help a")
+            for selector in selectors or ("ul.search a", ".search-notice", ".search-help a")
         ]
 
     find_one.page = page
@@ -95,6 +105,44 @@ def test_a_word_of_an_entry_of_the_index_counts_as_one_of_its_page(find):
 
 def test_pages_with_all_words_are_listed_alone_where_there_are_some(find):
     assert find("label budget")[:2] == [["Many plots", "Plots", "Studies"], []]
+
+
+def test_a_page_with_several_hits_is_listed_once(find):
+    assert find("timeouts")[0] == ["Timeouts"]
+
+
+def test_words_in_two_parts_are_found_as_one(find):
+    for query in ("time-outs", "time outs", "Time Outs"):
+        assert find(query) == find("timeouts"), query
+
+
+def test_a_misspelt_ending_is_corrected_though_the_stem_is_known(find):
+    found, correction = find("convertions", "ul.search a", ".search-correction")
+    assert found == ["Studies"]
+    assert correction == [
+        "Perhaps \u201cconvertions\u201d is misspelt. Showing results for \u201cconversions\u201d."
+    ]
+    assert find("converts", ".search-correction") == [[]]
+
+
+def test_a_corrected_name_is_shown_as_it_is_written(find):
+    found, correction = find("hazrducb", "ul.search a", ".search-correction")
+    assert found == ["keyhole.HazardUCB"]
+    assert correction == [
+        "No page has \u201chazrducb\u201d. Showing results for \u201cHazardUCB\u201d."
+    ]
+
+
+def test_words_that_are_not_searched_for_are_not_said_to_be_on_no_page(find):
+    said = {
+        query: find(query, ".search-summary")[0] for query in ("how to", "please 42", "xyzzy 42")
+    }
+    not_searched = ["Words as common as these, and numbers, are not searched for."]
+    assert said == {
+        "how to": not_searched,
+        "please 42": not_searched,
+        "xyzzy 42": ["No page has any of these words."],
+    }
 
 
 def test_without_a_page_with_all_words_those_with_most_are_listed(find):
