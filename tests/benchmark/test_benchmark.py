@@ -1,8 +1,10 @@
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import keyhole.play.total_progress
 from keyhole import simulate
 from keyhole.benchmark import RESULTS_FILE, bench, read_results
 from keyhole.benchmark.rules import SCALES, SEED
@@ -145,3 +147,12 @@ def test_a_users_policy_that_fails_is_refused_before_anything_is_simulated(tmp_p
     with pytest.raises(ValueError, match=r"mine.py:Mine fails on the problem 'tao-1'.*labels"):
         bench("thresholding", out=tmp_path / "out", problems=["tao-1"], policies=[f"{file}:Mine"])
     assert not (tmp_path / "out").exists()
+
+
+def test_progress_has_the_time_left_of_all_runs_with_compilation(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(keyhole.play.total_progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    chosen = {"problems": ["tao-1", "beta-*"], "policies": ["LSA"], "threads": 1}
+    bench("thresholding", out=tmp_path, progress=True, **chosen)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "left in all" in line]
+    assert re.match(r"\d+ % of all rounds; thresholding/tao-1: LSA; about \d+ s left", lines[0])
+    assert lines[-1].startswith("100 % of all rounds; ")

@@ -1,7 +1,7 @@
 """`bench`: simulate every policy of some settings on every problem of the benchmark."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from time import process_time
@@ -28,12 +28,15 @@ from keyhole.benchmark.results_file import (
 )
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
+from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_factories import is_policy_file
 from keyhole.experiment.user_policy_trial import try_user_policy
 from keyhole.files import folder_lock, has_content, write_atomically
-from keyhole.play.progress import print_step, progress_report
+from keyhole.play.progress import print_step
 from keyhole.play.speed_measurement import measure_seconds_per_round
+from keyhole.play.total_progress import track_total
 from keyhole.results.estimate import compare, mean_estimate
 from keyhole.validate import check_choice
 
@@ -42,6 +45,7 @@ _BLOCKS: Final = "simulations"
 _TIMES: Final = "nanoseconds.json"
 _QUANTILE: Final = 0.9
 _DIGITS: Final = 6  # in the results file
+_SECONDS_AFTER: Final = 0.03  # of each run: to measure the time of its rounds, and for the page
 
 
 def bench(
@@ -101,10 +105,9 @@ def bench(
     (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
     with folder_lock(folder):
-        specs = [game.spec for game in games]
-        cache = ResultCache(folder / _BLOCKS, specs)
-        with progress_report(progress) as report:
-            cache.fill(specs, None, threads, report)
+        specs = {game.spec.name: game.spec for game in games}
+        cache = ResultCache(folder / _BLOCKS, specs.values())
+        _simulate(specs, cache, threads, progress)
         times = _Times(folder / _TIMES, SCALES[scale])
         if progress:
             print_step("measuring the time of a round")
@@ -136,6 +139,21 @@ def _try_user_policies(games: Iterable[Game]) -> None:
 def _check_settings(settings: str | Iterable[str] | None) -> list[str]:
     given = [settings] if isinstance(settings, str) else settings or SITUATIONS
     return list(dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in given))
+
+
+def _simulate(
+    specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
+) -> None:
+    """Simulate what the cache lacks, and show the time left, also that of compilation."""
+    work = list_work(specs, cache, threads) if progress else []
+    writing = len(work) * _SECONDS_AFTER
+    # One by one, although the cache could fill all at once: the time left differs by policy, and
+    # most of it may be compilation.
+    with track_total(progress, work, writing=writing) as total:
+        for name, spec in specs.items():
+            cache.fill([spec], None, threads, None if total is None else total.of(name))
+            if total is not None:
+                total.finish(name)
 
 
 class _Times:

@@ -222,16 +222,16 @@ def _share(work: WorkItem, rounds: int) -> float:
 
 @contextmanager
 def track_total(
-    wanted: bool, work: Sequence[WorkItem], *, compilers: int = 1
+    wanted: bool, work: Sequence[WorkItem], *, compilers: int = 1, writing: float = 0.0
 ) -> Iterator[TotalProgress | None]:
     """Return a context manager with the tracker, shown on standard error, or with None."""
     if not wanted:
         yield None
     elif sys.stderr is not None and sys.stderr.isatty():
         with _bar() as show:
-            yield TotalProgress(work, show, compilers=compilers)
+            yield TotalProgress(work, show, compilers=compilers, writing=writing)
     else:
-        yield TotalProgress(work, _Lines(), compilers=compilers)
+        yield TotalProgress(work, _Lines(), compilers=compilers, writing=writing)
 
 
 @contextmanager
