@@ -184,3 +184,17 @@ def test_runs_are_exported_as_they_were_and_read_back(tune, tmp_path):
     assert times.tolist() == sorted(run.seconds for run in done)
     limits = scenario.limits[scenario.limits > 0.0]
     assert sorted(limits) == sorted(run.limit for run in tune.runs)
+
+
+def test_a_busy_machine_is_warned_of_wherever_results_are_shown(spec, tmp_path, no_figures):
+    said = "the machine was busy: during the runs, their cores worked for other processes 50% of"
+    runs = [record("ok", 1.0, 1.0, others=0.5) for _ in range(8)]
+    busy = SavedTune(tmp_path, spec, runs)
+    assert format_recommendation(busy)[0].startswith(said)
+    assert best_as_json(busy)["other_load"] == 0.5
+    assert best_as_json(busy)["warnings"][0].startswith(said)
+    page = write_report(busy).read_text()
+    assert page.index("Run quick for") < page.index(said[1:]) < page.index('class="command"')
+    assert best_as_json(SavedTune(tmp_path, spec, runs[:4]))["warnings"] == []  # four seconds
+    by_cpu = dataclasses.replace(spec, clock="cpu")
+    assert best_as_json(SavedTune(tmp_path, by_cpu, runs))["warnings"] == []

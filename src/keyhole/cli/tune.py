@@ -142,18 +142,24 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
     from keyhole.tune import SavedTune
-    from keyhole.tune.summary import best_as_json, command_line, format_recommendation
+    from keyhole.tune.summary import (
+        best_as_json,
+        command_line,
+        format_recommendation,
+        format_warnings,
+    )
 
     tune = SavedTune.load(folder)
-    found, texts = tune.best(), format_recommendation(tune)
+    found, doubts = tune.best(), format_warnings(tune)
     # On standard error: a script that reads the command from standard output sees nothing else
     # there, and its user is still warned.
-    if not found.successes:
-        typer.echo(texts.pop(0), err=True)
+    for text in doubts:
+        typer.echo(text, err=True)
     if as_json:
         print_json(best_as_json(tune))
         return
     typer.echo(f"{command_line(tune, found.arm)}    # for at most {found.limit:g} s")
+    texts = format_recommendation(tune)[len(doubts) :]
     for text in texts[0 if found.untried else 1 :]:
         typer.echo(text)
 

@@ -24,13 +24,13 @@ from keyhole.tune.recommendation_history import replay_recommendations
 from keyhole.tune.runs_table import runs_table
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.summary import (
-    NO_SUCCESS,
     POOLING_NOTE,
     arms_table,
     command_line,
     format_probability,
     format_seconds_roughly,
     format_share,
+    format_warnings,
 )
 
 _SPEC: Final = (
@@ -101,9 +101,10 @@ def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
     # For an arm that was never run, the probability rests on the runs of other arms alone.
     if best.untried:
         note = f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried yet. {note}"
+    doubts = [f"{_capitalize(text)}." for text in format_warnings(tune)]
     if not best.successes:
-        return [Answer(f"{_capitalize(NO_SUCCESS)}.")]
-    return [Answer(_answer_text(tune), note=note), CommandBlock(command)]
+        return [Answer(doubts[0]), *map(Text, doubts[1:])]
+    return [Answer(_answer_text(tune), note=note), *map(Text, doubts), CommandBlock(command)]
 
 
 def _answer_text(tune: SavedTune) -> str:

@@ -12,6 +12,7 @@ from keyhole.results.estimate import format_estimate
 from keyhole.tune.comparison import compare_time
 from keyhole.tune.function_arms import TYPED
 from keyhole.tune.interval import Interval
+from keyhole.tune.other_load import OtherLoad
 from keyhole.tune.saved_tune import Best, CommandLimitEstimate, SavedTune
 from keyhole.tune.trial_log import TrialRecord
 
@@ -81,14 +82,23 @@ def format_progress(tune: SavedTune) -> str:
 def format_recommendation(tune: SavedTune) -> list[str]:
     """Return lines on the best pair: gain, probability, gain over the full cut-off, runs per arm.
 
-    If no run has succeeded, the first line says so.
+    The lines of `format_warnings` come first.
     """
     best = tune.best()
     return [
-        *([] if best.successes else [NO_SUCCESS]),
+        *format_warnings(tune),
         *_format_pair(best),
         _format_comparison(tune),
         f"runs per arm: {_format_range(list(best.runs_of_arms.values()))}",
+    ]
+
+
+def format_warnings(tune: SavedTune) -> list[str]:
+    """Return a line for each reason to doubt the results: no success, a busy machine."""
+    load = OtherLoad(tune.spec, tune.runs)
+    return [
+        *([] if tune.best().successes else [NO_SUCCESS]),
+        *([load.warning] if load.is_high else []),
     ]
 
 
@@ -229,6 +239,8 @@ def best_as_json(tune: SavedTune) -> dict[str, Any]:
         "command": list(found.command),
         "parameters": dict(found.parameters),
         "template": found.template(),  # the command with its parameters
+        "other_load": OtherLoad(tune.spec, tune.runs).share,
+        "warnings": format_warnings(tune),
     }
     if found.function:
         data["function"] = found.function
