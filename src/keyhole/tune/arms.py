@@ -12,6 +12,11 @@ from typing import Any, Final
 
 from keyhole.spec_values import unknown_name_error
 from keyhole.tune.function_arms import parse_target
+from keyhole.tune.shell_syntax import (
+    explain_missing_program,
+    explain_shell_syntax,
+    find_shell_syntax,
+)
 from keyhole.validate import check_distinct, check_line, short_repr, suggestion
 
 RUN_FIELDS: Final = ("instance", "seed", "limit")
@@ -37,6 +42,8 @@ class Arm:
         Instead of a command: a Python function, as ``module:name``.
     cells : tuple of str
         The source of a function that was typed, with all that it uses.
+    shell_error : str
+        Error about shell syntax in the command as it was written; "" for none, and in a saved spec.
     """
 
     name: str
@@ -44,6 +51,7 @@ class Arm:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     function: str = ""
     cells: tuple[str, ...] = ()
+    shell_error: str = field(default="", compare=False, repr=False)
 
     def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
@@ -81,7 +89,7 @@ class Arm:
         if self.function or _field_names(path, program := self.command[0]):
             return
         if not is_program(program, folder, search):
-            raise ValueError(f"{path}: the program {program!r} was not found, or is not executable")
+            raise ValueError(self.shell_error or explain_missing_program(path, program))
 
 
 def is_program(program: str, folder: Path, search: str | None = None) -> bool:
@@ -114,7 +122,12 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
-    command = _split_command(f"{path}.command", table["command"]) if "command" in table else ()
+    written = table.get("command", ())
+    command = _split_command(f"{path}.command", written) if "command" in table else ()
+    shell_error = ""
+    # In a list, each word is an argument.
+    if isinstance(written, str) and (syntax := find_shell_syntax(written)):
+        shell_error = explain_shell_syntax(f"{path}.command", syntax, written)
     function = ""
     cells: tuple[str, ...] = ()
     if "function" in table:
@@ -122,7 +135,7 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
             f"{path}.function", table["function"], table.get("cells", ())
         )
     return [
-        Arm(_arm_name(name, several, parameters), command, parameters, function, cells)
+        Arm(_arm_name(name, several, parameters), command, parameters, function, cells, shell_error)
         for several, parameters in _parameter_rows(path, table)
     ]
 

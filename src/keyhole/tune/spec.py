@@ -152,6 +152,12 @@ class Spec:
         """Names of the arms."""
         return tuple(arm.name for arm in self.arms)
 
+    def check_new(self) -> None:
+        """Refuse what a new tune must not have, and one of an earlier version may: shell syntax."""
+        for arm in self.arms:
+            if arm.shell_error:
+                raise ValueError(arm.shell_error)
+
     def facts(self) -> dict[str, Any]:
         """Return the quantities known to the policy, as arguments of `Study.create`."""
         least = self.success.least
