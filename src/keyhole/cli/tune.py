@@ -235,7 +235,8 @@ def _print(tune: "SavedTune") -> None:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join(cells))
-    typer.echo(POOLING_NOTE)
+    if len(tune.spec.arms) > 1:
+        typer.echo(POOLING_NOTE)
 
 
 class _Progress:

@@ -63,6 +63,11 @@ class Arm:
         """Return the command with its own parameters filled in, and all other fields as written."""
         return [_fill(word, self.parameters) for word in self.command]
 
+    def open_fields(self) -> list[str]:
+        """Return the names of the fields that a run fills in, and not the arm's own parameters."""
+        names = [name for word in self.command for name in _field_names("command", word)]
+        return [name for name in dict.fromkeys(names) if name not in self.parameters]
+
     def check(
         self, path: str, fields: Mapping[str, Any], folder: Path, search: str | None = None
     ) -> None:
