@@ -101,6 +101,16 @@ def test_a_missing_spec_and_a_folder_without_a_tune_are_refused(keyhole, tmp_pat
     missing = tmp_path / "x.toml"
     assert keyhole("tune", missing, "--dry-run")[2] == f"keyhole: there is no file {missing}\n"
     assert "must be a tune folder" in keyhole("tune", "show", tmp_path)[2]
+    assert keyhole("tune", tmp_path) == (
+        2,
+        "",
+        f"keyhole: SPEC.toml must be a file, got the folder {tmp_path}; a saved tune is shown by "
+        f"keyhole tune show {tmp_path}\n",
+    )
+
+
+def test_without_words_help_is_shown(keyhole):
+    assert keyhole("tune") == keyhole("tune", "--help")
 
 
 def test_the_report_is_written_before_anything_is_printed(keyhole, file, tmp_path, monkeypatch):

@@ -33,7 +33,9 @@ class _Group(TyperGroup):
     """A group in which the name of a file stands for the command that runs it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command in front of a file's name."""
+        """Put the command in front of a file's name; without words, show the help."""
+        if not args:
+            args = ["--help"]
         # What is no command is taken for a file, so that errors name the file.
         if args and args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
@@ -90,6 +92,11 @@ def run(
     """Learn which command to run, with which time limit; the same call resumes a tune."""
     # Before the imports, so that a bad address is refused at once.
     check_address(on, None)
+    if spec.is_dir():
+        raise ValueError(
+            f"SPEC.toml must be a file, got the folder {spec}; a saved tune is shown by "
+            f"keyhole tune show {spec}"
+        )
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS
 

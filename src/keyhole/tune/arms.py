@@ -113,15 +113,16 @@ def parse_arms(value: Any) -> tuple[Arm, ...]:
     return tuple(arms)
 
 
-_ENTRIES: Final = ("name", "command", "function", "cells", "parameters", "grid")
+ARM_ENTRIES: Final = ("name", "command", "function", "cells", "parameters", "grid")
+"""Entries of a table ``[[arm]]``."""
 
 
 def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     if not isinstance(table, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(table)}")
     for entry in table:
-        if entry not in _ENTRIES:
-            raise unknown_name_error(f"{path}.{entry}", _ENTRIES)
+        if entry not in ARM_ENTRIES:
+            raise unknown_name_error(f"{path}.{entry}", ARM_ENTRIES)
     if "name" not in table:
         raise ValueError(f"{path}.name must be given")
     if ("command" in table) == ("function" in table):

@@ -88,8 +88,10 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     if not cores or workers * each <= there:
         return ""
     threads = f", which have {len(cores)} threads" if there < len(cores) else ""
-    wanted = f"{workers} workers with {each} core{'' if each == 1 else 's'} each"
-    return f"{wanted} share {there}{threads}: the measured seconds are too long"
+    wanted = f"{workers} workers with {count_text(each, 'core')} each share"
+    if workers == 1:
+        wanted = f"1 worker with {count_text(each, 'core')} has"
+    return f"{wanted} {there}{threads}: the measured seconds are too long"
 
 
 def _format_output(record: TrialRecord) -> str:
