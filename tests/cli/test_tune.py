@@ -104,8 +104,8 @@ def test_a_missing_spec_and_a_folder_without_a_tune_are_refused(keyhole, tmp_pat
     assert keyhole("tune", tmp_path) == (
         2,
         "",
-        f"keyhole: SPEC.toml must be a file, got the folder {tmp_path}; a saved tune is shown by "
-        f"keyhole tune show {tmp_path}\n",
+        f"keyhole: {tmp_path} cannot be read: Is a directory; a saved tune is shown by keyhole "
+        f"tune show {tmp_path}\n",
     )
 
 

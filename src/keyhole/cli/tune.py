@@ -94,8 +94,8 @@ def run(
     check_address(on, None)
     if spec.is_dir():
         raise ValueError(
-            f"SPEC.toml must be a file, got the folder {spec}; a saved tune is shown by "
-            f"keyhole tune show {spec}"
+            f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "
+            f"{spec}"
         )
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS

@@ -19,7 +19,7 @@ from keyhole.spec_values import unknown_name_error
 from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
 from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
-from keyhole.tune.success_rule import SUCCESS_ENTRIES, SuccessRule
+from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     Range,
     check_choice,
@@ -243,15 +243,11 @@ def _objective_from_worth(worth: Any) -> Any:
 def _check_places(table: Mapping[str, Any]) -> None:
     """Refuse an entry of the spec below a heading, which TOML takes for one of that table."""
     arms = table.get("arm")
-    tables = {"[success]": (table.get("success"), SUCCESS_ENTRIES)}
-    if isinstance(arms, list | tuple):
-        tables["[[arm]]"] = (
-            {name: 1 for arm in arms if isinstance(arm, Mapping) for name in arm},
-            ARM_ENTRIES,
-        )
-    for heading, (found, own) in tables.items():
-        for entry in found if isinstance(found, Mapping) else ():
-            if entry in _ENTRIES and entry not in own:
+    tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]
+    tables += [("[[arm]]", arm) for arm in (arms if isinstance(arms, list | tuple) else ())]
+    for heading, inner in tables:
+        for entry in inner if isinstance(inner, Mapping) else ():
+            if entry in _ENTRIES and entry not in ARM_ENTRIES:
                 raise ValueError(
                     f"{entry} must stand above all headings such as [[arm]], got it below {heading}"
                 )

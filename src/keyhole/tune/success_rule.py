@@ -12,8 +12,7 @@ from keyhole.runner import CommandResult
 from keyhole.spec_values import unknown_name_error
 from keyhole.validate import check_number, short_repr
 
-SUCCESS_ENTRIES: Final = ("codes", "pattern", "number", "scale")
-"""Entries of the table ``[success]``."""
+_ENTRIES: Final = ("codes", "pattern", "number", "scale")
 _GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
@@ -53,8 +52,8 @@ class SuccessRule:
         if not isinstance(table, Mapping):
             raise TypeError(f"success must be a table, got {short_repr(table)}")
         for entry in table:
-            if entry not in SUCCESS_ENTRIES:
-                raise unknown_name_error(f"success.{entry}", SUCCESS_ENTRIES)
+            if entry not in _ENTRIES:
+                raise unknown_name_error(f"success.{entry}", _ENTRIES)
         return cls(
             _check_codes(table.get("codes", [0])),
             _check_expression("success.pattern", table.get("pattern", "")),
