@@ -247,3 +247,11 @@ def test_a_single_arm_is_compared_with_no_other(tmp_path, no_figures):
 def test_equally_many_runs_per_arm_are_one_number(spec, tmp_path):
     tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0, arm) for arm in ("quick", "slow")])
     assert format_recommendation(tune)[-1] == "runs per arm: 1, 2 arms"
+
+
+def test_what_to_add_to_the_command_stands_below_it(spec, tmp_path, no_figures):
+    arm = dataclasses.replace(spec.arms[0], command=("true", "{x}"), parameters={"x": 3})
+    by_cpu = dataclasses.replace(spec, arms=(arm,), limits=(1.135,), clock="cpu")
+    page = write_report(SavedTune(tmp_path, by_cpu, [record("ok", 0.3, 1.135)])).read_text()
+    assert "<code>true 3</code>" in page
+    assert ">Stop it after 1.135\N{NO-BREAK SPACE}s of CPU time.</p>" in page
