@@ -15,6 +15,7 @@ from keyhole.clusters import connect
 from keyhole.extras import EXTRAS
 from keyhole.study import Study
 
+SPEC = Path(__file__).parent / "saved" / "run" / "spec.toml"
 CURVES = Curves([10], ["regret"], {"A": np.array([[[0.0, 1.0]]]), "B": np.array([[[1.0, 3.0]]])})
 NEEDED = {
     "dask": lambda: connect("dask=tcp://127.0.0.1:1"),
@@ -95,8 +96,10 @@ def test_the_core_needs_no_extra():
 @pytest.mark.parametrize(
     ("words", "needs"),
     [
+        (["run", "x.toml", "--out", "x"], "there is no file x.toml"),
+        (["run", "x.toml"], "--out must be given: a folder for the results"),
         (
-            ["run", "x.toml"],
+            ["run", str(SPEC), "--dry-run"],
             "keyhole run needs pyarrow, matplotlib, scipy: "
             "pip install 'keyhole[files,plots,scipy]'",
         ),

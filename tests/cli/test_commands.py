@@ -424,6 +424,13 @@ def test_a_shell_that_cannot_complete_is_refused(keyhole, monkeypatch, option, s
     assert keyhole(option) == (2, "", message)
 
 
+@pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
+def test_the_shell_to_complete_for_is_not_chosen_by_a_word(keyhole, option):
+    code, text, error = keyhole(option, "zsh")
+    assert (code, text, error.count("\n")) == (2, "", 1)
+    assert f"{option} must be the only word, got 'zsh' behind it: it is for the shell" in error
+
+
 def test_without_a_command_help_is_shown(keyhole):
     assert keyhole()[:2] == keyhole("--help")[:2]
 

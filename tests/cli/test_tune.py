@@ -57,8 +57,8 @@ def test_a_tune_without_success_says_so_first(keyhole, tmp_path):
     for also in ((), ("--json",)):
         code, text, error = keyhole("tune", "best", tmp_path / "out", *also)
         assert (code, error) == (0, f"{said}\n")
-        assert said not in text
-    assert json.loads(text)["successes"] == 0
+        assert also or said not in text
+    assert (json.loads(text)["successes"], json.loads(text)["warnings"]) == (0, [said])
     assert said[1:] in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -101,6 +101,16 @@ def test_a_missing_spec_and_a_folder_without_a_tune_are_refused(keyhole, tmp_pat
     missing = tmp_path / "x.toml"
     assert keyhole("tune", missing, "--dry-run")[2] == f"keyhole: there is no file {missing}\n"
     assert "must be a tune folder" in keyhole("tune", "show", tmp_path)[2]
+    assert keyhole("tune", tmp_path) == (
+        2,
+        "",
+        f"keyhole: {tmp_path} cannot be read: Is a directory; a saved tune is shown by keyhole "
+        f"tune show {tmp_path}\n",
+    )
+
+
+def test_without_words_help_is_shown(keyhole):
+    assert keyhole("tune") == keyhole("tune", "--help")
 
 
 def test_the_report_is_written_before_anything_is_printed(keyhole, file, tmp_path, monkeypatch):

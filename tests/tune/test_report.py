@@ -39,9 +39,10 @@ def page(tune):
 
 def test_a_report_answers_its_question_before_everything_else(tune, page):
     assert "<h1>Which command and which time limit for two?</h1>" in page
-    command = "true 0.05 {instance} {seed}    # for at most 1 s"
+    command = "<code>true 0.05 {instance} {seed}</code>"
+    how = "Fill in {instance}, {seed}; stop it after 1\N{NO-BREAK SPACE}s."
     parts = ["Run quick for at most 1 s, the full cut-off", "Probability that no other", command,
-             'id="gain-chart"', 'id="history-chart"', "<dt>Time of a run", "<dt>Open",
+             how, 'id="gain-chart"', 'id="history-chart"', "<dt>Time of a run", "<dt>Open",
              'id="arms"', 'id="gains"', 'id="survival"', 'id="cactus"', 'id="runs"',
              'id="spec"']  # fmt: skip
     places = [page.index(part) for part in parts]
@@ -184,3 +185,73 @@ def test_runs_are_exported_as_they_were_and_read_back(tune, tmp_path):
     assert times.tolist() == sorted(run.seconds for run in done)
     limits = scenario.limits[scenario.limits > 0.0]
     assert sorted(limits) == sorted(run.limit for run in tune.runs)
+
+
+def test_a_busy_machine_is_warned_of_wherever_results_are_shown(spec, tmp_path, no_figures):
+    said = "the machine was busy: during the runs, their cores worked for other processes 50% of"
+    runs = [record("ok", 1.0, 1.0, others=0.5) for _ in range(8)]
+    busy = SavedTune(tmp_path, spec, runs)
+    assert format_recommendation(busy)[0].startswith(said)
+    assert best_as_json(busy)["other_load"] == 0.5
+    assert best_as_json(busy)["warnings"][0].startswith(said)
+    page = write_report(busy).read_text()
+    assert page.index("Run quick for") < page.index(said[1:]) < page.index('class="command"')
+    assert best_as_json(SavedTune(tmp_path, spec, runs[:4]))["warnings"] == []  # four seconds
+    by_cpu = dataclasses.replace(spec, clock="cpu")
+    assert best_as_json(SavedTune(tmp_path, by_cpu, runs))["warnings"] == []
+
+
+def one_arm(tmp_path, limits, runs):
+    return SavedTune(
+        tmp_path, Spec.from_table(TABLE | {"arm": TABLE["arm"][:1], "limits": limits}), runs
+    )
+
+
+def test_runs_that_were_cut_off_at_the_recommended_largest_limit_are_counted(tmp_path, no_figures):
+    runs = [record("ok", 0.8, 1.0) for _ in range(20)]
+    runs += [record("out of time", limit, limit) for limit in (1.0, 1.0, 0.1)]
+    tune = one_arm(tmp_path, [0.1, 1.0], runs)
+    said = (
+        "this holds among the limits tried: 2 of 22 runs with 1 s were still at work then, so try "
+        "longer limits"
+    )
+    assert format_recommendation(tune)[-2] == said
+    assert best_as_json(tune)["out_of_time_at_full_cut_off"] == 2
+    page = write_report(tune).read_text()
+    assert f"T{said[1:]}." in page
+    assert "is missed among these limits (95\N{NO-BREAK SPACE}%)" in page
+    assert said in tune._repr_html_()
+    # A shorter limit is recommended, or no run of the command reached the largest one.
+    early = [record("ok", 0.01, 1.0) for _ in range(20)] + runs[20:]
+    for other in (early, runs[:20]):
+        tune = one_arm(tmp_path, [0.1, 1.0], other)
+        assert "limits tried" not in "".join(format_recommendation(tune))
+
+
+def test_a_single_arm_is_compared_with_no_other(tmp_path, no_figures):
+    runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
+    runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
+    tune = one_arm(tmp_path, [0.1, 1.0], runs)
+    lines = format_recommendation(tune)
+    assert lines[2].startswith("probability that no other limit is better by more than 1 %")
+    assert "; the best limit is better by at most " in lines[2]
+    assert lines[3].startswith("gain over the full cut-off, 1 s: ")
+    assert lines[-1] == "runs: 40"
+    assert "from the other arms" not in write_report(tune).read_text()
+    lines = format_recommendation(one_arm(tmp_path, 1, runs))
+    assert [line.partition(":")[0] for line in lines] == [
+        "best", "gain", "this holds among the limits tried", "runs"
+    ]  # fmt: skip
+
+
+def test_equally_many_runs_per_arm_are_one_number(spec, tmp_path):
+    tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0, arm) for arm in ("quick", "slow")])
+    assert format_recommendation(tune)[-1] == "runs per arm: 1, 2 arms"
+
+
+def test_what_to_add_to_the_command_stands_below_it(spec, tmp_path, no_figures):
+    arm = dataclasses.replace(spec.arms[0], command=("true", "{x}"), parameters={"x": 3})
+    by_cpu = dataclasses.replace(spec, arms=(arm,), limits=(1.135,), clock="cpu")
+    page = write_report(SavedTune(tmp_path, by_cpu, [record("ok", 0.3, 1.135)])).read_text()
+    assert "<code>true 3</code>" in page
+    assert ">Stop it after 1.135\N{NO-BREAK SPACE}s of CPU time.</p>" in page

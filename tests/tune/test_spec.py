@@ -10,6 +10,15 @@ BAD = {
     "an unknown entry": ({"limit": [1]}, "limit is not known; known are .*did you mean 'limits'"),
     "no arm": ({"arm": None}, "arm must be given"),
     "no limits": ({"limits": None}, "limits must be given"),
+    "limits below an arm": (
+        {"limits": None, "arm": [{"name": "a", "command": "true", "limits": [1]}]},
+        r"limits must stand above all headings such as \[\[arm\]\], got it below \[\[arm\]\]"),
+    "seed below success": (
+        {"success": {"seed": 1}}, r"seed must stand above all headings .* below \[success\]"),
+    "limits with a unit": (
+        {"limits": ["1s"]}, "limits must be numbers of seconds, such as 1, got '1s'"),
+    "a limit with a unit": (
+        {"limits": "1s"}, "limits must be numbers of seconds, such as 1, got '1s'"),
     "a limit of 0": ({"limits": [0, 1]}, r"limits\[0\] must be at least 0.001, got 0"),
     "limits that fall": ({"limits": [2, 1]}, "limits must rise, got 1 after 2"),
     "a range without an end": ({"limits": {"from": 1, "count": 3}}, "limits.to must be given"),

@@ -211,7 +211,7 @@ def test_a_pattern_that_is_never_found_is_warned_of_after_ten_runs(tmp_path):
 def test_a_busy_machine_is_warned_of_once(spec, tmp_path, monkeypatch):
     monkeypatch.setattr(staying.LoadMonitor, "other_load", lambda watched, own: 0.5)
     with pytest.warns(
-        UserWarning, match="the machine is busy: .* worked for other processes"
+        UserWarning, match="the machine was busy: .* worked for other processes"
     ) as seen:
         Tuner(spec, tmp_path, executors=lambda: Simulated(slow)).run(runs=20)
     assert len(seen) == 1

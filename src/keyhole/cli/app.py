@@ -108,13 +108,19 @@ def run(
     """Run an experiment, or resume one."""
     # Before the imports, which take a while, so that a bad address is refused at once.
     check_address(on, threads)
-    require_extra("files,plots,scipy", "keyhole run")
+    if out is None and not dry_run:
+        raise ValueError("--out must be given: a folder for the results")
+    try:
+        require_extra("files,plots,scipy", "keyhole run")
+    except ImportError:
+        from keyhole.experiment import Spec
+
+        Spec.from_file(spec)  # nobody should install packages for a file that is refused then
+        raise
     from keyhole.cli.run import run_spec, show_forecast
 
-    if dry_run:
+    if out is None or dry_run:
         show_forecast(spec, threads, on, as_json=as_json)
-    elif out is None:
-        raise ValueError("--out must be given: a folder for the results")
     else:
         run_spec(spec, out, threads, on, as_json=as_json, quiet=quiet)
 

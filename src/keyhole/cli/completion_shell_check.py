@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+from keyhole.validate import short_repr
+
 _OPTIONS: Final = ("--install-completion", "--show-completion")
 _SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 
@@ -11,11 +13,18 @@ _SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 def check_shell(words: Sequence[str]) -> None:
     """Refuse to complete for a shell that cannot, if the first word asks for it.
 
-    Typer would say so on standard output, and exit with 1.
+    Typer would say so on standard output, and exit with 1; further words it would ignore.
     """
-    if words and words[0] in _OPTIONS and (shell := _find_shell()) not in _SHELLS:
-        listed = ", ".join(_SHELLS)
-        raise ValueError(f"{words[0]} must be called from one of {listed}; got {shell}")
+    if not words or words[0] not in _OPTIONS:
+        return
+    option, listed = words[0], ", ".join(_SHELLS)
+    if len(words) > 1:
+        raise ValueError(
+            f"{option} must be the only word, got {short_repr(words[1])} behind it: it is for the "
+            f"shell that it is called from, one of {listed}"
+        )
+    if (shell := _find_shell()) not in _SHELLS:
+        raise ValueError(f"{option} must be called from one of {listed}; got {shell}")
 
 
 def _find_shell() -> str:

@@ -1,7 +1,6 @@
 """Texts of the files that `keyhole init` writes, each checked as its command will check it."""
 
 import json
-import re
 import shlex
 import tomllib
 from collections.abc import Sequence
@@ -19,8 +18,6 @@ from keyhole.validate import check_line, short_repr
 MOST_ROUNDS: Final = 2**53
 _STARTERS: Final = "starters"
 _LEAST_SHARE: Final = 100  # of the largest limit of a tune
-_QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""")
-_SHELL_OPERATOR: Final = re.compile(r"\|\||&&|>>|<<|[|&;<>`]|\$\(")
 
 
 def simulation_text(setting: str, horizon: int, path: Path) -> str:
@@ -81,13 +78,12 @@ def check_command(text: str, folder: Path) -> str:
         raise ValueError(f"--command must be quoted as in a shell: {error}") from None
     if not words:
         raise ValueError(f"--command must begin with a program, got {short_repr(text)}")
-    if operator := _SHELL_OPERATOR.search(_QUOTED.sub("", text)):
-        raise ValueError(
-            f"--command is run without a shell, which {operator[0]} needs: write sh -c '...', or "
-            f"quote it if it is an argument; got {short_repr(text)}"
-        )
+    # Here, since only this command needs them.
     from keyhole.tune.arms import RUN_FIELDS, Arm
+    from keyhole.tune.shell_syntax import explain_shell_syntax, find_shell_syntax
 
+    if syntax := find_shell_syntax(text):
+        raise ValueError(explain_shell_syntax("--command", syntax, text))
     # Here, and not with the whole file: a question is asked again only for its own answer.
     example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
     Arm("command", tuple(words)).check("--command", example, folder)

@@ -33,7 +33,9 @@ class _Group(TyperGroup):
     """A group in which the name of a file stands for the command that runs it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command in front of a file's name."""
+        """Put the command in front of a file's name; without words, show the help."""
+        if not args:
+            args = ["--help"]
         # What is no command is taken for a file, so that errors name the file.
         if args and args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
@@ -90,6 +92,11 @@ def run(
     """Learn which command to run, with which time limit; the same call resumes a tune."""
     # Before the imports, so that a bad address is refused at once.
     check_address(on, None)
+    if spec.is_dir():
+        raise ValueError(
+            f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "
+            f"{spec}"
+        )
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS
 
@@ -142,18 +149,24 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
     from keyhole.tune import SavedTune
-    from keyhole.tune.summary import best_as_json, command_line, format_recommendation
+    from keyhole.tune.summary import (
+        best_as_json,
+        command_line,
+        format_recommendation,
+        format_warnings,
+    )
 
     tune = SavedTune.load(folder)
-    found, texts = tune.best(), format_recommendation(tune)
+    found, doubts = tune.best(), format_warnings(tune)
     # On standard error: a script that reads the command from standard output sees nothing else
     # there, and its user is still warned.
-    if not found.successes:
-        typer.echo(texts.pop(0), err=True)
+    for text in doubts:
+        typer.echo(text, err=True)
     if as_json:
         print_json(best_as_json(tune))
         return
     typer.echo(f"{command_line(tune, found.arm)}    # for at most {found.limit:g} s")
+    texts = format_recommendation(tune)[len(doubts) :]
     for text in texts[0 if found.untried else 1 :]:
         typer.echo(text)
 
@@ -229,7 +242,8 @@ def _print(tune: "SavedTune") -> None:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join(cells))
-    typer.echo(POOLING_NOTE)
+    if len(tune.spec.arms) > 1:
+        typer.echo(POOLING_NOTE)
 
 
 class _Progress:

@@ -12,6 +12,11 @@ from typing import Any, Final
 
 from keyhole.spec_values import unknown_name_error
 from keyhole.tune.function_arms import parse_target
+from keyhole.tune.shell_syntax import (
+    explain_missing_program,
+    explain_shell_syntax,
+    find_shell_syntax,
+)
 from keyhole.validate import check_distinct, check_line, short_repr, suggestion
 
 RUN_FIELDS: Final = ("instance", "seed", "limit")
@@ -37,6 +42,8 @@ class Arm:
         Instead of a command: a Python function, as ``module:name``.
     cells : tuple of str
         The source of a function that was typed, with all that it uses.
+    shell_error : str
+        Error about shell syntax in the command as it was written; "" for none, and in a saved spec.
     """
 
     name: str
@@ -44,6 +51,7 @@ class Arm:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     function: str = ""
     cells: tuple[str, ...] = ()
+    shell_error: str = field(default="", compare=False, repr=False)
 
     def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
@@ -54,6 +62,11 @@ class Arm:
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""
         return [_fill(word, self.parameters) for word in self.command]
+
+    def open_fields(self) -> list[str]:
+        """Return the names of the fields that a run fills in, and not the arm's own parameters."""
+        names = [name for word in self.command for name in _field_names("command", word)]
+        return [name for name in dict.fromkeys(names) if name not in self.parameters]
 
     def check(
         self, path: str, fields: Mapping[str, Any], folder: Path, search: str | None = None
@@ -81,7 +94,7 @@ class Arm:
         if self.function or _field_names(path, program := self.command[0]):
             return
         if not is_program(program, folder, search):
-            raise ValueError(f"{path}: the program {program!r} was not found, or is not executable")
+            raise ValueError(self.shell_error or explain_missing_program(path, program))
 
 
 def is_program(program: str, folder: Path, search: str | None = None) -> bool:
@@ -100,21 +113,27 @@ def parse_arms(value: Any) -> tuple[Arm, ...]:
     return tuple(arms)
 
 
-_ENTRIES: Final = ("name", "command", "function", "cells", "parameters", "grid")
+ARM_ENTRIES: Final = ("name", "command", "function", "cells", "parameters", "grid")
+"""Entries of a table ``[[arm]]``."""
 
 
 def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     if not isinstance(table, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(table)}")
     for entry in table:
-        if entry not in _ENTRIES:
-            raise unknown_name_error(f"{path}.{entry}", _ENTRIES)
+        if entry not in ARM_ENTRIES:
+            raise unknown_name_error(f"{path}.{entry}", ARM_ENTRIES)
     if "name" not in table:
         raise ValueError(f"{path}.name must be given")
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
-    command = _split_command(f"{path}.command", table["command"]) if "command" in table else ()
+    written = table.get("command", ())
+    command = _split_command(f"{path}.command", written) if "command" in table else ()
+    shell_error = ""
+    # In a list, each word is an argument.
+    if isinstance(written, str) and (syntax := find_shell_syntax(written)):
+        shell_error = explain_shell_syntax(f"{path}.command", syntax, written)
     function = ""
     cells: tuple[str, ...] = ()
     if "function" in table:
@@ -122,7 +141,7 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
             f"{path}.function", table["function"], table.get("cells", ())
         )
     return [
-        Arm(_arm_name(name, several, parameters), command, parameters, function, cells)
+        Arm(_arm_name(name, several, parameters), command, parameters, function, cells, shell_error)
         for several, parameters in _parameter_rows(path, table)
     ]
 

@@ -18,6 +18,7 @@ from keyhole.tune.chart_numbers import (
 from keyhole.tune.interval import Interval
 from keyhole.tune.recommendation_history import PastRecommendation
 from keyhole.tune.saved_tune import SavedTune
+from keyhole.tune.summary import format_run_count
 from keyhole.tune.survival import Survival
 
 _PERCENT: Final = 100.0
@@ -42,7 +43,7 @@ def gain_chart(tune: SavedTune, files: list[str]) -> LineChart:
             Curve(
                 label=curve.arm, x=curve.limits.tolist(), y=curve.mean.tolist(),
                 low=curve.low.tolist(), high=curve.high.tolist(),
-                note=f"{len(tune.runs_of(curve.arm)):,} runs",
+                note=format_run_count(len(tune.runs_of(curve.arm))),
             )
             for curve in curves
         ],

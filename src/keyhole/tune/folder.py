@@ -34,7 +34,8 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     ValueError
         If it belongs to another spec, has other files, or another process is at work in it.
     """
-    has_content(folder)  # refuses a file in its place
+    if not has_content(folder):  # which refuses a file in its place
+        spec.check_new()
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
         _check_spec(folder, spec)

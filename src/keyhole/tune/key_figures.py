@@ -10,10 +10,12 @@ from keyhole.tune.comparison import compare_time, find_rival
 from keyhole.tune.saved_tune import TOLERANCE, SavedTune
 from keyhole.tune.summary import (
     count_outcomes,
+    format_cut_off,
     format_duration,
     format_run_count,
     format_seconds_roughly,
     format_share,
+    has_one_pair,
 )
 
 _BATCH: Final = 100  # runs, for which the time saved is stated
@@ -22,11 +24,12 @@ _MORE: Final = 4  # times as many runs halve an interval
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """A row: its name, its text, and a note in smaller type."""
+    """A row: its name, its text, and in smaller type a note and an option of a command."""
 
     name: str
     text: str
     note: str = ""
+    option: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class KeyFiguresBlock:
 
 def key_figures_block(tune: SavedTune) -> KeyFiguresBlock:
     """Return the figures on the recommended pair, on the runs made, and on what is undecided."""
-    figures = [_spent_figure, _open_figure]
+    figures = [_spent_figure] if has_one_pair(tune) else [_spent_figure, _open_figure]
     if tune.best().successes:
         figures = [_time_figure, _success_figure, _gain_figure, *figures]
     return KeyFiguresBlock([figure(tune) for figure in figures])
@@ -79,7 +82,8 @@ def _gain_figure(tune: SavedTune) -> KeyFigure:
     if _is_earlier(tune):
         note = f"{more} more than the best with {best.full.limit:g} s"
         if more.value < 0.0:
-            note = f"{-more} less than the best with {best.full.limit:g} s, perhaps another"
+            note = f"{-more} less than the best with {best.full.limit:g} s"
+            note += ", perhaps another" if len(tune.spec.arms) > 1 else ""
     return KeyFigure("Gain of a run", f"{best.gain} {gain_unit(tune)}", note)
 
 
@@ -99,17 +103,18 @@ def _open_figure(tune: SavedTune) -> KeyFigure:
     if not best.successes:
         return KeyFigure("Open", "Which command is better, until a run succeeds")
     most = format_estimate(best.regret_bound, best.regret_bound)
-    bound = f"At most {most} {gain_unit(tune)} is missed (95 %)."
+    among = " among these limits" if format_cut_off(tune) else ""
+    bound = f"At most {most} {gain_unit(tune)} is missed{among} (95 %)."
     # Cost of the further runs only: those made so far are paid for.
     more, cost = _MORE * len(tune.runs), format_seconds_roughly((_MORE - 1) * tune.elapsed)
-    note = f"{bound} To roughly halve it: --runs {more:,}, about {cost} more."
+    note, option = f"{bound} To roughly halve it, in about {cost} more:", f"--runs {more}"
     # Which pairs have not been tried matters more than which of two tried ones is better.
     if best.untried:
         return KeyFigure(
-            "Open", f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried", note
+            "Open", f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried", note, option
         )
     if rival is None or best.regret_bound <= TOLERANCE * tune.spec.success.span:
         return KeyFigure("Open", bound)
     name = f"{rival.limit:g} s" if rival.arm == best.arm else f"{rival.arm} with {rival.limit:g} s"
     text = f"Is {name} better? {rival.probability:.0%} ({format_run_count(rival.runs)})"
-    return KeyFigure("Open", text, note)
+    return KeyFigure("Open", text, note, option)

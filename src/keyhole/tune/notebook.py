@@ -6,7 +6,7 @@ from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html
 from keyhole.pages.table import Table
 from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.summary import count_outcomes, format_best, format_progress
+from keyhole.tune.summary import count_outcomes, format_best, format_cut_off, format_progress
 
 _MOST_ROWS = 10
 
@@ -16,7 +16,8 @@ def tune_html(tune: SavedTune) -> str:
     if not tune.runs:
         table = Table(format_progress(tune), ["arm"], [[arm.name] for arm in tune.spec.arms])
         return notebook_html([table])
-    line = " ".join(f"{text}." for text in format_best(tune.best()))
+    texts = [*format_best(tune.best()), format_cut_off(tune)]
+    line = " ".join(f"{text}." for text in texts if text)
     return notebook_html([_arms_table(tune)], _picture(tune), line)
 
 

@@ -24,13 +24,15 @@ from keyhole.tune.recommendation_history import replay_recommendations
 from keyhole.tune.runs_table import runs_table
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.summary import (
-    NO_SUCCESS,
     POOLING_NOTE,
     arms_table,
     command_line,
+    format_cut_off,
     format_probability,
     format_seconds_roughly,
     format_share,
+    format_warnings,
+    has_one_pair,
 )
 
 _SPEC: Final = (
@@ -48,9 +50,10 @@ _SPEC: Final = (
 
 @dataclass(frozen=True)
 class CommandBlock:
-    """Block with a command, which a button copies."""
+    """Block with a command, which a button copies, and a note on how to run it."""
 
     command: str
+    note: str
     template: ClassVar[str] = "tune/templates/command.html.j2"
 
 
@@ -96,14 +99,26 @@ def make_title(tune: SavedTune) -> str:
 
 def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
     best = tune.best()
-    command = f"{command_line(tune, best.arm)}    # for at most {best.limit:g} s"
-    note = f"{_capitalize(format_probability(best))}."
+    command = CommandBlock(command_line(tune, best.arm), _how_to_run(tune))
+    sentences = [] if has_one_pair(tune) else [format_probability(best)]
+    sentences += [text] if (text := format_cut_off(tune)) else []
+    note = " ".join(f"{_capitalize(text)}." for text in sentences)
     # For an arm that was never run, the probability rests on the runs of other arms alone.
     if best.untried:
         note = f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried yet. {note}"
+    doubts = [f"{_capitalize(text)}." for text in format_warnings(tune)]
     if not best.successes:
-        return [Answer(f"{_capitalize(NO_SUCCESS)}.")]
-    return [Answer(_answer_text(tune), note=note), CommandBlock(command)]
+        return [Answer(doubts[0]), *map(Text, doubts[1:])]
+    return [Answer(_answer_text(tune), note=note), *map(Text, doubts), command]
+
+
+def _how_to_run(tune: SavedTune) -> str:
+    """Return what to add to the recommended command line: its open fields, and its limit."""
+    best, clock = tune.best(), " of CPU time" if tune.spec.clock == "cpu" else ""
+    stop = f"stop it after {best.limit:g}\N{NO-BREAK SPACE}s{clock}."
+    fields = tune.spec.arms[tune.spec.names.index(best.arm)].open_fields()
+    listed = ", ".join(f"{{{name}}}" for name in fields)
+    return f"Fill in {listed}; {stop}" if fields else _capitalize(stop)
 
 
 def _answer_text(tune: SavedTune) -> str:
@@ -129,7 +144,9 @@ def _capitalize(text: str) -> str:
 
 def _arms_block(tune: SavedTune) -> Table:
     head, rows = arms_table(tune)
-    caption = f"Runs of each arm by outcome, and their time in seconds. {POOLING_NOTE}"
+    caption = "Runs of each arm by outcome, and their time in seconds."
+    if len(tune.spec.arms) > 1:
+        caption += f" {POOLING_NOTE}"
     return Table(caption, head, rows)
 
 

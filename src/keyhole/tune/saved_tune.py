@@ -9,6 +9,7 @@ import numpy as np
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.policy import Policy
+from keyhole.contract.text_formatting import count_text
 from keyhole.extras import require_extra
 from keyhole.tune import folder as places
 from keyhole.tune.interval import Interval
@@ -222,7 +223,8 @@ class SavedTune:
 
     def __repr__(self) -> str:
         """Return name, number of arms and number of runs."""
-        return f"SavedTune({self.spec.name}: {len(self.spec.arms)} arms, {len(self.runs)} runs)"
+        arms = count_text(len(self.spec.arms), "arm")
+        return f"SavedTune({self.spec.name}: {arms}, {count_text(len(self.runs), 'run')})"
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks: the recommendation, a table of the arms, and a picture."""

@@ -16,7 +16,7 @@ from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import MEMORY_RANGE
 from keyhole.spec_values import unknown_name_error
-from keyhole.tune.arms import Arm, parse_arms
+from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
 from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.success_rule import SuccessRule
@@ -110,6 +110,7 @@ class Spec:
         for entry in table:
             if entry not in _ENTRIES:
                 raise unknown_name_error(entry, _ENTRIES)
+        _check_places(table)
         for entry in ("arm", "limits"):
             if entry not in table:
                 raise ValueError(f"{entry} must be given")
@@ -151,6 +152,12 @@ class Spec:
     def names(self) -> tuple[str, ...]:
         """Names of the arms."""
         return tuple(arm.name for arm in self.arms)
+
+    def check_new(self) -> None:
+        """Refuse what a new tune must not have, and one of an earlier version may: shell syntax."""
+        for arm in self.arms:
+            if arm.shell_error:
+                raise ValueError(arm.shell_error)
 
     def facts(self) -> dict[str, Any]:
         """Return the quantities known to the policy, as arguments of `Study.create`."""
@@ -233,11 +240,27 @@ def _objective_from_worth(worth: Any) -> Any:
     return {names.get(name, name): value for name, value in worth.items()}
 
 
+def _check_places(table: Mapping[str, Any]) -> None:
+    """Refuse an entry of the spec below a heading, which TOML takes for one of that table."""
+    arms = table.get("arm")
+    tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]
+    tables += [("[[arm]]", arm) for arm in (arms if isinstance(arms, list | tuple) else ())]
+    for heading, inner in tables:
+        for entry in inner if isinstance(inner, Mapping) else ():
+            if entry in _ENTRIES and entry not in ARM_ENTRIES:
+                raise ValueError(
+                    f"{entry} must stand above all headings such as [[arm]], got it below {heading}"
+                )
+
+
 def _parse_limits(value: Any) -> tuple[float, ...]:
     if isinstance(value, Mapping):
         value = _parse_range(value)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         value = [value]
+    for text in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
+        if isinstance(text, str):
+            raise TypeError(f"limits must be numbers of seconds, such as 1, got {short_repr(text)}")
     found = check_increasing("limits", check_vector("limits", value, Range(ge=_LEAST_LIMIT)))
     return tuple(found.tolist())
 

@@ -12,6 +12,7 @@ from keyhole.results.estimate import format_estimate
 from keyhole.tune.comparison import compare_time
 from keyhole.tune.function_arms import TYPED
 from keyhole.tune.interval import Interval
+from keyhole.tune.other_load import OtherLoad
 from keyhole.tune.saved_tune import Best, CommandLimitEstimate, SavedTune
 from keyhole.tune.trial_log import TrialRecord
 
@@ -72,7 +73,10 @@ def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
     ended = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
     took = timedelta(seconds=round(tune.elapsed))
-    text = f"{tune.spec.name}: {len(tune.runs):,} runs in {took}" + (f"; {ended}" if ended else "")
+    runs = "run" if len(tune.runs) == 1 else "runs"
+    text = f"{tune.spec.name}: {len(tune.runs):,} {runs} in {took}" + (
+        f"; {ended}" if ended else ""
+    )
     if tune.expired:
         text += f"; {len(tune.expired):,} did not count and were repeated"
     return text
@@ -81,14 +85,53 @@ def format_progress(tune: SavedTune) -> str:
 def format_recommendation(tune: SavedTune) -> list[str]:
     """Return lines on the best pair: gain, probability, gain over the full cut-off, runs per arm.
 
-    If no run has succeeded, the first line says so.
+    The lines of `format_warnings` come first. A single pair is compared with no other.
     """
     best = tune.best()
+    pair, comparison = _format_pair(best), [_format_comparison(tune)]
+    if has_one_pair(tune):
+        pair, comparison = pair[:-1], []
     return [
-        *([] if best.successes else [NO_SUCCESS]),
-        *_format_pair(best),
-        _format_comparison(tune),
-        f"runs per arm: {_format_range(list(best.runs_of_arms.values()))}",
+        *format_warnings(tune),
+        *pair,
+        *comparison,
+        *([text] if (text := format_cut_off(tune)) else []),
+        _format_runs_of_arms(list(best.runs_of_arms.values())),
+    ]
+
+
+def has_one_pair(tune: SavedTune) -> bool:
+    """Return whether a tune has one command and one limit."""
+    return len(tune.spec.arms) == len(tune.spec.limits) == 1
+
+
+def count_cut_off(tune: SavedTune) -> int:
+    """Return how many runs of the recommended command were killed at the full cut-off."""
+    runs = tune.runs_of(tune.best().arm)
+    return sum(run.outcome == "out of time" and run.limit == tune.spec.limits[-1] for run in runs)
+
+
+def format_cut_off(tune: SavedTune) -> str:
+    """Return that longer limits may be better; "" if the largest one is not recommended, or ample.
+
+    All other statements are about the limits of the spec alone.
+    """
+    best, cut_off = tune.best(), count_cut_off(tune)
+    if not cut_off or best.limit < tune.spec.limits[-1]:
+        return ""
+    return (
+        f"this holds among the limits tried: {cut_off:,} of {format_run_count(best.runs)} with "
+        f"{best.limit:g} s {'was' if cut_off == 1 else 'were'} still at work then, so try longer "
+        "limits"
+    )
+
+
+def format_warnings(tune: SavedTune) -> list[str]:
+    """Return a line for each reason to doubt the results: no success, a busy machine."""
+    load = OtherLoad(tune.spec, tune.runs)
+    return [
+        *([] if tune.best().successes else [NO_SUCCESS]),
+        *([load.warning] if load.is_high else []),
     ]
 
 
@@ -106,7 +149,7 @@ def _format_pair(best: Best) -> list[str]:
         first,
         f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
         f"{format_seconds(best.seconds)} a run (from {format_run_count(best.runs)})",
-        f"{format_probability(best)}; the best pair is better by at most "
+        f"{format_probability(best)}; the best {_pair_name(best)} is better by at most "
         f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
     ]
 
@@ -114,9 +157,14 @@ def _format_pair(best: Best) -> list[str]:
 def format_probability(best: Best) -> str:
     """Return the probability that no other pair is better by much."""
     return (
-        "probability that no other pair is better by more than 1 % of a success: "
+        f"probability that no other {_pair_name(best)} is better by more than 1 % of a success: "
         f"{best.probability:.0%}"
     )
+
+
+def _pair_name(best: Best) -> str:
+    """Return what is chosen: a pair of command and limit, or the limit of the only command."""
+    return "pair" if len(best.runs_of_arms) > 1 else "limit"
 
 
 def _format_comparison(tune: SavedTune) -> str:
@@ -128,10 +176,12 @@ def _format_comparison(tune: SavedTune) -> str:
             most = format_estimate(-best.gain_over_full.low, -best.gain_over_full.low)
             text += f"; another command is better there by at most {most} a run (95 %)"
         return text
+    gained = f"full cut-off, {full.limit:g} s: {best.gain_over_full} a run"
+    there = f"gain {full.gain} (from {format_run_count(full.runs)})"
+    if len(tune.spec.arms) == 1:
+        return f"gain over the {gained}; there {there}; {format_saving(tune)} than that"
     text = (
-        f"gain over the best command at the full cut-off, {full.limit:g} s: {best.gain_over_full} "
-        f"a run; that command is probably {full.arm}, gain {full.gain} "
-        f"(from {format_run_count(full.runs)})"
+        f"gain over the best command at the {gained}; that command is probably {full.arm}, {there}"
     )
     if best.gain_over_full.value < 0.0:
         text += "; below 0, since another command may be better there"
@@ -147,9 +197,13 @@ def format_saving(tune: SavedTune) -> str:
     return f"a run takes {format_duration(seconds)} ({format_share(share)}) more"
 
 
-def _format_range(runs: list[int]) -> str:
+def _format_runs_of_arms(runs: list[int]) -> str:
     """Return the smallest and the largest number of runs of an arm."""
-    return f"{min(runs):,} to {max(runs):,}, {len(runs):,} arms"
+    if len(runs) == 1:
+        return f"runs: {runs[0]:,}"
+    least, most = min(runs), max(runs)
+    spread = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"runs per arm: {spread}, {len(runs):,} arms"
 
 
 def format_run_count(runs: int) -> str:
@@ -229,6 +283,9 @@ def best_as_json(tune: SavedTune) -> dict[str, Any]:
         "command": list(found.command),
         "parameters": dict(found.parameters),
         "template": found.template(),  # the command with its parameters
+        "out_of_time_at_full_cut_off": count_cut_off(tune),  # of this command
+        "other_load": OtherLoad(tune.spec, tune.runs).share,
+        "warnings": format_warnings(tune),
     }
     if found.function:
         data["function"] = found.function

@@ -6,6 +6,7 @@ from typing import Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, check_address
+from keyhole.contract.text_formatting import count_text
 from keyhole.play.progress import StatusLine
 from keyhole.tune import folder as places
 from keyhole.tune.cluster_executor import cluster_executors, is_local
@@ -131,7 +132,8 @@ class Tuner:
 
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""
-        return f"Tuner({self.spec.name}: {len(self.spec.arms)} arms, {str(self.out)!r})"
+        arms = count_text(len(self.spec.arms), "arm")
+        return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
 def _show_last(most: int | None) -> Progress:
@@ -148,6 +150,7 @@ def _show_last(most: int | None) -> Progress:
 
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
+    spec.check_new()
     found, order = [], InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]

@@ -6,13 +6,12 @@ from typing import Final
 
 from keyhole.contract.text_formatting import count_text
 from keyhole.tune.cpu_cores import physical_cores
+from keyhole.tune.other_load import OtherLoad
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 
 _MIN_RUNS: Final = 10
 _MAX_FAILED_RUNS: Final = 100
-_MIN_SECONDS: Final = 5.0
-_MAX_OTHER_LOAD: Final = 0.1
 _SHOWN: Final = 200
 
 
@@ -33,7 +32,7 @@ class EarlyWarnings:
         self._spec = spec
         self._counts = dict.fromkeys(("ok", "failed", "out of time", "out of memory", EXPIRED), 0)
         self._arms: set[str] = set()
-        self._seconds = self._others = 0.0
+        self._other_load = OtherLoad(spec)
         self._warned: set[str] = set()
         self._unmatched = self._matched = 0
 
@@ -45,7 +44,9 @@ class EarlyWarnings:
             return
         self._arms.add(record.arm)
         self._check_pattern(record)
-        self._check_other_load(record)
+        self._other_load.add(record)
+        if self._other_load.is_high:
+            self._warn("others", self._other_load.warning)
         crashed = self._counts["failed"] + self._counts["out of memory"]
         runs = sum(self._counts.values()) - self._counts[EXPIRED]
         arms = len(self._arms)
@@ -75,19 +76,6 @@ class EarlyWarnings:
                 f"far{_format_output(record)}",
             )
 
-    def _check_other_load(self, record: TrialRecord) -> None:
-        if self._spec.clock == "cpu":  # other load changes CPU time little
-            return
-        self._seconds += record.seconds * self._spec.cores
-        self._others += record.others
-        if self._seconds >= _MIN_SECONDS and self._others > _MAX_OTHER_LOAD * self._seconds:
-            self._warn(
-                "others",
-                "the machine is busy: during the runs, their cores worked for other processes "
-                f"{min(1.0, self._others / self._seconds):.0%} of the time, so that the measured "
-                "seconds are too long; use fewer workers, or a machine without other load",
-            )
-
     def _warn(self, what: str, text: str) -> None:
         if what not in self._warned:
             self._warned.add(what)
@@ -100,8 +88,10 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     if not cores or workers * each <= there:
         return ""
     threads = f", which have {len(cores)} threads" if there < len(cores) else ""
-    wanted = f"{workers} workers with {each} core{'' if each == 1 else 's'} each"
-    return f"{wanted} share {there}{threads}: the measured seconds are too long"
+    wanted = f"{workers} workers with {count_text(each, 'core')} each share"
+    if workers == 1:
+        wanted = f"1 worker with {count_text(each, 'core')} has"
+    return f"{wanted} {there}{threads}: the measured seconds are too long"
 
 
 def _format_output(record: TrialRecord) -> str:

@@ -1,0 +1,84 @@
+import json
+
+import pytest
+
+from keyhole.tune import SavedTune, Spec, Tuner
+from keyhole.tune.shell_syntax import find_shell_syntax
+from keyhole.tune.tuner import make_dry_run
+from tests.tune.conftest import TABLE, Simulated
+
+NEEDED = {
+    "true | tee log": "|",
+    "echo hi > log.txt": ">",
+    "echo hi && true": "&&",
+    "sleep 1 &": "&",
+    "ls $HOME": "$HOME",
+    "ls ${HOME}/a": "${HOME}",
+    "echo $(date)": "$(",
+    "ls ~/data": "~",
+    "cat < {instance}": "<",
+}
+ARGUMENTS = (
+    "sh -c 'echo $HOME | tee log'",
+    'sh -c "echo $HOME; true"',
+    r"echo a\|b",
+    "printf {limit:>5} {limit:.2f}",
+    "grep foo$ a~b",
+    "env FOO=1 true",
+)
+
+
+@pytest.mark.parametrize(("text", "found"), NEEDED.items(), ids=NEEDED)
+def test_shell_syntax_is_found(text, found):
+    assert find_shell_syntax(text) == found
+
+
+@pytest.mark.parametrize("text", ARGUMENTS)
+def test_what_is_quoted_or_an_argument_is_no_shell_syntax(text):
+    assert find_shell_syntax(text) == ""
+
+
+def one(command):
+    return TABLE | {"arm": [{"name": "one", "command": command}]}
+
+
+def test_a_new_tune_with_shell_syntax_is_refused(tmp_path):
+    spec = Spec.from_table(one("true 1 {instance} {seed} | tee log"))
+    said = r"^arm\[0\].command is run without a shell, which \| needs: write sh -c '...'"
+    with pytest.raises(ValueError, match=said):
+        Tuner(spec, tmp_path / "out", executors=Simulated).run(runs=1)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match=said):
+        make_dry_run(spec, 1)
+
+
+def test_words_of_a_list_are_arguments(tmp_path):
+    spec = Spec.from_table(one(["true", "1", "{instance}", "|"]))
+    assert len(Tuner(spec, tmp_path / "out", executors=Simulated).run(runs=1).runs) == 1
+
+
+def test_a_saved_tune_with_shell_syntax_is_resumed(tmp_path):
+    saved = Spec.from_table(one(["true", "1", "{instance}", "{seed}", ">", "log"]))
+    Tuner(saved, tmp_path, executors=Simulated).run(runs=2)
+    spec = Spec.from_table(one("true 1 {instance} {seed} > log"))
+    assert len(Tuner(spec, tmp_path, executors=Simulated).run(runs=4).runs) == 4
+    again = SavedTune.load(tmp_path).spec
+    assert again.arms == spec.arms
+    assert json.loads((tmp_path / "tune.json").read_text())["arms"][0]["command"][-1] == "log"
+    assert len(Tuner(again, tmp_path, executors=Simulated).run(runs=5).runs) == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("cd /tmp && ./x", r"arm\[0\].command is run without a shell, which && needs"),
+        ("cd /tmp", r"arm 'one' is run without a shell, which cd needs: write sh -c '...'"),
+        ("FOO=1 true", r"set FOO in the entry environment of the spec, or write env FOO=1 \.\.\."),
+        ("no-such-program", "the program 'no-such-program' was not found, or is not executable"),
+    ],
+)
+def test_a_missing_program_that_is_a_word_of_the_shell_is_explained(tmp_path, command, said):
+    # Some systems have a program `cd`.
+    path = {"environment": {"PATH": str(tmp_path)}}
+    with pytest.raises(ValueError, match=said):
+        Spec.from_table(one(command) | path)
