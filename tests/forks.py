@@ -2,15 +2,27 @@
 
 import os
 import signal
+import time
 import traceback
 
 ENOUGH = 120  # seconds, after which somebody hangs
 
 
+def fork():
+    """Return what `os.fork` returns, once other threads have forked."""
+    while True:
+        try:
+            return os.fork()
+        except RuntimeError as error:  # of filelock, which Ray loads: from Python 3.12 on
+            if "filelock" not in str(error):
+                raise
+            time.sleep(0.001)
+
+
 def in_child(work):
     """Return what some work returns in a fork, as text."""
     out, into = os.pipe()
-    pid = os.fork()
+    pid = fork()
     if pid == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # of the tests' own limits
         signal.alarm(ENOUGH)  # who hangs is ended by the system

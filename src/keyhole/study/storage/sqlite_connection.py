@@ -11,6 +11,7 @@ import sqlite3
 import weakref
 from contextlib import closing, suppress
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any, Final
 
 from keyhole.study.storage import schema
@@ -154,7 +155,12 @@ def check_file(path: Path) -> None:
     ValueError
         If it is none.
     """
-    if not path.parent.is_dir():
+    # Not `Path.is_dir`, which from Python 3.14 on is false where a folder may not be looked into.
+    try:
+        is_folder = S_ISDIR(path.parent.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder = False
+    if not is_folder:
         raise ValueError(f"storage must be in an existing folder, got {path}")
     if not path.exists():
         return
