@@ -60,7 +60,8 @@
     const found = sphinx._performSearch(query, words, ...terms);
     const results = listPagesOnce(putNamedLast(found, query));
     // With the words `search_target.js` finds their paragraph on a page.
-    const marked = `?highlight=${encodeURIComponent([...words].join(" "))}`;
+    const long = [...words].filter((word) => word.length > SHORT); // shorter ones are in most others
+    const marked = `?highlight=${encodeURIComponent(long.join(" "))}`;
     DOCUMENTATION_OPTIONS.LINK_SUFFIX = PAGE_SUFFIX + marked;
     resultCount = results.length;
     return results;

@@ -36,6 +36,9 @@ class _StatusStream:
             with suppress(OSError):
                 sys.stderr.flush()
 
+    def close(self) -> None:
+        """Do nothing: who closes standard output means another stream."""
+
     def __getattr__(self, name: str) -> Any:
         """Return any other attribute of standard error."""
         return getattr(sys.stderr, name)

@@ -4,14 +4,14 @@ import pytest
 
 from keyhole.experiment import Spec, run, user_policy_trial
 from keyhole.experiment.spec_factories import load_user_policy
-from keyhole.experiment.user_policy_trial import try_user_policy
+from keyhole.experiment.user_policy_trial import Candidate, try_user_policies, try_user_policy
 from keyhole.thresholding import Problem
 
 pytestmark = pytest.mark.interpreted
 
 BROKEN = """
 import math
-from keyhole.policy import float_array
+from keyhole.policy import float_array, parameter
 from keyhole.thresholding import IndexPolicy, LSA, Policy
 
 class Broken(Policy):
@@ -32,7 +32,16 @@ class Undefined(IndexPolicy):
 class NaNLabels(LSA):
     def recommend(p, labels) -> None:
         for arm in range(p.arms):
-            labels[arm] = math.nan if arm == 1 else 1.0
+            labels[arm] = math.nan
+
+class NotAll(LSA):
+    def recommend(p, labels) -> None:
+        labels[0] = 1.0
+
+class Printing(LSA):
+    def select(p, t: int) -> int:
+        print("hello")
+        return t % p.arms
 
 class Silent(LSA):
     def recommend(p, labels) -> None:
@@ -56,16 +65,34 @@ class Stopping(LSA):
 
 class Fine(LSA):
     pass
+
+class Partial(LSA):
+    def recommend(p, s: LSA.State, labels) -> None:
+        for arm in range(p.arms):
+            if s.pulls[arm] > 0.0:
+                labels[arm] = 1.0
+
+class ByHorizon(LSA):
+    needs = ("horizon",)
+
+    def select(p, t: int) -> int:
+        return t // (p.horizon // 500) % p.arms
+
+class Parametric(LSA):
+    beyond: int = parameter(0)
+
+    def select(p, s: LSA.State) -> int:
+        return int(s.pulls[p.beyond] < 0.0)
 """
 """Policies with mistakes that compiled code mostly carries out in silence, and one without."""
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 
-def attempt(tmp_path, name, problem=PROBLEM, line="pass"):
+def attempt(tmp_path, name, problem=PROBLEM, line="pass", horizon=1000):
     (tmp_path / "broken.py").write_text(BROKEN.replace("LINE", line))
     policy = load_user_policy(f"broken.py:{name}", tmp_path)()
-    try_user_policy(f"broken.py:{name}", policy, problem, 1000, "here")
+    try_user_policy(f"broken.py:{name}", policy, problem, horizon, "here")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +101,7 @@ def attempt(tmp_path, name, problem=PROBLEM, line="pass"):
         ("Broken", "s.pulls[arm + p.arms] += 1.0", "beyond an array"),
         ("Broken", "s.pulls[arm] += t // (p.arms - p.arms)", "divides an integer by 0"),
         ("Undefined", "pass", "Undefined.index must return a number, got nan"),
-        ("NaNLabels", "pass", r"into every entry of labels; .* 200 labels\[1\] is NaN or was not"),
+        ("NaNLabels", "pass", r"into every entry of labels; .* 200 labels\[0\] is NaN or was not"),
         ("Silent", "pass", r"Silent.recommend must write .* labels\[0\] is NaN or was not written"),
         ("TooMany", "pass", "beyond an array"),
         ("Stopping", "pass", "no"),
@@ -86,14 +113,39 @@ def test_a_policy_that_fails_is_refused_by_name(tmp_path, name, line, error):
         attempt(tmp_path, name, line=line)
 
 
-def test_a_policy_that_keeps_the_contract_is_not_refused(tmp_path):
-    attempt(tmp_path, "Fine")
+@pytest.mark.parametrize("name", ["Fine", "Partial", "ByHorizon"])
+def test_a_policy_that_keeps_the_contract_is_not_refused(tmp_path, name):
+    attempt(tmp_path, name)
+
+
+def test_what_is_not_written_at_the_end_of_a_game_is_refused(tmp_path):
+    attempt(tmp_path, "NotAll")
+    with pytest.raises(ValueError, match=r"after round 150 labels\[1\] is NaN or was not written"):
+        attempt(tmp_path, "NotAll", horizon=150)
+
+
+def test_a_policy_is_tried_with_each_of_its_parameters(tmp_path):
+    (tmp_path / "broken.py").write_text(BROKEN)
+    name = "broken.py:Parametric"
+    policy = load_user_policy(name, tmp_path)
+    good, bad = (Candidate(name, policy(beyond=n), PROBLEM, 1000, "here") for n in (0, 1000))
+    try_user_policies([good, good])
+    with pytest.raises(ValueError, match="reads or writes beyond an array"):
+        try_user_policies([good, bad])
+
+
+def test_what_a_policy_prints_in_its_trial_is_no_result(tmp_path, capsys):
+    attempt(tmp_path, "Printing")
+    said = capsys.readouterr()
+    assert "hello" in said.err
+    assert "hello" not in said.out
 
 
 def test_a_policy_that_takes_long_in_python_is_tried_less(tmp_path, monkeypatch):
     monkeypatch.setattr(user_policy_trial, "_SECONDS", 0.0)
     with pytest.raises(ValueError, match="after round 1 labels"):
         attempt(tmp_path, "Silent")
+    attempt(tmp_path, "Partial")
     attempt(tmp_path, "Silent", Problem(means=[0.4] * 1001, threshold=0.5))
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.experiment import spec
 from keyhole.experiment.spec_factories import make_problem
-from keyhole.pages import figure_files, picture
+from keyhole.pages import figure_files
 from keyhole.papers import Entry, reproduce
 
 TINY = """
@@ -125,8 +125,7 @@ def plain_figures(monkeypatch):
 
 
 def draw_nothing(patch):
-    for module in (picture, figure_files):
-        patch.setattr(module, "write_figure", write_plain)
+    patch.setattr(figure_files, "write_figure", write_plain)
 
 
 def write_plain(figure, path, *, title, caption):

@@ -36,7 +36,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_factories import is_policy_file
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
-from keyhole.experiment.user_policy_trial import try_user_policy
+from keyhole.experiment.user_policy_trial import Candidate, try_user_policies
 from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
@@ -102,7 +102,7 @@ def run(
         if found is not None and found.get("finished") is not None:
             _begin(folder, spec, digest, command, found)
         else:
-            _try_user_policies(spec)
+            try_user_policies(_user_policies(spec))
             # First the connection: a cluster that cannot be reached leaves the folder as it was.
             with cluster_connection(on, threads) as cluster:
                 provenance = _begin(folder, spec, digest, command, found)
@@ -124,16 +124,13 @@ def run(
         return open_run(folder)
 
 
-def _try_user_policies(spec: Spec) -> None:
-    """Try each policy of a user's file once, on the first point that has it."""
-    tried = set()
+def _user_policies(spec: Spec) -> Iterator[Candidate]:
+    """Yield the policies of users' files, at all points."""
     for point in spec.points:
         plan = point.spec.plan
         for entry, policy in zip(point.spec.policy, plan.policies.values(), strict=True):
-            name = entry["name"]
-            if is_policy_file(name) and name not in tried:
-                tried.add(name)
-                try_user_policy(name, policy, plan.problem, plan.horizon, "before the run")
+            if is_policy_file(name := entry["name"]):
+                yield Candidate(name, policy, plan.problem, plan.horizon, "before the run")
 
 
 def _observer(

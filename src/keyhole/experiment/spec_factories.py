@@ -95,7 +95,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         reason = _explain(error, folder / name.rpartition(":")[0])
         return ValueError(f"name: {name!r} cannot be made: {reason}")
 
-    with replaced_errors(replace):  # a user's class may raise anything
+    with replaced_errors(replace), redirect_prints():  # a user's class may do anything
         return policy.from_parameters(parameters)
 
 

@@ -20,7 +20,8 @@ _BUILTINS: Final = frozenset(
 def find_shell_syntax(text: str) -> str:
     """Return the first piece of a command that only a shell would interpret; "" for none.
 
-    What is quoted is an argument, as in a shell.
+    What is quoted is an argument, also `$HOME` in double quotes, which a shell would expand: `sh -c
+    "echo $HOME"` works.
 
     Examples
     --------
