@@ -16,7 +16,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     """Print the recommendation, the means by arm, and the pending decisions.
 
     Pending decisions that expired and wait to be asked again are counted and marked (JSON: their
-    ids, to_ask_again).
+    ids, to_ask_again). A decision past its time expires at the next ask, not here.
     Recommended arms without feedback are listed after the recommendation (JSON:
     recommended_without_feedback): the policy has only its assumptions about them. The interval of a
     mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
