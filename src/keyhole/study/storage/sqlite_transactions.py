@@ -120,9 +120,11 @@ class SqliteFile(QueuedFile):
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the connection, unless the interpreter is ending."""
         # When the interpreter ends, modules may be gone and FORK_LOCK with them; the connection
-        # of `sqlite3` then closes itself. Attributes may be missing if `__init__` failed.
-        is_open = any(getattr(self, name, None) is not None for name in ("_db", "_queue"))
-        if is_open and not is_finalizing():
+        # of `sqlite3` then closes itself; and a generator would crash Python 3.14 that late.
+        if is_finalizing():
+            return
+        # Attributes may be missing if `__init__` failed.
+        if getattr(self, "_db", None) is not None or getattr(self, "_queue", None) is not None:
             self._drop()
 
     def before_fork(self) -> None:
