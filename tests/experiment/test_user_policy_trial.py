@@ -124,7 +124,7 @@ def test_what_is_not_written_at_the_end_of_a_game_is_refused(tmp_path):
         attempt(tmp_path, "NotAll", horizon=150)
 
 
-def test_a_policy_is_tried_with_each_of_its_parameters(tmp_path):
+def test_a_policy_is_tried_with_each_of_its_parameters(tmp_path, monkeypatch):
     (tmp_path / "broken.py").write_text(BROKEN)
     name = "broken.py:Parametric"
     policy = load_user_policy(name, tmp_path)
@@ -132,6 +132,8 @@ def test_a_policy_is_tried_with_each_of_its_parameters(tmp_path):
     try_user_policies([good, good])
     with pytest.raises(ValueError, match="reads or writes beyond an array"):
         try_user_policies([good, bad])
+    monkeypatch.setattr(user_policy_trial, "_SECONDS_IN_ALL", 0.0)
+    try_user_policies([good, bad])  # no time is left for them
 
 
 def test_what_a_policy_prints_in_its_trial_is_no_result(tmp_path, capsys):

@@ -73,10 +73,8 @@ def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
     ended = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
     took = timedelta(seconds=round(tune.elapsed))
-    runs = "run" if len(tune.runs) == 1 else "runs"
-    text = f"{tune.spec.name}: {len(tune.runs):,} {runs} in {took}" + (
-        f"; {ended}" if ended else ""
-    )
+    runs = format_run_count(len(tune.runs)) if tune.runs else "0 runs"
+    text = f"{tune.spec.name}: {runs} in {took}" + (f"; {ended}" if ended else "")
     if tune.expired:
         text += f"; {len(tune.expired):,} did not count and were repeated"
     return text

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
-from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
+from keyhole.papers.report.problem_figure_drawing import DRAWINGS, draw_problem_figure
 from keyhole.papers.report.problem_figures import DRAWING_NAMES, ProblemFigure
 from tests.html import check_page
 from tests.papers.conftest import make_once
@@ -202,6 +202,10 @@ def test_the_report_shows_problem_figures_and_keeps_them_as_files(tmp_path, monk
     assert any(caption.startswith("Drawn, not played.") for caption in captions)
     files = {path.name for path in done.report.parent.glob("drawing*")}
     assert files == {f"drawing-1.{kind}" for kind in ("svg", "png", "pdf")}
+
+
+def test_each_drawing_has_a_name_and_each_name_a_drawing():
+    assert tuple(DRAWINGS) == DRAWING_NAMES
 
 
 def test_numbers_and_drawings_are_named_by_their_setting():
