@@ -78,6 +78,14 @@ class ByHorizon(LSA):
     def select(p, t: int) -> int:
         return t // (p.horizon // 500) % p.arms
 
+class FourArms(LSA):
+    def select(p, s: LSA.State) -> int:
+        return int(s.pulls[0 if p.arms < 5 else 1000] < 0.0)
+
+class Spread(LSA):
+    def select(p, s: LSA.State) -> int:
+        return int(s.pulls.std() < 0.0)
+
 class Parametric(LSA):
     beyond: int = parameter(0)
 
@@ -113,7 +121,7 @@ def test_a_policy_that_fails_is_refused_by_name(tmp_path, name, line, error):
         attempt(tmp_path, name, line=line)
 
 
-@pytest.mark.parametrize("name", ["Fine", "Partial", "ByHorizon"])
+@pytest.mark.parametrize("name", ["Fine", "Partial", "ByHorizon", "Spread"])
 def test_a_policy_that_keeps_the_contract_is_not_refused(tmp_path, name):
     attempt(tmp_path, name)
 
@@ -134,6 +142,17 @@ def test_a_policy_is_tried_with_each_of_its_parameters(tmp_path, monkeypatch):
         try_user_policies([good, bad])
     monkeypatch.setattr(user_policy_trial, "_SECONDS_IN_ALL", 0.0)
     try_user_policies([good, bad])  # no time is left for them
+
+
+def test_a_policy_is_tried_with_each_number_of_arms(tmp_path):
+    (tmp_path / "broken.py").write_text(BROKEN)
+    name = "broken.py:FourArms"
+    policy = load_user_policy(name, tmp_path)()
+    problems = PROBLEM, Problem(means=[0.2] * 5, threshold=0.5)
+    three, five = (Candidate(name, policy, problem, 1000, "here") for problem in problems)
+    try_user_policies([three])
+    with pytest.raises(ValueError, match="reads or writes beyond an array"):
+        try_user_policies([three, five])
 
 
 def test_what_a_policy_prints_in_its_trial_is_no_result(tmp_path, capsys):

@@ -45,10 +45,11 @@ class Candidate(NamedTuple):
 
 
 def try_user_policies(candidates: Iterable[Candidate]) -> None:
-    """Try each policy once, of several with the same parameters the first one."""
+    """Try each policy with each of its parameters and each number of arms that it plays."""
     tried, ends = set(), perf_counter() + _SECONDS_IN_ALL
     for one in candidates:
-        key = one.name, repr(one.policy)
+        # Not `repr(policy)`, which rounds numbers and may be the user's.
+        key = one.name, repr(one.policy.parameters()), one.problem.fact("arms")
         if key not in tried and perf_counter() < ends:
             tried.add(key)
             try_user_policy(*one)
@@ -94,26 +95,27 @@ def _play(context: "CheckContext", rounds: int) -> None:
             break
     is_whole = learner.is_done or learner.rounds == context.horizon
     recommendation = _recommend(learner, is_whole)
-    if is_whole:
-        environment.score(recommendation)
+    if recommendation is not None:
+        environment.score(recommendation)  # which reads what an arm's number points to
 
 
-def _recommend(learner: Learner, is_whole: bool) -> dict[str, Any]:
+def _recommend(learner: Learner, is_whole: bool) -> dict[str, Any] | None:
     """Return the learner's recommendation; refuse one with NaN, or not written as a whole.
 
-    Before the end of its game a policy may have nothing to say of some arms: then only an array of
-    which it writes nothing is refused.
+    Before the end of its game a policy may have nothing to say of some arms, for which None is
+    returned: then only an array of which it writes nothing is refused.
     """
     for view in learner._report.values():
         view[...] = _UNFILLED[view.dtype.name]
-    found = learner._recommend()
+    found, is_complete = learner._recommend(), True
     for name, values in found.items():
         unfilled = _UNFILLED[values.dtype.name]
         is_missing = np.isnan(values) if np.isnan(unfilled) else values == unfilled
+        is_complete &= not is_missing.any()
         if is_missing.any() if is_whole else is_missing.all():
             place = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])
             raise ValueError(
                 f"{type(learner.policy).__name__}.recommend must write a number into every entry "
                 f"of {name}; after round {learner.rounds} {name}{place} is NaN or was not written"
             )
-    return found
+    return found if is_complete else None

@@ -67,7 +67,7 @@ def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
     if text.startswith("memoryview: invalid slice key"):
         return TypeError, "uses an index that is not an integer"
     if isinstance(error, AttributeError) and is_array(error.obj):
-        return TypeError, f"uses {error.name} of an array, which interpreted kernels lack"
+        return NotInterpretedError, f"uses {error.name} of an array, which interpreted kernels lack"
     if text.startswith("cannot modify read-only memory"):
         return TypeError, "writes to an array that is a constant"
     return None, ""
