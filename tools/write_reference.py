@@ -20,7 +20,7 @@ REFERENCE = DOCS / "reference"
 RESULTS = DOCS / "benchmark.json"
 
 CLASSES: Final = {
-    "keyhole": ("Curves", "Learner", "Metric", "PairedDifference"),
+    "keyhole": ("Curves", "Learner", "Metric", "PairedDifference", "StoppingTimes"),
     "keyhole.clusters": ("Cluster", "TaskResult"),
     "keyhole.confidence_sequences": ("BetaMixture", "EmpiricalBernstein"),
     "keyhole.data": (

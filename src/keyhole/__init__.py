@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from keyhole.metric import Metric
     from keyhole.play.learner import Learner
     from keyhole.play.simulation import simulate
+    from keyhole.play.stopping_times import StoppingTimes, stopping_times
     from keyhole.results.curves import Curves
     from keyhole.results.estimate import PairedDifference
 
@@ -38,6 +39,7 @@ __all__ = [
     "Learner",
     "Metric",
     "PairedDifference",
+    "StoppingTimes",
     "data",
     "delayed",
     "distributions",
@@ -49,6 +51,7 @@ __all__ = [
     "semibandit",
     "simulate",
     "stochastic",
+    "stopping_times",
     "study",
     "testing",
     "threshold",
@@ -62,10 +65,12 @@ _HOMES: Final = {
     "Learner": "play.learner",
     "Metric": "metric",
     "PairedDifference": "results.estimate",
+    "StoppingTimes": "play.stopping_times",
     "interpreted": "kernels.interpreted_mode",
     "load_run": "experiment",
     "parameter": "contract.policy",
     "simulate": "play.simulation",
+    "stopping_times": "play.stopping_times",
 }
 
 

@@ -50,6 +50,7 @@ PRINTING = {
     "study history": [CREATE, ASK, "study history items.db s"],
     "study import": [CREATE, "study import items.db s past.csv"],
     "study list": [CREATE, "study list items.db"],
+    "study plan": ["study plan --means .1,.9 --replications 3 --quiet"],
     "study replay": [CREATE, ASK, "study replay items.db s LSA"],
     "study show": [CREATE, "study show items.db s"],
     "tune best": [TRY, "tune best tune"],

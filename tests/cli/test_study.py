@@ -515,3 +515,83 @@ def test_a_command_says_that_a_study_is_done(tmp_path, done, keyhole):
     content = json.loads(done("show", storage, "labels", "--json"))
     assert content["settled"] == {"cat": "above", "owl": "below"}
     assert content["is_done"] is True
+
+
+BUTTONS = """
+setting = "stochastic"
+name = "buttons"
+arms = ["red", "blue"]
+policy = "OptimisticThompson"
+"""
+
+
+@pytest.fixture
+def buttons(done, path, tmp_path):
+    """Begin an A/B test; return how commands name it."""
+    (tmp_path / "buttons.toml").write_text(BUTTONS)
+    done("create", path, tmp_path / "buttons.toml")
+    return path, "buttons"
+
+
+SMALL = ("--replications", "9", "--quiet")
+
+
+def test_plan_says_how_long_a_test_takes_and_how_many_are_not_done(done):
+    text = done("plan", "--means", ".1,.9", *SMALL)
+    assert text.startswith("means: 0.1, 0.9\nBestArmStopping(")
+    assert "0 of 9 were not done after 200,000 decisions" in text
+    assert text == done("plan", "--means", "A=.1,B=.9", *SMALL)
+    text = done("plan", "--means", ".5,.51", "--decisions", "20", *SMALL)
+    assert "9 of 9 were not done after 20 decisions" in text
+    assert "To end sooner" in text
+
+
+def test_plan_takes_policy_and_threshold_of_a_study(done, labels, path):
+    options = ("--means", ".1,.9", "--json", *SMALL)
+    from_study = json.loads(done("plan", *labels, *options))
+    assert from_study == json.loads(done("plan", "--threshold", ".5", *options))
+    assert from_study["policy"].startswith("PerArmStopping(")  # LSA, the study's, cannot stop
+    done("change", *labels, "FamilywiseStopping")
+    changed = json.loads(done("plan", *labels, "--delta", ".1", *options))
+    assert changed["policy"].startswith("FamilywiseStopping(")
+    assert "delta=0.1" in changed["policy"]
+
+
+def test_plan_takes_the_means_so_far_and_says_that_they_are_optimistic(done, buttons, tmp_path):
+    (tmp_path / "past.csv").write_text("arm,reward\nred,0\nblue,1\nred,0\n")
+    done("import", *buttons, tmp_path / "past.csv")
+    text = done("plan", *buttons, *SMALL)
+    assert text.startswith("means: 0, 1 (those so far: the highest of them is likely too high")
+    said = json.loads(done("plan", *buttons, "--json", *SMALL))
+    assert (said["means"], said["means_so_far"], said["not_done"]) == ([0.0, 1.0], True, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--means must be given"),
+        (["items.db"], "NAME"),
+        (["--means", "4 %,5"], "--means must be numbers with commas between"),
+        (["--means", "4,5"], "must lie in"),
+        (["--means", ".1,.2", "--tolerance", ".1"], "tolerance is not known"),
+        (["--means", ".1,.2", "--rule", "UCB1"], "policy must be one that can stop"),
+    ],
+)
+def test_a_plan_that_cannot_be_made_is_refused(keyhole, words, message):
+    refused(*keyhole("study", "plan", *words), message)
+
+
+def test_a_plan_needs_a_reward_of_each_arm(keyhole, buttons):
+    message = "--means must be given: no reward of 'red' was told yet"
+    refused(*keyhole("study", "plan", *buttons), message)
+
+
+def test_show_prints_the_chance_to_be_best(done, buttons, tmp_path):
+    (tmp_path / "past.csv").write_text("arm,reward\nblue,1\n")
+    done("import", *buttons, tmp_path / "past.csv")
+    assert "chance to be best: blue 66.7 %, red 33.3 % (by the policy's" in done("show", *buttons)
+    chances = json.loads(done("show", *buttons, "--json"))["best_chances"]
+    assert chances == {
+        "red": pytest.approx(1 / 3, abs=1e-3),
+        "blue": pytest.approx(2 / 3, abs=1e-3),
+    }

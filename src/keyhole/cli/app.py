@@ -12,6 +12,7 @@ from keyhole.cli import (
     study,
     study_check,
     study_import,
+    study_plan,
     study_replay_and_change,
     study_show,
     tune,
@@ -44,6 +45,12 @@ for command, *examples in (
     (study_replay_and_change.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
     (study_replay_and_change.change, "keyhole study change items.db labels APT epsilon=0.05"),
     (study_check.check, "keyhole study check items.db"),
+    (
+        study_plan.plan,
+        "keyhole study plan --means .04,.05,.07",
+        "keyhole study plan items.db buttons --means .04,.07 --delta .1",
+        "keyhole study plan --means .2,.4,.7 --threshold .5 --rule FamilywiseStopping",
+    ),
 ):
     study.app.command(epilog=show_examples(*examples))(command)
 study.app.command("import", epilog=study_import.EXAMPLES)(study_import.import_results)

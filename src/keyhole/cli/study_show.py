@@ -20,9 +20,11 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     Recommended arms without feedback are listed after the recommendation (JSON:
     recommended_without_feedback): the policy has only its assumptions about them. The interval of a
     mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
+    The chance to be best is that of the policy's posterior, where it has one.
     Means, and the list of arms without feedback, are left out above 50,000 events.
     """
     from keyhole.study.arm_means import mean_lines
+    from keyhole.study.best_chances import chances_text
     from keyhole.study.study_summary import MOST_EVENTS
 
     with open_study(storage, name, own) as study:
@@ -38,6 +40,8 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
         typer.echo(line)
     if content["intervals"] is not None:
         typer.echo(content["intervals"])
+    if content["best_chances"]:
+        typer.echo("chance to be best: " + chances_text(content["best_chances"], len(pending)))
     if means is None:
         typer.echo(f"More than {MOST_EVENTS:,} events: means and arms without feedback left out.")
     marked = frozenset(expired)
@@ -64,6 +68,7 @@ def _content(study: Any, means: Any, most: int) -> dict[str, Any]:
         "settled": study.settled,
         "is_done": study.is_done,
         "means": None if means is None else means_as_json(means),
+        "best_chances": study.best_chances(most_events=most) if has_means else None,
         "intervals": study.explain_intervals(most_events=most) if has_means else None,
     }
 

@@ -370,6 +370,15 @@ class Policy:
         """
         return ""
 
+    @property
+    def beta_prior(self) -> tuple[float, float] | None:
+        """The shapes of the beta prior of each arm's mean; None if the policy has no posterior.
+
+        A reward x adds x to the first shape and 1 - x to the second. Studies then show the chance
+        of each arm to be the best (`Study.best_chances`).
+        """
+        return None
+
     def guarantee(self) -> Guarantee:
         """Return what a policy that can stop promises; needed where it has `verdicts`."""
         raise TypeError(f"{type(self).__name__} has verdicts and must define guarantee")

@@ -37,6 +37,11 @@ class BetaPosteriorPolicy(Policy, abstract=True):
         down = scratch_array("arms")
         drawn = scratch_array("arms")
 
+    @property
+    def beta_prior(self) -> tuple[float, float]:
+        """The prior of each arm's mean: its shapes."""
+        return self.a, self.b
+
     def update(p, s: State, rng: Stream, arm: int, reward: float) -> None:
         """Count the pull, as a success or a failure."""
         s.pulls[arm] += 1.0

@@ -5,6 +5,7 @@ from math import inf
 from typing import TypeVar
 
 from keyhole.study import arm_means
+from keyhole.study import best_chances as chances
 from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -84,6 +85,35 @@ class FeedbackMeans:
         ['blue']
         """
         return self._summarize(arm_means.arms_without_feedback, most_events)
+
+    def best_chances(self, *, most_events: int | None = None) -> dict[str, float] | None:
+        """Return the chance of each arm in use to have the highest mean, by the policy's posterior.
+
+        It is a probability given the prior of the policy (`a` and `b` of `OptimisticThompson`) and
+        the rewards that `means` counts: no error rate that is guaranteed, which only a policy that
+        can stop has. Of pending decisions it knows nothing. A reward x strictly between 0 and 1
+        counts as x of a success. Empty where the policy has no such posterior, as `UCB1`, or means
+        have no intervals.
+
+        Parameters
+        ----------
+        most_events : int, optional
+            As in `means`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import OptimisticThompson
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     storage = f"{folder}/s.db"
+        ...     with Study.create(storage, "s", OptimisticThompson(), ["red", "blue"]) as study:
+        ...         study.tell(study.ask(), 1)
+        ...         chances = study.best_chances()
+        >>> {arm: round(chance, 3) for arm, chance in chances.items()}
+        {'red': 0.667, 'blue': 0.333}
+        """
+        return self._summarize(chances.best_chances, most_events)
 
     def _summarize(
         self, work: Callable[[DecisionCounts], _T], most_events: int | None

@@ -8,6 +8,7 @@ from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
 from keyhole.study.arm_means import arm_table, explain_intervals
+from keyhole.study.best_chances import chances_rows
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import plot_decisions, plot_size
 
@@ -31,6 +32,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str]) -> list[list
         ["expired", f"{counts.expired:,}"],
         ["last event", _format_time(counts.at)],
         *([name, text] for name, text in learnt.items()),
+        *chances_rows(counts),
     ]
 
 

@@ -142,6 +142,11 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
                 if mean > highest:
                     highest, best[0] = mean, arm
 
+    @property
+    def beta_prior(self) -> tuple[float, float] | None:
+        """The prior of the base."""
+        return self.base.beta_prior
+
     def guarantee(self) -> Guarantee:
         """Return the bound on the chance that a wrong arm is named best, or the best given up."""
         text = f"chance that the arm named best is not: at most {self.delta:g}"
