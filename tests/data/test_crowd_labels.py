@@ -295,7 +295,7 @@ def test_every_line_ending_is_understood_and_counted(tmp_path: Path, end: str) -
         (
             ["item;label", "a;1"],
             ", line 1: the header must have the columns item and label, got 'item;label'"
-            ": columns must be separated by commas, not semicolons",
+            ": the file is separated by semicolons: give delimiter=';' (in a shell --delimiter ';')",
         ),
         (["item,label,Label", "a,1,0"], ", line 1: the header must have one column label, got 2"),
         (["item,label"], ": at least one row must follow the header, got none"),

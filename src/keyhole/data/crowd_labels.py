@@ -20,7 +20,6 @@ from keyhole.data.csv_rows import (
     check_column_names,
     errors_at_line,
     open_rows,
-    read_text,
     separator_hint,
 )
 from keyhole.thresholding import Problem
@@ -209,7 +208,12 @@ def load_labels(name: str) -> Labels:
 
 
 def read_labels_csv(
-    path: str | PathLike[str], *, item: str = "item", label: str = "label", gold: str = _GOLD
+    path: str | PathLike[str],
+    *,
+    item: str = "item",
+    label: str = "label",
+    gold: str = _GOLD,
+    delimiter: str = ",",
 ) -> Labels:
     r"""Read labels from a CSV file with one row per label.
 
@@ -221,10 +225,12 @@ def read_labels_csv(
     Parameters
     ----------
     path : str or path
-        The file, in UTF-8, separated by commas.
+        The file, in UTF-8.
     item, label, gold : str
         The names of the columns; others, such as ``worker``, are ignored. The column ``gold`` may
         be missing; one that is named otherwise must be there.
+    delimiter : str, default ","
+        The sign between columns.
 
     Examples
     --------
@@ -240,7 +246,7 @@ def read_labels_csv(
     (('cat', 'dog'), array([1. , 0.5]))
     """
     names = check_column_names(item=item, label=label, gold=gold)
-    reader = open_rows(_text(path))
+    reader = open_rows(path, delimiter)
     with errors_at_line(path, reader):
         columns = _columns(next(filter(None, reader), []), names)
     tally = _Tally(columns, names)
@@ -327,14 +333,6 @@ def _columns(header: list[str], names: Sequence[str]) -> list[str]:
         if columns.count(name) > 1:
             raise ValueError(f"the header must have one column {name}, got {columns.count(name)}")
     return columns
-
-
-def _text(path: str | PathLike[str]) -> str:
-    """Return the text of the file; refuse an empty one."""
-    text = read_text(path)
-    if not text.strip():
-        raise ValueError(f"{path}: the file must start with a header, got an empty file")
-    return text
 
 
 def _check(name: str, values: NDArray[Any], good: NDArray[np.bool_], allowed: str) -> None:

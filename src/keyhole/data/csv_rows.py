@@ -2,20 +2,25 @@
 
 import csv
 import io
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from keyhole.contract.text_formatting import join_words
-from keyhole.validate import check_distinct, check_line
+from keyhole.validate import check_choice, check_distinct, check_line
 
 _LONGEST: Final = 500  # characters of a message
 _START: Final = 100  # characters that remain of a message, if there are several; and its end:
 _END: Final = 80
 _MOST_NAMED: Final = 5  # rows in an error
 _MOST_READ: Final = 1_000  # bad rows, after which a file is not read on: their messages take time
+_SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_NOTHING: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
 
 Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
@@ -47,18 +52,109 @@ def check_column_names(**names: str) -> tuple[str, ...]:
 
 
 def separator_hint(header: Sequence[str]) -> str:
-    """Return a hint for an error about a header that is not separated by commas; else no text.
+    """Return a hint for an error about a header that is separated by another sign; else no text.
 
     Examples
     --------
-    >>> separator_hint(["arm;reward"]), separator_hint(["arm", "reward"])
-    (': columns must be separated by commas, not semicolons', '')
+    >>> separator_hint(["arm;reward"])
+    ": the file is separated by semicolons: give delimiter=';' (in a shell --delimiter ';')"
+    >>> separator_hint(["arm", "reward"])
+    ''
     """
-    # With two columns or more, commas have separated some, and the hint would mislead.
-    for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+    # With two columns or more, the delimiter has separated some, and the hint would mislead.
+    for sign, word in _SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
-            return f": columns must be separated by commas, not {word}"
+            option = f"delimiter={sign!r} (in a shell --delimiter {sign!r})"
+            return f": the file is separated by {word}: give {option}"
     return ""
+
+
+def _nothing_hint(text: str) -> str:
+    return ": leave the field empty where there is nothing" if text.lower() in _NOTHING else ""
+
+
+def is_filled(name: str, text: str) -> bool:
+    """Return whether a field is not empty; refuse a word for nothing, such as NULL.
+
+    Examples
+    --------
+    >>> is_filled("bought_at", "2024-05-31"), is_filled("bought_at", "")
+    (True, False)
+    """
+    if hint := _nothing_hint(text):
+        raise ValueError(f"{name} must not be a word for nothing, got {text!r}{hint}")
+    return bool(text)
+
+
+def parse_number(name: str, text: str, decimal: str = ".", *, reason: str = "") -> float:
+    """Return the finite number in a field; errors name its column, and a reason to be one.
+
+    Examples
+    --------
+    >>> parse_number("cost", "0.5"), parse_number("cost", "0,5", decimal=",")
+    (0.5, 0.5)
+    """
+    # Python reads 1_0 as 10; and 1.234 beside decimal commas may mean a thousand.
+    bad = "_" if check_choice("decimal", decimal, (".", ",")) == "." else "."
+    try:
+        value = math.nan if bad in text else float(text.replace(decimal, "."))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        hint = _nothing_hint(text)
+        if decimal == "." and re.fullmatch(r"-?\d+,\d+", text):
+            hint = "; if this is a decimal comma, give decimal=',' (in a shell --decimal ,)"
+        raise ValueError(f"{name} must be a number{reason}, got {text!r}{hint}")
+    return value
+
+
+class DateParser:
+    """Reads the dates of a file as seconds since 1970.
+
+    Either all have a time zone or none; UTC is assumed where there is none.
+
+    Parameters
+    ----------
+    date_format : str, optional
+        Their form, in the codes of `datetime.strptime`; by default ISO 8601. It is never guessed:
+        05.06.2024 is a day in May for some, and in June for others.
+
+    Examples
+    --------
+    >>> DateParser().seconds("day", "1970-01-02"), DateParser("%d.%m.%Y").seconds("day", "2.1.1970")
+    (86400.0, 86400.0)
+    """
+
+    def __init__(self, date_format: str | None = None) -> None:
+        self._format = date_format
+        self._has_zone: bool | None = None
+
+    def seconds(self, name: str, text: str) -> float:
+        """Return a date; errors name its column."""
+        date = self._parse(name, text)
+        has_zone = date.tzinfo is not None
+        if has_zone != (self._has_zone if self._has_zone is not None else has_zone):
+            raise ValueError(
+                f"{name} must have a time zone if, and only if, the times before it have, "
+                f"got {text!r}"
+            )
+        self._has_zone = has_zone
+        return (date if has_zone else date.replace(tzinfo=UTC)).timestamp()
+
+    def _parse(self, name: str, text: str) -> datetime:
+        try:
+            if self._format is None:
+                return datetime.fromisoformat(text)
+            return datetime.strptime(text, self._format)
+        except ValueError:
+            hint = _nothing_hint(text)
+            if text and not hint:
+                hint = (
+                    "; give the form of the file's dates, such as date_format='%d.%m.%Y %H:%M' "
+                    "(in a shell --date-format)"
+                )
+            form = "such as 2024-05-31" if self._format is None else f"as {self._format!r} says"
+            raise ValueError(f"{name} must be a date {form}, got {text!r}{hint}") from None
 
 
 def read_text(path: str | PathLike[str]) -> str:
@@ -78,11 +174,18 @@ def read_text(path: str | PathLike[str]) -> str:
         ) from None
 
 
-def open_rows(text: str) -> Reader:
-    """Return the reader of the rows of a file's text."""
+def open_rows(path: str | PathLike[str], delimiter: str = ",") -> Reader:
+    """Return the reader of the rows of a file that is not empty."""
+    sign = "\t" if delimiter == "\\t" else delimiter  # as one types a tab in a shell
+    if not isinstance(sign, str) or len(sign) != 1 or sign in ' "\r\n':
+        raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
+    text = read_text(path)
+    if not text.strip():
+        raise ValueError(f"{path}: the file must start with a header, got an empty file")
     # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
     # file.
-    return csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    file = io.StringIO(text, newline="")
+    return csv.reader(file, delimiter=sign, strict=True, skipinitialspace=True)
 
 
 @contextmanager
@@ -162,6 +265,8 @@ def read_rows(
     columns: Sequence[str],
     add: Callable[..., None],
     optional: Sequence[str] = (),
+    *,
+    delimiter: str = ",",
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
@@ -180,9 +285,9 @@ def read_rows(
     cat 3
     dog 5
     """
-    rows = open_rows(read_text(path))
+    rows = open_rows(path, delimiter)
     with errors_at_line(path, rows):
-        header = [name.strip().lower() for name in next(rows, [])]
+        header = [name.strip().lower() for name in next(filter(None, rows), [])]
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
                 raise ValueError(
