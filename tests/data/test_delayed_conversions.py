@@ -178,7 +178,7 @@ def test_dates_of_another_form_are_read_as_one_says_and_never_guessed(tmp_path):
         read_conversions_csv(path)
     with pytest.raises(ValueError, match=r"got '05.06.2024 10:00'; give the form .* date_format="):
         read_conversions_csv(path, delimiter=";")
-    with pytest.raises(ValueError, match="must be a date as '%d.%m.%Y' says, got '05.06.2024 10"):
+    with pytest.raises(ValueError, match=r"must be a date as '%d.%m.%Y' says, got '05.06.2024"):
         read_conversions_csv(path, delimiter=";", date_format="%d.%m.%Y")
 
 

@@ -65,7 +65,7 @@ name = "UCB1"
 
 def test_columns_that_commas_do_not_separate_are_refused_with_the_reason(file):
     file.write_text("arm;reward\na;1\n")
-    words = r"got \['arm;reward'\]: the file is separated by semicolons: give delimiter=';' "
+    words = r"got \['arm;reward'\]: columns are separated by semicolons: give delimiter=';' "
     with pytest.raises(ValueError, match=words):
         read_rewards_csv(file)
     assert read_rewards_csv(file, delimiter=";") == {"a": [1.0]}
@@ -81,5 +81,5 @@ def test_decimal_commas_are_read_if_one_says_so(file):
     ):
         read_rewards_csv(file, delimiter="\t")
     file.write_text("arm;reward\na;1.000\n")
-    with pytest.raises(ValueError, match="reward must be a number, got '1.000'"):
+    with pytest.raises(ValueError, match=r"reward must be a number, got '1.000'"):
         read_rewards_csv(file, delimiter=";", decimal=",")

@@ -51,21 +51,24 @@ def check_column_names(**names: str) -> tuple[str, ...]:
     return check_distinct(join_words(list(names)), [text.strip().lower() for text in texts])
 
 
-def separator_hint(header: Sequence[str]) -> str:
-    """Return a hint for an error about a header that is separated by another sign; else no text.
+def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
+    """Return a hint for an error about a header that is not separated as it must be; else no text.
 
     Examples
     --------
-    >>> separator_hint(["arm;reward"])
-    ": the file is separated by semicolons: give delimiter=';' (in a shell --delimiter ';')"
-    >>> separator_hint(["arm", "reward"])
-    ''
+    >>> separator_hint(["arm;reward"]), separator_hint(["arm", "reward"])
+    (': columns must be separated by commas, not semicolons', '')
+    >>> separator_hint(["arm;reward"], is_delimiter_free=True)
+    ": columns are separated by semicolons: give delimiter=';' (in a shell --delimiter ';')"
     """
     # With two columns or more, the delimiter has separated some, and the hint would mislead.
     for sign, word in _SEPARATORS.items():
-        if len(header) == 1 and sign in header[0]:
+        if len(header) != 1 or sign not in header[0]:
+            continue
+        if is_delimiter_free:
             option = f"delimiter={sign!r} (in a shell --delimiter {sign!r})"
-            return f": the file is separated by {word}: give {option}"
+            return f": columns are separated by {word}: give {option}"
+        return f": columns must be separated by commas, not {word}"
     return ""
 
 
@@ -133,12 +136,12 @@ class DateParser:
         """Return a date; errors name its column."""
         date = self._parse(name, text)
         has_zone = date.tzinfo is not None
-        if has_zone != (self._has_zone if self._has_zone is not None else has_zone):
+        self._has_zone = has_zone if self._has_zone is None else self._has_zone
+        if has_zone != self._has_zone:
             raise ValueError(
                 f"{name} must have a time zone if, and only if, the times before it have, "
                 f"got {text!r}"
             )
-        self._has_zone = has_zone
         return (date if has_zone else date.replace(tzinfo=UTC)).timestamp()
 
     def _parse(self, name: str, text: str) -> datetime:
@@ -155,6 +158,26 @@ class DateParser:
                 )
             form = "such as 2024-05-31" if self._format is None else f"as {self._format!r} says"
             raise ValueError(f"{name} must be a date {form}, got {text!r}{hint}") from None
+
+
+def parse_delay(
+    parse_time: Callable[[str, str], float], columns: Sequence[str], first: str, second: str
+) -> tuple[float, float]:
+    """Return a time, and how long after it a second one is: infinite if its field is empty.
+
+    Examples
+    --------
+    >>> columns = ["shown_at", "bought_at"]
+    >>> parse_delay(parse_number, columns, "5", "7"), parse_delay(parse_number, columns, "5", "")
+    ((5.0, 2.0), (5.0, inf))
+    """
+    start = parse_time(columns[0], first)
+    if not is_filled(columns[1], second):
+        return start, math.inf
+    delay = parse_time(columns[1], second) - start
+    if delay < 0:
+        raise ValueError(f"{columns[1]} must not be before {columns[0]}, {first}; got {second}")
+    return start, delay
 
 
 def read_text(path: str | PathLike[str]) -> str:
@@ -174,14 +197,11 @@ def read_text(path: str | PathLike[str]) -> str:
         ) from None
 
 
-def open_rows(path: str | PathLike[str], delimiter: str = ",") -> Reader:
-    """Return the reader of the rows of a file that is not empty."""
+def open_rows(text: str, delimiter: str = ",") -> Reader:
+    """Return the reader of the rows of a file's text."""
     sign = "\t" if delimiter == "\\t" else delimiter  # as one types a tab in a shell
-    if not isinstance(sign, str) or len(sign) != 1 or sign in ' "\r\n':
+    if len(sign) != 1 or sign in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
-    text = read_text(path)
-    if not text.strip():
-        raise ValueError(f"{path}: the file must start with a header, got an empty file")
     # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
     # file.
     file = io.StringIO(text, newline="")
@@ -267,13 +287,14 @@ def read_rows(
     optional: Sequence[str] = (),
     *,
     delimiter: str = ",",
+    hint: str = "",
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
     Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other
     columns and blank lines are ignored. `add` is called for each row with the texts of these
     columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
-    those of bad rows are the errors of `add_rows`.
+    those of bad rows are the errors of `add_rows`, and those of the header end with the `hint`.
 
     Examples
     --------
@@ -285,14 +306,16 @@ def read_rows(
     cat 3
     dog 5
     """
-    rows = open_rows(path, delimiter)
+    text = read_text(path)
+    if not text.strip():
+        raise ValueError(f"{path}: the file must start with a header, got an empty file")
+    rows = open_rows(text, delimiter)
     with errors_at_line(path, rows):
         header = [name.strip().lower() for name in next(filter(None, rows), [])]
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
-                raise ValueError(
-                    f"the header must have one column {name}, got {header}{separator_hint(header)}"
-                )
+                reason = separator_hint(header, is_delimiter_free=True) or hint
+                raise ValueError(f"the header must have one column {name}, got {header}{reason}")
     wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
 
     def add_row(row: list[str]) -> None:

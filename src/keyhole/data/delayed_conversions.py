@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.csv_rows import DateParser, is_filled, parse_number, read_rows
+from keyhole.data.csv_rows import DateParser, parse_delay, parse_number, read_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
@@ -253,23 +253,18 @@ def read_conversions_csv(
     def add(shown: str, converted: str, arm: str) -> None:
         if not arm:
             raise ValueError("arm must not be empty, got ''")
-        start, end = parse_time("shown_at", shown), math.inf
-        if is_filled("converted_at", converted):
-            end = parse_time("converted_at", converted)
-        if end < start:
-            raise ValueError(f"converted_at must not be before shown_at, {shown}; got {converted}")
+        times.append(parse_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
-        times.append((start, end))
 
     read_rows(path, _COLUMNS, add, delimiter=delimiter)
-    starts, ends = np.array(times).T
+    starts, gaps = np.array(times).T
+    ends = starts + gaps
     last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
     if until is not None:
         last = parse_time("until", str(until))
     if not (starts <= last).any():
         raise ValueError(f"until must not be before all impressions, got {until}")
-    ends[ends > last] = math.inf
-    delays, rounds = (ends - starts) / length, (last - starts) / length
+    delays, rounds = np.where(ends <= last, gaps, math.inf) / length, (last - starts) / length
     fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
     # With whole times the round of `last` is over too. Rounded down: a conversion less than a round
     # after its impression has delay 0.
