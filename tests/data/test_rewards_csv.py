@@ -83,3 +83,5 @@ def test_decimal_commas_are_read_if_one_says_so(file):
     file.write_text("arm;reward\na;1.000\n")
     with pytest.raises(ValueError, match=r"reward must be a number, got '1.000'"):
         read_rewards_csv(file, delimiter=";", decimal=",")
+    with pytest.raises(ValueError, match="decimal must be one of"):
+        read_rewards_csv(file, delimiter=";", decimal=";")

@@ -98,9 +98,9 @@ def parse_number(name: str, text: str, decimal: str = ".", *, reason: str = "") 
     (0.5, 0.5)
     """
     # Python reads 1_0 as 10; and 1.234 beside decimal commas may mean a thousand.
-    bad = "_" if check_choice("decimal", decimal, (".", ",")) == "." else "."
+    misread = "_" if check_choice("decimal", decimal, (".", ",")) == "." else "_."
     try:
-        value = math.nan if bad in text else float(text.replace(decimal, "."))
+        value = math.nan if set(misread) & set(text) else float(text.replace(decimal, "."))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
