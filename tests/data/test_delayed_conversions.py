@@ -164,6 +164,16 @@ def test_a_log_is_read_as_it_was_at_an_earlier_time(tmp_path):
         read_conversions_csv(path, unit=1, until=-1)
 
 
+def test_a_spec_says_how_its_log_is_written_and_where_it_ends(tmp_path):
+    from keyhole.experiment.spec_factories import make_problem
+
+    write(tmp_path, "shown_at;converted_at;arm\n1.5.2024;3.5.2024;a\n1.5.2024;9.5.2024;b\n")
+    form = {"delimiter": ";", "date_format": "%d.%m.%Y"}
+    log = {"file": "adverts.csv", "until": "5.5.2024"} | form
+    problem = make_problem({"setting": "delayed", "conversions": log}, tmp_path)
+    assert problem.means.tolist() == [1, 0]
+
+
 def test_a_round_that_is_not_over_is_not_followed(tmp_path):
     text = "shown_at,converted_at,arm\n0,1.5,a\n0,,a\n1,,a\n"
     log = read_conversions_csv(write(tmp_path, text), unit=1)

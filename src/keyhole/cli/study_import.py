@@ -32,7 +32,7 @@ def import_results(
         str | None, typer.Option("--shown-at", help="The column of the decisions' times.")
     ] = None,
     within: Annotated[
-        str | None, typer.Option("--within", help="When a window is over: 7d. [default: timeout]")
+        str | None, typer.Option("--within", help="The length of a window: 7d (default: timeout).")
     ] = None,
     key: Annotated[
         str | None, typer.Option("--key", help="The column of keys; younger rows become pending.")

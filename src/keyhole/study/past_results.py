@@ -146,11 +146,13 @@ class PastResults:
         rows = read_past_decisions(
             path, names, target.check_result, date_format=date_format, **form
         )
-        past, texts = [decision for decision, _ in rows], [decision[:2] for decision, _ in rows]
+        past = [decision for decision, _ in rows]
         if has_times:
             window, now = target.find_window(within), self._writer.clock()
-            texts = past = split_by_age(rows, window, now, keep_pending=target.can_wait)
-        digest = hashlib.blake2b(repr(texts).encode(), digest_size=16).hexdigest()
+            past = split_by_age(rows, window, now, keep_pending=target.can_wait)
+        # Without times a decision is its arm and its reward, as in files that were imported before.
+        results = [decision[: 4 if has_times else 2] for decision in past]
+        digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
         imported: int = self._writer.submit(
             lambda transaction: _import_past(transaction, past, f"{_KEY}{digest}")
         )
