@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from keyhole.study import Study
+from keyhole.thresholding import LSA
 from tests.cli.test_bad_input import refused
 
 pytestmark = pytest.mark.interpreted
@@ -174,7 +175,7 @@ def test_import(keyhole, done, labels, tmp_path):
     words = "import", *labels, past, "--arm", "item", "--reward", "label"
     assert done(*words) == "labels: 3 decisions imported\n"
     assert done(*words) == "labels: imported before, nothing is changed\n"
-    assert json.loads(done(*words, "--json")) == {"imported": 0}
+    assert json.loads(done(*words, "--json")) == {"imported": 0, "pending": 0}
     assert "cat: 2 told, mean reward 0.50" in done("show", *labels)
     past.write_text("arm,reward\ncat,1\nemu,0\ncat,x\n")
     bad = "past.csv, line 3: arm must be one of cat", "; line 4: reward must be a number, got 'x'"
@@ -182,6 +183,22 @@ def test_import(keyhole, done, labels, tmp_path):
     past.write_text("arm,reward\ncat,1\n")
     said = "past results must be the beginning of a study, and this one has 3 decisions already"
     refused(*keyhole("study", "import", *labels, past), said)
+
+
+def test_import_of_conversions(keyhole, done, tmp_path):
+    shop = tmp_path / "shop.db", "shop"
+    Study.create(*shop, LSA(), ["cat", "owl"], threshold=0.5).close()
+    past = tmp_path / "past.csv"
+    past.write_text("id;arm;shown;bought\n1;cat;01.02.2026;\n2;owl;10.02.2026;\n")
+    words = "import", *shop, past, "--shown-at", "shown", "--converted-at", "bought"
+    words += "--key", "id", "--date-format", "%d.%m.%Y", "--within", "7d"
+    refused(*keyhole("study", *words), "give delimiter=';' (in a shell --delimiter ';')")
+    words += "--delimiter", ";"
+    assert done(*words) == "shop: 2 decisions imported, 1 of them pending\n"
+    unknown = keyhole("study", "tell", *shop, "1", "--by-key", "reward=1")
+    refused(*unknown, "key must be that of a decision of this study, got '1'")
+    done("tell", *shop, "2", "--by-key", "reward=1")
+    assert "owl: 1 told, mean reward 1.00" in done("show", *shop)
 
 
 def test_replay(done, labels):

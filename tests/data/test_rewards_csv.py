@@ -16,7 +16,7 @@ def test_arms_keep_the_order_of_their_first_appearance(file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"line 0: the header must have one column arm, got \[\]"),
+        ("", "rewards.csv: the file must start with a header, got an empty file"),
         ("arm,value\na,1\n", r"line 1: the header must have one column reward, got \['arm', 'val"),
         ("arm,arm,reward\n", "line 1: the header must have one column arm"),
         ("arm,reward\n", "rewards.csv: at least one row must follow the header, got none"),
@@ -65,6 +65,23 @@ name = "UCB1"
 
 def test_columns_that_commas_do_not_separate_are_refused_with_the_reason(file):
     file.write_text("arm;reward\na;1\n")
-    words = r"got \['arm;reward'\]: columns must be separated by commas, not semicolons$"
+    words = r"got \['arm;reward'\]: columns are separated by semicolons: give delimiter=';' "
     with pytest.raises(ValueError, match=words):
         read_rewards_csv(file)
+    assert read_rewards_csv(file, delimiter=";") == {"a": [1.0]}
+    with pytest.raises(ValueError, match="delimiter must be one character, such as ';', got ';;'"):
+        read_rewards_csv(file, delimiter=";;")
+
+
+def test_decimal_commas_are_read_if_one_says_so(file):
+    file.write_text("arm\treward\na\t0,25\n")
+    assert read_rewards_csv(file, delimiter=r"\t", decimal=",") == {"a": [0.25]}
+    with pytest.raises(
+        ValueError, match="got '0,25'; if this is a decimal comma, give decimal=','"
+    ):
+        read_rewards_csv(file, delimiter="\t")
+    file.write_text("arm;reward\na;1.000\n")
+    with pytest.raises(ValueError, match=r"reward must be a number, got '1.000'"):
+        read_rewards_csv(file, delimiter=";", decimal=",")
+    with pytest.raises(ValueError, match="decimal must be one of"):
+        read_rewards_csv(file, delimiter=";", decimal=";")

@@ -1,6 +1,7 @@
 """Studies that begin from results that were recorded before."""
 
 import os
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -11,7 +12,7 @@ from keyhole.study import Study, check_database
 from keyhole.study.past_results import is_sorted_by_reward
 from keyhole.study.writer import Transaction
 from keyhole.thresholding import LSA, PerArmStopping
-from tests.study.studies import check_rebuilt_states_agree, labels
+from tests.study.studies import Clock, check_rebuilt_states_agree, labels
 
 pytestmark = pytest.mark.interpreted
 PAST = "arm,reward\na,1\nb,0\na,0.5\nc,1\na,1\n"
@@ -223,3 +224,156 @@ def test_names_that_a_file_cannot_have_are_refused(tmp_path, past):
         pytest.raises(ValueError, match="'a ' begins or ends with a space"),
     ):
         study.import_csv(past)
+
+
+DAY = 86400.0
+NOW = datetime(2026, 1, 21, tzinfo=UTC).timestamp()
+EXPORT = """visitor;arm;shown;bought
+6;b;15.01.2026;16.01.2026
+1;a;01.01.2026;
+2;a;02.01.2026;05.01.2026
+3;b;03.01.2026;19.01.2026
+4;b;13.01.2026;
+5;a;14.01.2026;
+7;a;20.01.2026;
+"""
+COLUMNS = {"shown_at": "shown", "converted_at": "bought"}
+FORM = {"delimiter": ";", "date_format": "%d.%m.%Y"}
+
+
+@pytest.fixture
+def export(tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_text(EXPORT)
+    return path
+
+
+@pytest.fixture
+def make_shop(tmp_path):
+    """Return a function that makes a shop's study, with its own clock."""
+    made = []
+
+    def make(timeout=7 * DAY, on_timeout="no_reward", **given):
+        clock, name = Clock(NOW), f"{len(made)}"
+        rule = {"timeout": timeout, "on_timeout": on_timeout}
+        policy = given.pop("policy", UCB1())
+        arms = ["a", "b"]
+        study = Study.create(tmp_path / "s.db", name, policy, arms, clock=clock, **rule, **given)
+        made.append(study)
+        return study, clock
+
+    yield make
+    for study in made:
+        study.close()
+
+
+def told(study):
+    """Return the rewards of the decisions in the order in which they were taken."""
+    events = study.history().to_pylist()
+    rewards = {event["decision"]: event["reward"] for event in events if event["event"] == "told"}
+    asked = [event for event in events if event["event"] == "asked"]
+    return [(event["arm"], rewards.get(event["decision"])) for event in asked]
+
+
+def test_rows_whose_window_is_not_over_are_left_out_and_counted(make_shop, export):
+    study, _ = make_shop()
+    words = "3 of 7 rows are left out: their window was not over at the last time in the file"
+    with pytest.warns(UserWarning, match=words):
+        assert study.import_csv(export, **COLUMNS, **FORM) == 4
+    # Those of the 1st, 2nd and 3rd, of which the last came too late, and of the 13th.
+    assert told(study) == [("a", 0), ("a", 1), ("b", 0), ("b", 0)]
+    assert study.import_csv(export, **COLUMNS, **FORM) == 0  # without a warning
+
+
+def test_with_keys_young_rows_are_pending_since_they_were_shown(make_shop, export, tmp_path):
+    study, clock = make_shop()
+    assert study.import_csv(export, key="visitor", **COLUMNS, **FORM) == 7
+    assert study.import_csv(export, key="visitor", **COLUMNS, **FORM) == 0
+    assert told(study)[4:] == [("a", None), ("b", 1), ("a", None)]
+    first, last = study.pending
+    assert first == study.find_decision("5")
+    assert first.at == datetime(2026, 1, 14, tzinfo=UTC)
+    assert last.at == datetime(2026, 1, 20, tzinfo=UTC)
+    check_rebuilt_states_agree(study)
+    clock.now += DAY  # on the 22nd the window of the 14th is over
+    study.tell(study.ask().id, 0)
+    assert study.pending == [last]
+    study.tell(study.find_decision("7"), 1)
+    assert study.pending == []
+    check_rebuilt_states_agree(study)
+    for key in ("1", "6", "8"):  # their feedback is known, or they are in no file
+        with pytest.raises(ValueError, match=f"key must be that of a decision .* got '{key}'"):
+            study.find_decision(key)
+    assert len(told(study)) == 8
+    assert check_database(tmp_path / "s.db").is_whole
+
+
+def test_a_policy_that_waits_gets_no_pending_decisions(make_shop, export):
+    study, _ = make_shop(pending="wait")
+    with pytest.warns(UserWarning, match="3 of 7 rows are left out"):
+        assert study.import_csv(export, key="visitor", **COLUMNS, **FORM) == 4
+    assert study.pending == []
+
+
+def test_a_study_without_a_timeout_needs_a_window(make_shop, export):
+    study, clock = make_shop(timeout=None, on_timeout="forget")
+    with pytest.raises(ValueError, match="within must be given, since the study has no timeout"):
+        study.import_csv(export, key="visitor", **COLUMNS, **FORM)
+    within = timedelta(days=7)
+    assert study.import_csv(export, key="visitor", within=within, **COLUMNS, **FORM) == 7
+    clock.now += 100 * DAY
+    study.ask()
+    assert len(study.pending) == 3
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "words"),
+    [
+        ({"on_timeout": "forget"}, {}, "'forget' it learns nothing from later visitors"),
+        ({"on_timeout": "ask_again"}, {}, "conversions need a study with on_timeout='no_reward'"),
+        ({}, {"within": 8 * DAY}, "within must be the study's timeout, 604800 seconds, .* 691200"),
+        ({"timeout": 20 * DAY}, {}, "window of a decision must be over, 20 days; got times from"),
+        ({}, {"key": "arm"}, "arm, converted_at, shown_at and key must differ, got 'arm' twice"),
+        ({}, {"date_format": None}, "line 2: shown must be a date .*'15.01.2026'; give the form"),
+        ({}, {"converted_at": None}, "shown_at needs converted_at"),
+        ({}, {"shown_at": None}, "within, key and date_format need shown_at"),
+        ({}, {"shown_at": "bought", "converted_at": "shown"}, "bought must be a date"),
+        ({}, {"date_format": "%d.%m.%y"}, "must be a date as '%d.%m.%y' says"),
+    ],
+)
+def test_times_and_windows_are_checked(make_shop, export, rule, options, words):
+    study, _ = make_shop(**rule)
+    with pytest.raises(ValueError, match=words):
+        study.import_csv(export, **({"key": "visitor"} | COLUMNS | FORM | options))
+    assert study.log() == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("20.01.2026;", "22.01.2026;", "between 1970 and now, 2026-01-21 00:00 UTC, and are UTC"),
+        ("01.01.2026;", "01.01.1969;", "times must lie between 1970 and now"),
+        ("14.01.2026;", "14.01.2026;NULL", "got 'NULL': leave the field empty where there is"),
+        ("7;a;", "5;a;", "keys of pending decisions must differ, got '5' twice"),
+        ("16.01.2026", "14.01.2026", "line 2: bought must not be before shown, 15.01.2026; got"),
+    ],
+)
+def test_rows_with_times_are_checked(make_shop, export, before, after, words):
+    study, _ = make_shop()
+    export.write_text(EXPORT.replace(before, after))
+    with pytest.raises(ValueError, match=words):
+        study.import_csv(export, key="visitor", **COLUMNS, **FORM)
+    assert study.log() == []
+
+
+def test_without_times_nobody_knows_which_rows_are_too_young(make_shop, export):
+    study, _ = make_shop()
+    with pytest.warns(UserWarning, match="may yet convert must not be in the file, .* shown_at"):
+        assert study.import_csv(export, converted_at="bought", delimiter=";") == 7
+    assert [reward for _, reward in told(study)] == [1, 0, 1, 1, 0, 0, 0]
+
+
+def test_decimal_commas_and_tabs_are_read_if_one_says_so(study, past):
+    past.write_text(PAST.replace(",", "\t").replace(".", ","))
+    assert study.import_csv(past, delimiter=r"\t", decimal=",") == 5
+    assert study.means()["a"]["reward"].mean == pytest.approx(2.5 / 3)

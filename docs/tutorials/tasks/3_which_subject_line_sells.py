@@ -9,9 +9,11 @@ subject line should be used, while all this goes on and programs come and go?
 Make a study
 ------------
 
-A *study* keeps decisions in a database, here a file. A decision that is not told within a week is
-given up. ``clock`` is only for this page, on which days have to pass quickly; without it the study
-takes the time of the system.
+A *study* keeps decisions in a database, here a file. Nobody reports that a customer did not buy. So a
+decision of which no sale is told within a week counts as none: ``on_timeout="no_reward"``. (The default,
+``"forget"``, is for outcomes that got lost; it would compare the lines by their buyers alone.) ``clock``
+is only for this page, on which days have to pass quickly; without it the study takes the time of the
+system.
 """
 
 import tempfile
@@ -31,7 +33,7 @@ study = Study.create(
     OptimisticThompson(),
     ["Good morning", "20 % off", "News from us"],
     timeout=7 * day,
-    on_timeout="forget",
+    on_timeout="no_reward",
     clock=lambda: now,
 )
 
@@ -58,13 +60,14 @@ print(len(study.pending), "are pending")
 # -------------------------
 #
 # The program that hears of sales is another one. It needs the file and the ``id``, and may be a script,
-# a cron job, or the command line. Here the command is run as a process of its own.
+# a cron job, or the command line. Here it is the command, which tells that the second customer has
+# bought too, as a process of its own.
 
 import subprocess
 import sys
 
 command = [sys.executable, "-m", "keyhole", "study", "tell", str(file), "subjects", second.id]
-subprocess.run([*command, "reward=0"], check=True)
+subprocess.run([*command, "reward=1"], check=True)
 print(len(study.pending), "is pending")
 
 # %%
@@ -83,69 +86,63 @@ print([decision.arm for decision in study.pending], "is pending")
 # ----------------------------------------
 #
 # Nine days later the third letter has no feedback. At the next ``ask`` it *expires*: it is not waited for
-# any more, and with ``on_timeout="forget"`` it teaches the policy nothing.
+# any more, and the policy learns that nothing was sold.
 
 now += 9 * day
 fourth = study.ask()
 print("the third is pending:", third.id in [decision.id for decision in study.pending])
 
 # %%
-# But late is not never: on the tenth day the customer buys. With ``"forget"`` late feedback counts.
-# (With ``"no_reward"`` the decision would have counted as no sale, and the late sale would only be
-# recorded.)
+# On the tenth day the customer buys after all. That is recorded, and does not count: a study is about
+# sales within a week, of all letters alike, however long one waits for some. If later sales matter, choose
+# a longer timeout.
 
 now += 1 * day
 study.tell(third.id, 1)
-study.tell(fourth.id, 0)
+print(study.history()["event"].to_pylist()[-1])
 
 # %%
-# A customer whose address does not exist need not be waited for: ``expire`` gives up one decision at once.
+# Who has closed the account will not buy: ``expire`` counts one decision as no sale at once.
 
-fifth = study.ask()
-study.expire(fifth.id)
+study.expire(fourth.id)
 
 # %%
 # Let it run
 # ----------
 #
 # Eight weeks follow, with twenty letters a day. A customer buys with a probability that the study does
-# not know, after one to five days. Who has not bought by then will not, and is told as 0.
+# not know, after one to five days. Sales are told; nothing is told of those who do not buy.
 
 import random
 
 random.seed(1)
 chances = {"Good morning": 0.1, "20 % off": 0.3, "News from us": 0.15}
-due = []  # day, id, reward
+due = []  # day, id
 for today in range(56):
     now += 1 * day
     for letter in [letter for letter in due if letter[0] == today]:
-        study.tell(letter[1], letter[2])
+        study.tell(letter[1], 1)
     for _ in range(20):
         decision = study.ask()
-        buys = random.random() < chances[decision.arm]
-        due.append((today + (random.randint(1, 5) if buys else 5), decision.id, int(buys)))
+        if random.random() < chances[decision.arm]:
+            due.append((today + random.randint(1, 5), decision.id))
 
 # %%
-# Sales are told sooner here than the lack of a sale, so that for some days the means are too high: of the
-# letters of yesterday only the good news has come. To be fair to all, tell both after the same time.
-#
 # Look at it
 # ----------
 #
-# Printed, a study shows each arm with its mean.
+# A letter of the last week may still sell, and is known to have sold before it is known not to have. Wait
+# a week, and ask once more, before you compare the lines.
 
+now += 8 * day
+study.ask()
 print(str(study).replace(f"{folder.name}/", ""))
-
-# %%
-# Beside the means it would show intervals that hold whenever one looks, had no decision expired: nobody
-# knows what came of the fifth letter, and if letters were forgotten *because* nothing was sold, the means
-# would be too high.
 
 # %%
 # The plot shows when the policy began to prefer a subject line.
 
 study.plot()
-# Figure: Letters so far for each subject line: after some 300, nearly all are for the one that
+# Figure: Letters so far for each subject line: after some 250, nearly all are for the one that
 # sells best.
 
 # %%

@@ -127,6 +127,7 @@ def ask(
     epilog=show_examples(
         "keyhole study tell items.db labels ID reward=1",
         'keyhole study tell items.db patrols ID \'losses=["north", "south"]\'',
+        "keyhole study tell shop.db buttons --by-key VISITOR reward=1",
     )
 )
 def tell(
@@ -134,11 +135,14 @@ def tell(
     name: Name,
     id: Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")],
     words: Words = None,
+    by_key: Annotated[
+        bool, typer.Option("--by-key", help="ID is an idempotency key, of ask or of import.")
+    ] = False,
     own: Own = None,
 ) -> None:
     """Record the feedback of a decision."""
     with open_study(storage, name, own) as study:
-        study.tell(id, **parse_key_values(words))
+        study.tell(study.find_decision(id) if by_key else id, **parse_key_values(words))
 
 
 @app.command(

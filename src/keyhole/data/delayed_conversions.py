@@ -4,8 +4,11 @@ A log has impressions (an advertisement was shown) and conversions (it led to a 
 """
 
 import math
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.csv_rows import read_rows
+from keyhole.data.csv_rows import DateParser, parse_delay, parse_number, read_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
@@ -40,6 +43,9 @@ class Conversions:
         For each arm the delays in whole rounds, at least one; infinite without a conversion.
     source, licence : str, default ""
         Source and licence of the data.
+    followed : sequence of ndarray of float64, shape (arms,), optional
+        For each delay the number of whole rounds for which its impression was followed, so that a
+        shorter delay would have been seen. By default for ever: an infinite delay never ends.
 
     Examples
     --------
@@ -57,6 +63,7 @@ class Conversions:
     delays: tuple[FloatArray, ...]
     source: str = ""
     licence: str = ""
+    followed: Sequence[FloatArray] | None = None
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
@@ -67,6 +74,11 @@ class Conversions:
             )
         columns = (_delays(f"delays[{i}]", values) for i, values in enumerate(self.delays))
         object.__setattr__(self, "delays", tuple(columns))
+        if self.followed is not None:
+            ends = tuple(_delays(f"followed[{i}]", v) for i, v in enumerate(self.followed))
+            if [len(column) for column in ends] != [len(column) for column in self.delays]:
+                raise ValueError("followed must have an entry for each of the delays of each arm")
+            object.__setattr__(self, "followed", ends)
 
     def __repr__(self) -> str:
         """Return the name, and the number of conversions of each arm."""
@@ -77,13 +89,16 @@ class Conversions:
         return f"Conversions({self.name}; {', '.join(counts)})"
 
     def delay(self, within: int | None = None) -> Empirical:
-        """Return the distribution of all delays, or of those of at most `within` rounds."""
-        limit = self._limit(within)
-        found = np.concatenate(self.delays)
-        found = found[found <= limit]
-        if len(found) == 0:
+        """Return the distribution of the delays of at most `within` rounds.
+
+        It is that of the impressions which have been followed for so long, as in `problem`.
+        """
+        limit, delays = self._delays_within(within)
+        finite = np.concatenate(delays)
+        finite = finite[finite <= limit]
+        if len(finite) == 0:
             raise ValueError(f"within must leave a conversion of {self.name}, got {limit:g} rounds")
-        return Empirical(found)
+        return Empirical(finite)
 
     def problem(self, within: int | None = None, *, feedback: Feedback = "anonymous") -> Problem:
         """Make a problem that replays recorded pairs of reward and delay.
@@ -93,25 +108,53 @@ class Conversions:
         at the end of the window. Delays may depend on the arm, unlike those for which the published
         policies are designed.
 
+        An impression whose window was not over at the end of the log may still convert. It is left
+        out, whether it has converted or not, and a warning says how many are.
+
         Parameters
         ----------
         within : int, optional
-            Attribution window in rounds; by default the longest delay.
+            Attribution window in rounds; by default the longest delay, or the longest follow-up of
+            an arm if that is shorter.
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the number of conversions is observed, or also their decisions.
         """
-        limit = self._limit(within)
-        rewards = [(delays <= limit).astype(np.float64) for delays in self.delays]
+        limit, seen = self._delays_within(within)
+        rewards = [(delays <= limit).astype(np.float64) for delays in seen]
         # An impression without a conversion has no delay, but a replay needs one: its reward of 0
         # arrives when the time is up.
-        waits = [np.minimum(delays, limit) for delays in self.delays]
+        waits = [np.minimum(delays, limit) for delays in seen]
         return Problem.replay(rewards, waits, feedback=feedback)
 
-    def _limit(self, within: int | None) -> float:
-        if within is not None:
-            return check_integer("within", within, Range(ge=0, le=2**40))
-        finite = [delays[np.isfinite(delays)] for delays in self.delays]
-        return max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
+    def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
+        """Return the window, and the delays of the impressions that were followed for so long."""
+        if within is None:
+            finite = [delays[np.isfinite(delays)] for delays in self.delays]
+            limit = max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
+        else:
+            limit = check_integer("within", within, Range(ge=0, le=2**40))
+        if self.followed is None:
+            return limit, self.delays
+        ends_by_arm = zip(self.arms, self.followed, strict=True)
+        rounds, arm = min((float(ends.max()), arm) for arm, ends in ends_by_arm)
+        if within is None:
+            limit = max(min(limit, rounds - 1), 0.0)
+        if limit >= rounds:
+            raise ValueError(
+                f"within must be below {rounds:g} rounds, for which an impression of {arm!r} was "
+                f"followed at most; got {limit:g}"
+            )
+        pairs = zip(self.delays, self.followed, strict=True)
+        seen = [delays[ends > limit] for delays, ends in pairs]
+        total, kept = (sum(map(len, column)) for column in (self.delays, seen))
+        if kept < total:
+            warnings.warn(
+                f"{total - kept:,} of {total:,} impressions of {self.name} are left out: they were "
+                f"not followed for longer than the {limit:g} rounds within which a conversion "
+                "counts; a smaller `within` leaves out fewer",
+                stacklevel=3,
+            )
+        return limit, seen
 
 
 def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
@@ -142,7 +185,7 @@ def load_cdnow() -> Conversions:
 
     The data are of 23,570 customers of an online shop whose first order was in the first quarter of
     1997, followed up to the middle of 1998. The delay is infinite without a second order in the
-    follow-up of at least 462 days.
+    follow-up of at least 462 days, for which all are taken as followed.
 
     Examples
     --------
@@ -155,10 +198,18 @@ def load_cdnow() -> Conversions:
         days = float(delay) if delay else math.inf
         found.setdefault(items, []).append(np.full(int(customers), days))
     delays = tuple(np.concatenate(parts) for parts in found.values())
-    return Conversions(notes["name"], _ITEMS, delays, notes["source"], notes["licence"])
+    followed = [np.full(len(column), _FOLLOWED + 1.0) for column in delays]
+    return Conversions(notes["name"], _ITEMS, delays, notes["source"], notes["licence"], followed)
 
 
-def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day") -> Conversions:
+def read_conversions_csv(
+    path: str | PathLike[str],
+    *,
+    unit: float | str = "day",
+    until: str | float | date | None = None,
+    delimiter: str = ",",
+    date_format: str | None = None,
+) -> Conversions:
     r"""Read a conversion log from a CSV file with one row for each impression.
 
     The first row names the columns: ``shown_at``, ``converted_at`` (empty without a conversion) and
@@ -166,12 +217,21 @@ def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day"
     day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is the
     difference in rounds, rounded down. Arms keep the order of their first appearance.
 
+    The log is taken to hold all conversions up to `until`, and if all times are whole rounds, those
+    of the last round too. Later impressions are left out, and later conversions are not known yet.
+
     Parameters
     ----------
     path : str or path
-        The file, in UTF-8, separated by commas.
+        The file, in UTF-8.
     unit : {"second", "minute", "hour", "day", "week"} or float, default "day"
         Length of a round: a name for dates; for numbers a number above 0.
+    until : str, float or date, optional
+        The time up to which the log goes, in the form of its times; by default its last time.
+    delimiter : str, default ","
+        The sign between columns.
+    date_format : str, optional
+        The form of dates, in the codes of `datetime.strptime`: ``"%d.%m.%Y %H:%M"``.
 
     Examples
     --------
@@ -180,22 +240,40 @@ def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day"
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "adverts.csv")
     ...     _ = path.write_text("\n".join(rows))
-    ...     read_conversions_csv(path).delays
-    (array([3.]), array([inf]))
+    ...     log = read_conversions_csv(path)
+    >>> log.delays, log.followed
+    ((array([3.]), array([inf])), (array([4.]), array([4.])))
     """
-    dated, found = isinstance(unit, str), dict[str, list[float]]()
-    length = _length(unit)
+    length, parse_time = _length(unit), DateParser(date_format).seconds
+    if not isinstance(unit, str):
+        parse_time = partial(parse_number, reason=", since unit is one")
+    arms: list[str] = []
+    times: list[tuple[float, float]] = []
 
     def add(shown: str, converted: str, arm: str) -> None:
         if not arm:
             raise ValueError("arm must not be empty, got ''")
-        delay = _delay(shown, converted, dated=dated) / length
-        # Rounded down: a conversion less than a round after its impression has delay 0.
-        found.setdefault(arm, []).append(float(np.floor(delay)))
+        times.append(parse_delay(parse_time, _COLUMNS, shown, converted))
+        arms.append(arm)
 
-    read_rows(path, _COLUMNS, add)
-    delays = tuple(np.array(values) for values in found.values())
-    return Conversions(Path(path).stem, tuple(found), delays, source=str(path))
+    read_rows(path, _COLUMNS, add, delimiter=delimiter)
+    starts, gaps = np.array(times).T
+    ends = starts + gaps
+    last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
+    if until is not None:
+        last = parse_time("until", str(until))
+    if not (starts <= last).any():
+        raise ValueError(f"until must not be before all impressions, got {until}")
+    delays, rounds = np.where(ends <= last, gaps, math.inf) / length, (last - starts) / length
+    fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
+    # With whole times the round of `last` is over too. Rounded down: a conversion less than a round
+    # after its impression has delay 0.
+    columns = np.floor(delays), np.floor(rounds) + (not fractions.any())
+    shown: dict[str, list[int]] = {}
+    for row in np.flatnonzero(starts <= last).tolist():
+        shown.setdefault(arms[row], []).append(row)
+    by_arm, followed = (tuple(column[rows] for rows in shown.values()) for column in columns)
+    return Conversions(Path(path).stem, tuple(shown), by_arm, source=str(path), followed=followed)
 
 
 def _length(unit: float | str) -> float:
@@ -203,36 +281,6 @@ def _length(unit: float | str) -> float:
     if isinstance(unit, str):
         return UNITS[check_choice("unit", unit, UNITS)]
     return check_number("unit", unit, Range(gt=0))
-
-
-def _delay(shown: str, converted: str, *, dated: bool) -> float:
-    """Return the difference of two times, in seconds for dates; infinite without a conversion."""
-    start = _time("shown_at", shown, dated=dated)
-    if not converted:
-        return math.inf
-    end = _time("converted_at", converted, dated=dated)
-    try:
-        gap = end - start
-    # Python does not subtract times of which only one has a zone.
-    except TypeError:
-        raise ValueError(
-            f"converted_at must have a time zone if, and only if, shown_at has, got {converted!r}"
-        ) from None
-    delay = gap.total_seconds() if isinstance(gap, timedelta) else float(gap)
-    if delay < 0:
-        raise ValueError(f"converted_at must not be before shown_at, {shown}; got {converted}")
-    return delay
-
-
-def _time(name: str, text: str, *, dated: bool) -> Any:
-    try:
-        value = datetime.fromisoformat(text) if dated else float(text)
-    except ValueError:
-        value = math.nan
-    if isinstance(value, float) and not math.isfinite(value):
-        kind = "a date such as 2024-05-31" if dated else "a number, since unit is one"
-        raise ValueError(f"{name} must be {kind}, got {text!r}")
-    return value
 
 
 def _delays(name: str, values: Any) -> FloatArray:

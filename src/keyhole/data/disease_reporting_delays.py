@@ -14,6 +14,9 @@ REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 def reporting_delay(cases: str) -> Empirical:
     """Return the empirical distribution of a disease's reporting delays.
 
+    The last cases lack those that were reported after the source ends: long delays are a little
+    rarer than in truth.
+
     Parameters
     ----------
     cases : {"dengue", "mpox-diagnosis", "mpox-onset"}

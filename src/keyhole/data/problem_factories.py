@@ -30,11 +30,12 @@ def _read_samples(field: str, value: Any, folder: Path) -> Any:
     """Return the rewards of every arm, from a list or a file."""
     if isinstance(value, list):
         return value
-    if not isinstance(value, str):
+    if not isinstance(value, str | Mapping):
         raise TypeError(
             f"{field} must be a list for each arm, or the name of a file, got {short_repr(value)}"
         )
-    return read_rewards(file_path(field, value, folder), UNIT)
+    path, options = _parse_file_entry(field, value, folder, "delimiter", "decimal")
+    return read_rewards(path, UNIT, **options)
 
 
 def _bundled_labels(field: str, value: Any, folder: Path) -> Labels:
@@ -43,9 +44,8 @@ def _bundled_labels(field: str, value: Any, folder: Path) -> Labels:
 
 def _user_labels(field: str, value: Any, folder: Path) -> Labels:
     """Return the labels of a file, or of a file with the names of its columns."""
-    table = _parse_file_entry(field, value, "item", "label", "gold")
-    names = {name: text for name, text in table.items() if name != "file"}
-    return read_labels_csv(file_path(field, table.get("file"), folder), **names)
+    path, options = _parse_file_entry(field, value, folder, "item", "label", "gold", "delimiter")
+    return read_labels_csv(path, **options)
 
 
 def _read_events(field: str, value: Any, folder: Path) -> Events:
@@ -63,24 +63,25 @@ def _read_scenario(field: str, value: Any, folder: Path) -> Scenario:
 
 def _read_runs(field: str, value: Any, folder: Path) -> MeasuredRuns:
     """Return the runs of a file, or of a file with the limit of all of them."""
-    table = _parse_file_entry(field, value, "limit")
-    return read_measured_csv(file_path(field, table.get("file"), folder), limit=table.get("limit"))
+    path, options = _parse_file_entry(field, value, folder, "limit", "delimiter", "decimal")
+    return read_measured_csv(path, **options)
 
 
 def _read_log(field: str, value: Any, folder: Path) -> Conversions:
-    """Return the log of a file, or of a file with the length of a round."""
-    table = _parse_file_entry(field, value, "unit")
-    path = file_path(field, table.get("file"), folder)
-    return read_conversions_csv(path, unit=table.get("unit", "day"))
+    """Return the log of a file, or of a file with the length of a round and the end of the log."""
+    names = ("unit", "until", "delimiter", "date_format")
+    path, options = _parse_file_entry(field, value, folder, *names)
+    return read_conversions_csv(path, **options)
 
 
-def _parse_file_entry(field: str, value: Any, *further: str) -> Mapping[str, Any]:
-    """Return an entry as a table; the name of a file alone is one with `file`."""
-    # The short form, a file alone, has the defaults of the long one.
-    table = value if isinstance(value, Mapping) else {"file": value}
-    for name in table:
-        check_choice(f"{field}: each entry", name, ("file", *further))
-    return table
+def _parse_file_entry(
+    field: str, value: Any, folder: Path, *names: str
+) -> tuple[Path, dict[str, Any]]:
+    """Return the file of an entry, and its options; the name of a file alone has none."""
+    options = dict(value) if isinstance(value, Mapping) else {"file": value}
+    for name in options:
+        check_choice(f"{field}: each entry", name, ("file", *names))
+    return file_path(field, options.pop("file", None), folder), options
 
 
 _REWARDS: Final = "recorded rewards: a list for each arm, or a CSV file arm,reward"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.data.csv_rows import read_rows, shorten_message
+from keyhole.data.csv_rows import parse_number, read_rows, shorten_message
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
 from keyhole.validate import Range, SequenceLike, check_distinct, check_number, check_vector
@@ -213,7 +213,13 @@ class MeasuredRuns:
                     rows.writerow((arm, *done, "" if math.isinf(limit) else f"{limit:.6g}"))
 
 
-def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) -> MeasuredRuns:
+def read_measured_csv(
+    path: str | PathLike[str],
+    *,
+    limit: float | None = None,
+    delimiter: str = ",",
+    decimal: str = ".",
+) -> MeasuredRuns:
     r"""Read measured runs from a CSV file with one row for each run.
 
     The first row names the columns: ``arm``, ``reward``, ``consumption`` and, for censored runs,
@@ -223,9 +229,13 @@ def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) 
     Parameters
     ----------
     path : str or path
-        The file, in UTF-8, separated by commas.
+        The file, in UTF-8.
     limit : float, optional
         Limit of all runs, for a file without the column.
+    delimiter : str, default ","
+        The sign between columns.
+    decimal : {".", ","}, default "."
+        The decimal sign.
 
     Examples
     --------
@@ -245,40 +255,38 @@ def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) 
             raise ValueError("arm must not be empty, got ''")
         if own and common:
             raise ValueError(f"limit must be given once, got {common} for all and {own!r} here")
-        allowed = _positive(own or common)
+        allowed = _number("limit", own, decimal) if own else limit or math.inf
+        if not allowed:
+            raise ValueError(f"limit must be above 0, got {own!r}")
         if not reward and not consumption:
             if math.isinf(allowed):
                 raise ValueError("limit must be given for a run that was ended, got ''")
             found.setdefault(arm, []).append((0.0, math.inf, allowed))
             return
-        earned, used = _number("reward", reward), _number("consumption", consumption)
+        if not reward or not consumption:
+            filled = "consumption" if consumption else "reward"
+            raise ValueError(
+                "reward and consumption must both be given, or both be empty for a run that was "
+                f"ended at its limit; got {filled} alone"
+            )
+        earned = _number("reward", reward, decimal)
+        used = _number("consumption", consumption, decimal)
         if earned > 1:
             raise ValueError(f"reward must lie in [0, 1], got {reward!r}")
         if used > allowed:
             raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
         found.setdefault(arm, []).append((earned, used, allowed))
 
-    read_rows(path, _COLUMNS, add, optional=(_LIMIT,))
+    read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter)
     runs = [np.array(values).T for values in found.values()]
     rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
     return MeasuredRuns(Path(path).stem, tuple(found), rewards, consumptions, limits)
 
 
-def _positive(text: str) -> float:
-    """Return a limit, infinite for an empty text."""
-    value = _number("limit", text) if text else math.inf
-    if not value:
-        raise ValueError(f"limit must be above 0, got {text!r}")
-    return value
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{name} must be a number, at least 0, got {text!r}")
+def _number(name: str, text: str, decimal: str) -> float:
+    value = parse_number(name, text, decimal)
+    if value < 0:
+        raise ValueError(f"{name} must be at least 0, got {text!r}")
     return value
 
 

@@ -1,17 +1,28 @@
 """Reader of the user's files of recorded rewards, one list of numbers for each option (arm)."""
 
-import math
 from os import PathLike
 
-from keyhole.data.csv_rows import read_rows
+from keyhole.data.csv_rows import parse_number, read_rows
 from keyhole.validate import ANY, Range, check_number
 
 
-def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
+def read_rewards_csv(
+    path: str | PathLike[str], *, delimiter: str = ",", decimal: str = "."
+) -> dict[str, list[float]]:
     r"""Read recorded rewards from a CSV file with one row for each reward.
 
     The first row names the columns: ``arm`` and ``reward``; other columns and blank lines are
-    ignored. The problems' ``replay`` accepts the result.
+    ignored. The problems' ``replay`` accepts the result. Where outcomes take time, leave out rows
+    that are too young to have theirs: nothing here tells "not yet" from "never".
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8.
+    delimiter : str, default ","
+        The sign between columns.
+    decimal : {".", ","}, default "."
+        The decimal sign.
 
     Examples
     --------
@@ -27,28 +38,20 @@ def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
     >>> Problem.replay(rewards).means
     array([0.5, 0.5])
     """
-    return read_rewards(path, ANY)
+    return read_rewards(path, ANY, delimiter=delimiter, decimal=decimal)
 
 
-def read_rewards(path: str | PathLike[str], allowed: Range) -> dict[str, list[float]]:
+def read_rewards(
+    path: str | PathLike[str], allowed: Range, *, delimiter: str = ",", decimal: str = "."
+) -> dict[str, list[float]]:
     """Return recorded rewards in a range; errors name the file and the line."""
     arms: dict[str, list[float]] = {}
 
     def add(arm: str, reward: str) -> None:
         if not arm:
             raise ValueError("arm must not be empty, got ''")
-        arms.setdefault(arm, []).append(check_number("reward", parse_reward(reward), allowed))
+        value = parse_number("reward", reward, decimal)
+        arms.setdefault(arm, []).append(check_number("reward", value, allowed))
 
-    read_rows(path, ("arm", "reward"), add)
+    read_rows(path, ("arm", "reward"), add, delimiter=delimiter)
     return arms
-
-
-def parse_reward(text: str, column: str = "reward") -> float:
-    """Return a reward that was written as a number; errors name its column."""
-    try:
-        value = math.nan if "_" in text else float(text)  # Python reads 1_0 as 10
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(f"{column} must be a number, got {text!r}")
-    return value

@@ -77,11 +77,25 @@ def _find_handed_out(
     transaction: Transaction, id: str, key: str, context: Mapping[str, Any]
 ) -> Decision:
     """Return the decision of a key that was used before; its context must be the same."""
-    state, asked = transaction.state, _events_of(transaction, id)[0]
-    row = state.pending.get(id) or state.row(asked)
+    state, row = transaction.state, _row_of(transaction, id)
     if (before := state.values(row)[0]) != context:
         raise ValueError(f"key must be new for another context, got {key!r}, used with {before}")
     return make_decision(state, id, row)
+
+
+def find_decision(transaction: Transaction, key: str) -> Decision:
+    """Return the decision of a key that was used before."""
+    event = transaction.find_by_key(key)
+    if event is None or event.decision is None:
+        raise ValueError(f"key must be that of a decision of this study, got {short_repr(key)}")
+    id = event.decision
+    return make_decision(transaction.state, id, _row_of(transaction, id))
+
+
+def _row_of(transaction: Transaction, id: str) -> bytes:
+    """Return the row of a decision, pending or not."""
+    asked = _events_of(transaction, id)[0]
+    return transaction.state.pending.get(id) or transaction.state.row(asked)
 
 
 def make_decision(state: State, id: str, row: bytes) -> Decision:

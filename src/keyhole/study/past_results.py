@@ -3,10 +3,11 @@
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from math import lgamma, log
 from os import PathLike
-from typing import Final
+from typing import Final, NamedTuple
 
 from keyhole.contract.text_formatting import count_text
 from keyhole.study import ask_tell_operations
@@ -14,13 +15,34 @@ from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision_ids import new_id
 from keyhole.study.events import ASKED, ROUND, STREAM, TOLD
 from keyhole.study.state import State
+from keyhole.study.storage import Row
+from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.study.writer import GroupCommit, Transaction
+from keyhole.validate import Range, check_number
 
 _CHANCE: Final = 1e-4  # of an order that is taken for a sorted one
 _KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
 
-Result = tuple[str, float]
-"""The name of an arm, and the reward of a decision about it."""
+
+class PastDecision(NamedTuple):
+    """A decision that was taken before the study began.
+
+    Attributes
+    ----------
+    arm : str
+        The name of its arm.
+    reward : float or None
+        Its reward; None while it is pending.
+    at : float, default 0
+        When it was taken, in seconds since 1970; 0 if that is not known.
+    key : str, default ""
+        The idempotency key of a pending decision.
+    """
+
+    arm: str
+    reward: float | None
+    at: float = 0.0
+    key: str = ""
 
 
 class PastResults:
@@ -30,14 +52,34 @@ class PastResults:
     _writer: GroupCommit
 
     def import_csv(
-        self, path: str | PathLike[str], *, arm: str = "arm", reward: str = "reward"
+        self,
+        path: str | PathLike[str],
+        *,
+        arm: str = "arm",
+        reward: str = "reward",
+        converted_at: str | None = None,
+        shown_at: str | None = None,
+        within: float | timedelta | None = None,
+        key: str | None = None,
+        delimiter: str = ",",
+        date_format: str | None = None,
+        decimal: str = ".",
     ) -> int:
         r"""Begin the study from a CSV file of past decisions; return how many were imported.
 
         The file has one row for each decision that has its reward, in the order of time. The first
-        row names the columns; others than these two are ignored. All rows become decisions that
-        were told, in one transaction: all or none; an error names up to five bad rows. The same
-        file may be imported again, while its arms are in use, which does nothing and returns 0.
+        row names the columns; others than those named here are ignored. All rows become decisions
+        that were told, in one transaction: all or none; an error names up to five bad rows. The
+        same file may be imported again, while its arms are in use, which does nothing and returns
+        0.
+
+        Rows that may yet convert must not be in a file without times: they would count as 0. With
+        `shown_at` and `converted_at`, in any order, Keyhole looks after that. A decision whose
+        window was over at the last time in the file has a reward of 1 if it converted in its
+        window, and otherwise, or if it converted later, of 0. Younger ones are left out, and a
+        warning says how many; or with `key` they are imported too: as told if they have converted,
+        and else as pending since they were shown. They then expire in their time;
+        `Study.find_decision` returns them by their keys, to be told before.
 
         The study must have no other decisions; its policy must be one that can learn from decisions
         of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
@@ -47,9 +89,27 @@ class PastResults:
         Parameters
         ----------
         path : str or path
-            The file, in UTF-8, separated by commas.
+            The file, in UTF-8.
         arm, reward : str
-            The names of the columns: the arm by its name, and the reward in the units of the study.
+            The names of the columns: the arm by its name, with capitals as in the study, and the
+            reward in the units of the study.
+        converted_at : str, optional
+            The column that is empty where nothing came of a decision. The reward is then 1 or 0,
+            and `reward` is not read.
+        shown_at : str, optional
+            The column of the times of the decisions. It needs `converted_at`, then of times too.
+        within : float or timedelta, optional
+            The window in seconds. By default the study's timeout, from which it must not differ.
+        key : str, optional
+            The column of idempotency keys, such as numbers of visitors. Where the policy waits for
+            each feedback (``pending="wait"``), younger decisions are left out all the same.
+        delimiter : str, default ","
+            The sign between columns.
+        date_format : str, optional
+            The form of times, in the codes of `datetime.strptime`, such as "%d.%m.%Y %H:%M"; by
+            default ISO 8601. Without a time zone they are in UTC.
+        decimal : {".", ","}, default "."
+            The decimal sign.
 
         Examples
         --------
@@ -68,19 +128,37 @@ class PastResults:
         0
         blue
         """
+        from keyhole.study.past_decisions_csv import read_past_decisions, split_by_age
+
+        has_times = shown_at is not None
+        needs_times = (within, key, date_format) != (None, None, None)
+        if (has_times and converted_at is None) or (needs_times and not has_times):
+            raise ValueError(
+                "within, key and date_format need shown_at, and shown_at needs converted_at"
+            )
+        names = {"reward": reward} if converted_at is None else {"converted_at": converted_at}
+        times = {"shown_at": shown_at, "key": key}
+        names = {"arm": arm} | names | {k: name for k, name in times.items() if name is not None}
         # Checked here too, where lines are known, without a lock while the file is read.
         target = self._replica.read(_Target)
-        results = target.read_results(path, arm, reward)
+        target.check_policy()
+        form = {"delimiter": delimiter, "decimal": decimal}
+        rows = read_past_decisions(
+            path, names, target.check_result, date_format=date_format, **form
+        )
+        past = [decision for decision, _ in rows]
+        if has_times:
+            window, now = target.find_window(within), self._writer.clock()
+            past = split_by_age(rows, window, now, keep_pending=target.can_wait)
+        # Without times a decision is its arm and its reward, as in files that were imported before.
+        results = [decision[: 4 if has_times else 2] for decision in past]
         digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
         imported: int = self._writer.submit(
-            lambda transaction: _import_results(transaction, results, f"{_KEY}{digest}")
+            lambda transaction: _import_past(transaction, past, f"{_KEY}{digest}")
         )
-        if imported and target.is_order_used and is_sorted_by_reward(results):
-            warnings.warn(
-                "the rows of each arm are sorted by reward, and a policy that can stop may settle "
-                "arms wrongly by them: begin a new study with rows in the order of time",
-                stacklevel=2,
-            )
+        if imported:
+            for doubt in target.doubts(past, len(rows), has_times=has_times):
+                warnings.warn(doubt, stacklevel=2)
         return imported
 
 
@@ -88,10 +166,12 @@ class _Target:
     """The policy and the arms of a study, with which past results are compared."""
 
     def __init__(self, state: State) -> None:
-        self._names = names = state.arms.names.copy()
+        names = state.arms.names.copy()
+        self._spaced = {name.strip(): name for name in names if name != name.strip()}
         self._policy, self._live = state.definition.policy, frozenset(state.arms.live.tolist())
         self._vocabulary = state.definition.vocabulary(names)
-        self.is_order_used = bool(self._policy.verdicts)  # policies that cannot stop only count
+        self._rule = state.definition.rule
+        self.can_wait = state.definition.pending != "wait"
 
     def check_policy(self) -> None:
         """Refuse a policy that cannot learn from results of others."""
@@ -121,30 +201,57 @@ class _Target:
             raise ValueError(f"arm must be one in use, got {name!r}, which was retired")
         return number
 
-    def read_results(self, path: str | PathLike[str], arm: str, reward: str) -> list[Result]:
-        """Return the rows of a file; errors name file and line."""
-        from keyhole.data.csv_rows import check_column_names, read_rows
-        from keyhole.data.rewards_csv import parse_reward
+    def check_result(self, name: str, reward: float) -> None:
+        """Refuse an arm or a reward that the study does not have."""
+        if name in self._spaced:
+            raise ValueError(
+                f"arm {self._spaced[name]!r} begins or ends with a space, as no name in a file does"
+            )
+        self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, reward)
 
-        self.check_policy()
-        spaced = {name.strip(): name for name in self._names if name != name.strip()}
-        columns = check_column_names(arm=arm, reward=reward)
-        found: list[Result] = []
+    def find_window(self, within: float | timedelta | None) -> float:
+        """Return the seconds within which a conversion counts, as in the decisions to come."""
+        rule, window = self._rule, within
+        if rule != TimeoutRule() and rule.on_timeout != NO_REWARD:
+            raise ValueError(
+                "conversions need a study with on_timeout='no_reward', or without a timeout; with "
+                f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
+            )
+        if isinstance(window, timedelta):
+            window = window.total_seconds()
+        if window is None:
+            window = rule.timeout
+        if window is None:
+            raise ValueError("within must be given, since the study has no timeout in seconds")
+        if rule.timeout not in (None, window):
+            raise ValueError(
+                f"within must be the study's timeout, {rule.timeout:g} seconds, so that past and "
+                f"later decisions count alike; got {window:g}"
+            )
+        return check_number("within", window, Range(gt=0))
 
-        def add(name: str, text: str) -> None:
-            if name in spaced:
-                raise ValueError(
-                    f"arm {spaced[name]!r} begins or ends with a space, as no name in a file does"
-                )
-            result = name, parse_reward(text, column=columns[1])
-            self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, result[1])
-            found.append(result)
+    def doubts(self, past: Sequence[PastDecision], rows: int, *, has_times: bool) -> Iterator[str]:
+        """Yield what may be wrong with the decisions that were imported from so many rows."""
+        if rows > len(past):
+            yield (
+                f"{rows - len(past):,} of {rows:,} rows are left out: their window was not over at "
+                "the last time in the file"
+            )
+        if self._rule.on_timeout == NO_REWARD and not has_times:
+            yield (
+                "decisions that may yet convert must not be in the file, since they count as 0: "
+                "with shown_at (in a shell --shown-at) Keyhole leaves them out"
+            )
+        # Policies that cannot stop only count. Rows with times have been sorted by these.
+        results = [(decision.arm, decision.reward or 0.0) for decision in past]
+        if self._policy.verdicts and not has_times and is_sorted_by_reward(results):
+            yield (
+                "the rows of each arm are sorted by reward, and a policy that can stop may settle "
+                "arms wrongly by them: begin a new study with rows in the order of time"
+            )
 
-        read_rows(path, columns, add)
-        return found
 
-
-def is_sorted_by_reward(results: Sequence[Result]) -> bool:
+def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
     """Return whether the rewards of every arm rise, or all fall, as they hardly do by chance."""
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
@@ -161,7 +268,7 @@ def is_sorted_by_reward(results: Sequence[Result]) -> bool:
     return chance < log(_CHANCE)
 
 
-def _import_results(transaction: Transaction, results: Sequence[Result], key: str) -> int:
+def _import_past(transaction: Transaction, past: Sequence[PastDecision], key: str) -> int:
     """Write the decisions and their feedback, if the study has none; return how many."""
     state = transaction.state
     if transaction.find_by_key(key) is not None:  # the answer to the first call may have been lost
@@ -174,15 +281,22 @@ def _import_results(transaction: Transaction, results: Sequence[Result], key: st
             f"{count_text(state.rounds, 'decision')} already: import all of them into a new study"
         )
     try:
-        for number, result in enumerate(results):
-            id, arm = new_id(transaction.now), target.arm_number(result[0])
-            transaction.write_unasked(ASKED, id, _asked(state, arm), None if number else key)
-            told = ask_tell_operations.encode_feedback(state, state.pending[id], (result[1],), {})
-            transaction.write_unasked(TOLD, id, told)
+        for number, decision in enumerate(past):
+            at = decision.at or transaction.now
+            id, body = new_id(at), _asked(state, target.arm_number(decision.arm))
+            # The first one has its reward, and so no key of its own.
+            own_key = decision.key or None if number else key
+            transaction.write_unasked(Row(state.seq + 1, ASKED, id, own_key, at, body))
+            if decision.reward is not None:
+                feedback = ask_tell_operations.encode_feedback(
+                    state, state.pending[id], (decision.reward,), {}
+                )
+                told_at = transaction.now
+                transaction.write_unasked(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
     except Exception:
         state.is_dirty = True  # so that the events before this one are dropped too
         raise
-    return len(results)
+    return len(past)
 
 
 def _asked(state: State, arm: int) -> bytes:

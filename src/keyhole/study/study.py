@@ -237,6 +237,18 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         )
         return decision
 
+    def find_decision(self, key: str) -> Decision:
+        """Return the decision of an idempotency key, and take none if there is none.
+
+        Keys are given to `ask`, or by a column of a file to `import_csv`. An unknown one is a
+        `ValueError`.
+        """
+        check_short_line("key", key, LONGEST)
+        decision: Decision = self._writer.submit(
+            lambda transaction: ask_tell_operations.find_decision(transaction, key)
+        )
+        return decision
+
     def tell(self, id: str | Decision, *unnamed: Any, **feedback: Any) -> None:
         """Record the feedback of a decision; return once it is durable.
 

@@ -44,9 +44,8 @@ class Transaction:
         self.state.apply(row)
         self.rows.append(row)
 
-    def write_unasked(self, kind: int, decision: str, body: bytes, key: str | None = None) -> None:
+    def write_unasked(self, row: Row) -> None:
         """Append an event of a decision that the policy has not taken; apply it as one read."""
-        row = Row(self.state.seq + 1, kind, decision, key, self.now, body)
         self.state.apply_all([row])
         self.rows.append(row)
 
