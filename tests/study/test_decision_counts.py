@@ -133,7 +133,7 @@ def test_a_summary_reads_the_log_alone(study, tmp_path, monkeypatch):
         assert "recommended</th><td>not computed yet; recommend() does it" in shown
         monkeypatch.setattr("keyhole.study.study_summary.MOST_EVENTS", 0)
         other._replica._counts = None
-        assert other._repr_html_().endswith("more than 0 events; means() or plot() counts them")
+        assert other._repr_html_().endswith("too many events to count here; means() counts them")
         other.plot()
         assert "decisions</th><td>1" in other._repr_html_()
 

@@ -40,7 +40,6 @@ def _only_study(context: typer.Context, name: str | None) -> str | None:
 Name = Annotated[
     str,
     typer.Argument(
-        metavar="NAME",
         help="The study; where there is only one, and nothing follows, it may be left out.",
         default_factory=lambda: None,
         show_default=False,

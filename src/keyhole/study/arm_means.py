@@ -54,10 +54,12 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
     told = Counter(arm for _, arm, _ in counts.feedback)
     values = {name: values_by_arm(counts, name) for name in counts.told_numbers()}
+    # What is assumed has a reward, and may lack another number, such as a consumption.
+    assumed = {(arm, told[arm]): number for arm, number in counts.assumed.items()}
     # A flag is left out where it is not True: its mean is the share of all feedback.
     return {
         arm_name: {
-            name: make_mean(counts, name, count, sum(by_arm[arm][1]), counts.assumed[arm])
+            name: make_mean(counts, name, count, sum(by_arm[arm][1]), assumed.get((arm, count), 0))
             for name, by_arm in values.items()
             if (count := told[arm] if name in counts.flags else len(by_arm[arm][1]))
         }

@@ -4,7 +4,7 @@ import struct
 from array import array
 from collections import Counter, deque
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
@@ -27,7 +27,7 @@ from keyhole.study.events import (
 )
 from keyhole.study.row_codec import FeedbackCodec
 from keyhole.study.storage import Row
-from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
+from keyhole.study.timeout_rule import NO_REWARD
 
 NO_ARM: Final = -1
 """The number that stands for the arm of a decision that is not about one arm."""
@@ -84,8 +84,8 @@ class DecisionCounts:
         self._codec = FeedbackCodec(self._vocabulary, sizes)
         self._pending: dict[str, bytes] = {}
         self._to_ask_again: dict[str, None] = {}  # of the pending ones, those that expired
-        self.rule: TimeoutRule = definition.rule
-        self._is_ordered = definition.rule.on_timeout == NO_REWARD
+        self.rule = definition.rule
+        self._is_ordered = self.rule.on_timeout == NO_REWARD
         self._ids: deque[str] = deque()  # of decisions whose feedback counts next
         self.early: dict[str, tuple[int, dict[str, float], bool]] = {}
         self.seq, self.at, self.told, self.expired, self.untold = 0, 0.0, 0, 0, 0
@@ -197,7 +197,9 @@ class DecisionCounts:
         self.told += 1
         feedback = self._codec.unpack(body)
         words = self._vocabulary.format_feedback(*self._rows.values(row), feedback)
-        numbers = {name: float(value) for name, value in words.items() if _is_number(value)}
+        numbers = {
+            name: float(value) for name, value in words.items() if isinstance(value, int | float)
+        }
         self.flags.update(name for name, value in words.items() if isinstance(value, bool))
         if "reward" in feedback:  # words may leave out that it was 0
             numbers = {"reward": self.scale.from_unit(feedback["reward"])} | numbers
@@ -234,7 +236,3 @@ class DecisionCounts:
 
 def _id_of(event: Row) -> str:
     return str(event.decision)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float)

@@ -469,8 +469,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
 
             counts = self._replica.count_decisions(study_summary.MOST_EVENTS)
             if counts is None:
-                most = f"{study_summary.MOST_EVENTS:,}"
-                return quote(f"{self!r}: more than {most} events; means() or plot() counts them")
+                return quote(f"{self!r}: too many events to count here; means() counts them")
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
             learnt = self._replica.read(learnt_facts) if has_state else None
