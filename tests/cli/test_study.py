@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from keyhole.thresholding import LSA
 from tests.cli.test_bad_input import refused
 
 pytestmark = pytest.mark.interpreted
+ROOT = Path(__file__).parents[2]
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 TEXT = """
 setting = "thresholding"
@@ -95,6 +97,49 @@ def test_show(done, labels):
     assert said["pending"][0]["id"] == id
 
 
+def test_the_only_study_of_a_file_needs_no_name(keyhole, done, path, labels, tmp_path):
+    assert done("show", path) == done("show", *labels)
+    assert "arm=cat" in done("ask", path)
+    assert done("history", path) == done("history", *labels)
+    (tmp_path / "more.toml").write_text(TEXT.replace('"labels"', '"more"'))
+    done("create", path, tmp_path / "more.toml")
+    for command in ("show", "ask", "history", "tell", "import", "change"):
+        refused(*keyhole("study", command, path), "NAME must be one of labels, more; got None")
+
+
+def test_show_counts_rewards_of_0_that_are_assumed(done, path, tmp_path):
+    text = TEXT.replace("ask_again", "no_reward").replace("3600", '"7d"')
+    (tmp_path / "labels.toml").write_text(text)
+    labels = path, "labels"
+    done("create", path, tmp_path / "labels.toml")
+    done("expire", *labels, done("ask", *labels).split()[0])
+    assert "cat: 1 told (1 assumed), mean reward 0.00 [0.00, 0.98] at any time" in done(
+        "show", *labels
+    )
+    said = json.loads(done("show", *labels, "--json"))["means"]["cat"]["reward"]
+    assert (said["told"], said["assumed"], said["mean"]) == (1, 1, 0)
+    done("ask", *labels)
+    done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
+    assert "leave out the feedback of 1 decision until" in done("show", *labels)
+    assert "reward=0" in done("history", *labels)
+
+
+def test_a_policy_that_needs_a_fact_says_how_to_give_it(keyhole, done, path, tmp_path):
+    text = TEXT.replace('"thresholding"', '"stochastic"').replace("LSA", "UCB1")
+    (tmp_path / "s.toml").write_text(text.partition("[facts]")[0])
+    done("create", path, tmp_path / "s.toml")
+    said = "horizon (rounds in all) must be given, as horizon=..."
+    refused(*keyhole("study", "change", path, "labels", "MOSS"), said)
+    done("change", path, "labels", "MOSS", "horizon=1000")
+    assert done("show", path).startswith("labels: MOSS(")
+
+
+def test_the_help_of_a_command_has_an_example_of_its_own(done):
+    assert "Such as reward=1." in done("tell", "--help")
+    assert "Such as epsilon=0.05." in done("change", "--help")
+    assert "Such as threshold=3." in done("ask", "--help")
+
+
 def test_show_marks_expired_decisions_that_wait_to_be_asked_again(done, labels):
     first = done("ask", *labels).split()[0]
     done("ask", *labels)
@@ -134,7 +179,7 @@ def test_show_leaves_out_what_would_take_long(done, labels, monkeypatch):
     id = done("ask", *labels).split()[0]
     lines = done("show", *labels).splitlines()
     assert lines[1] == "recommended: cat=true dog=true owl=true"
-    assert lines[2] == "More than 0 events: means and arms without feedback left out."
+    assert lines[2] == "More than 0 events: Study.means() in Python counts them."
     assert lines[3].startswith(id)
     said = json.loads(done("show", *labels, "--json"))
     names = ("means", "recommended_without_feedback", "intervals")
@@ -388,7 +433,9 @@ def test_a_bad_argument_is_refused_on_one_line(keyhole, done, labels, words, sai
 def test_told_otherwise_is_one_line(keyhole, done, labels):
     id = done("ask", *labels).split()[0]
     done("tell", *labels, id, "reward=1")
-    refused(*keyhole("study", "tell", *labels, id, "reward=0"), "cannot be told otherwise")
+    heading = "A label was wrong"
+    refused(*keyhole("study", "tell", *labels, id, "reward=0"), "cannot be told otherwise", heading)
+    assert f"## {heading}" in (ROOT / "docs/howto/labels.md").read_text()
 
 
 def test_a_policy_that_waits_says_so_on_one_line(keyhole, done, path, tmp_path):

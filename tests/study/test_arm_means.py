@@ -29,10 +29,9 @@ def test_means_have_intervals_in_the_units_of_the_study(tmp_path):
         assert "holds the arm&#39;s mean at all times" in study._repr_html_()
 
 
-@pytest.mark.parametrize("on_timeout", ["forget", "no_reward"])
-def test_decisions_that_expired_leave_means_without_intervals(tmp_path, on_timeout):
+def test_decisions_that_expired_leave_means_without_intervals(tmp_path):
     """Who tells only successes would else see a mean of 1 that seems certain."""
-    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a"], on_timeout=on_timeout) as study:
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a"], on_timeout="forget") as study:
         tell(study, [1, 1])
         assert study.means()["a"]["reward"].interval is not None
         study.expire(study.ask())
@@ -41,6 +40,77 @@ def test_decisions_that_expired_leave_means_without_intervals(tmp_path, on_timeo
         assert str(study).endswith(
             "Means have no intervals: 1 decision expired, and only other feedback was told."
         )
+
+
+def test_rewards_of_0_that_are_assumed_count_as_if_they_were_told(tmp_path):
+    path, arms, scale = tmp_path / "s.db", ["a", "b"], (1, 5)
+    with (
+        Study.create(path, "s", UCB1(), arms, on_timeout="no_reward", scale=scale) as study,
+        Study.create(path, "by hand", UCB1(), arms, scale=scale) as by_hand,
+    ):
+        decisions, as_asked = [study.ask() for _ in range(6)], [by_hand.ask() for _ in range(6)]
+        for decision, reward in zip(decisions, (1, 5, 1, 1, 5, 1), strict=True):
+            by_hand.tell(as_asked.pop(0), reward)
+            if reward == 5:
+                study.tell(decision, 5)
+            else:
+                study.expire(decision)
+        study.tell(decisions[0], 5)  # too late: the policy has learnt that it was nothing
+        assert study.recommend() == by_hand.recommend()
+        total = {arm: [0, 0.0] for arm in arms}
+        for decision, reward in zip(decisions, (1, 5, 1, 1, 5, 1), strict=True):
+            total[decision.arm][0] += 1
+            total[decision.arm][1] += reward
+        means = {arm: by_name["reward"] for arm, by_name in study.means().items()}
+        for arm, (number, rewards) in total.items():
+            assert (means[arm].told, means[arm].mean) == (number, rewards / number)
+            low, high = beta_mixture_interval(number, (rewards - number) / 4)
+            assert means[arm].interval == pytest.approx((1 + 4 * low, 1 + 4 * high))
+        assert sum(mean.assumed for mean in means.values()) == 4
+        assert "of these assumed" in str(study)
+        assert "holds the arm's mean reward within the timeout at all times" in str(study)
+        ends = {line.get_label(): line.get_ydata()[-1] for line in study.plot("mean").lines}
+        assert ends == pytest.approx({arm: mean.mean for arm, mean in means.items()})
+
+
+def test_successes_that_are_told_early_wait_for_the_failures_before_them(tmp_path):
+    """Each mean is over decisions of which all is known: else it would begin at 1."""
+    facts = {"timeout_decisions": 10, "on_timeout": "no_reward"}
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a"], **facts) as study:
+        decisions = [study.ask() for _ in range(10)]
+        for decision in decisions[3::4]:
+            study.tell(decision, 1)
+        assert study.means() == {"a": {}}
+        assert (
+            study.explain_intervals()
+            == str(study).splitlines()[-1]
+            == (
+                "Means leave out the feedback of 2 decisions until all before are told or expire: "
+                "successes are told first."
+            )
+        )
+        study.tell(decisions[0], 1)
+        assert study.means()["a"]["reward"].told == 1
+        decisions += [study.ask() for _ in range(4)]  # two expire
+        mean = study.means()["a"]["reward"]
+        assert (mean.told, mean.mean, mean.assumed) == (4, 0.5, 2)
+        assert mean.interval == beta_mixture_interval(4, 2)
+        assert "the feedback of 1 decision until" in study.explain_intervals()
+
+
+@pytest.mark.parametrize(
+    ("facts", "asked", "is_said"),
+    [({"timeout": 60}, 2, True), ({}, 2, False), ({}, 3, True), ({"timeout": 60}, 1, False)],
+)
+def test_what_pending_decisions_may_do_to_means_is_said_beside_them(
+    tmp_path, facts, asked, is_said
+):
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a"], **facts) as study:
+        decisions = [study.ask() for _ in range(asked)]
+        study.tell(decisions[0], 1)
+        text = f"With {asked - 1} decision{'s' if asked > 2 else ''} pending, means are wrong if"
+        assert (text in study.explain_intervals()) == is_said
+        assert (text in str(study)) == is_said
 
 
 def test_feedback_that_comes_late_completes_what_was_told(tmp_path):
@@ -81,6 +151,24 @@ def test_means_that_depend_on_the_decision_have_no_intervals(tmp_path):
             "consumption": (0.25, None),
         }
         assert str(study).endswith("in the setting 'resource' they depend on the decisions.")
+
+
+def test_runs_without_a_reward_count_as_the_policy_learns_them(tmp_path):
+    """The policy learns a reward of 0 of a run that failed or exceeded its limit."""
+    facts = {"limits": [1.0], "cost": lambda x: 0.0 * x, "penalty": lambda x: 0.0 * x}
+    facts |= {"on_timeout": "no_reward"}
+    with Study.create(tmp_path / "s.db", "s", RCUCB(alpha=0.1), ["a"], **facts) as study:
+        study.tell(study.ask(), reward=1, consumption=0.5)
+        study.tell(study.ask(), exceeded=True)
+        study.tell(study.ask(), consumption=0.25, failed=True)
+        study.expire(study.ask())
+        means = study.means()["a"]
+        assert {name: (mean.told, mean.mean) for name, mean in means.items()} == {
+            "reward": (4, 0.25),
+            "consumption": (2, 0.375),
+            "exceeded": (4, 0.5),
+            "failed": (4, 0.25),
+        }
 
 
 def test_long_logs_are_left_unread_if_asked_for(tmp_path):

@@ -89,6 +89,30 @@ def test_arms_beyond_the_eighth_are_grey_and_counted(tmp_path):
 
 
 @pytest.mark.interpreted
+def test_a_notebook_shows_no_picture_of_hundreds_of_arms(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", UCB1(), [f"arm {i}" for i in range(300)]) as study:
+        study.tell(study.ask(), 1)
+        assert "<img" not in study._repr_html_()
+        assert "... and 288 more" in study._repr_html_()
+        assert "292 others" in {line.get_label() for line in study.plot().lines}
+
+
+@pytest.mark.interpreted
+def test_the_chart_of_means_fits_them_and_tells_arms_apart(tmp_path):
+    names = ["Bundle", "New In", "Members", "Summer", "Free", "Welcome", "Gift", "Again"]
+    with Study.create(tmp_path / "s.db", "s", UCB1(), names) as study:
+        for number in range(1600):
+            study.tell(study.ask(), number % 20 == 0)
+        axes = study.plot("mean")
+        low, high = axes.get_ylim()
+        means = [by_name["reward"].mean for by_name in study.means().values()]
+        assert low < min(means) <= max(means) < high < 0.2
+        looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+        assert len(looks) == len({line.get_marker() for line in axes.lines}) == len(names)
+        assert len({line.get_color() for line in axes.lines}) == 7
+
+
+@pytest.mark.interpreted
 def test_decisions_about_all_arms_at_once_are_not_plotted(tmp_path):
     with Study.create(tmp_path / "s.db", "s", CSBDT(), ["a", "b"], resource=1.0) as study:
         study.ask()
@@ -106,10 +130,10 @@ def test_a_summary_reads_the_log_alone(study, tmp_path, monkeypatch):
             monkeypatch.setattr(type(other._replica), name, None)
         shown = other._repr_html_()
         assert "decisions</th><td>1" in shown
-        assert "recommended" not in shown
+        assert "recommended</th><td>not computed yet; recommend() does it" in shown
         monkeypatch.setattr("keyhole.study.study_summary.MOST_EVENTS", 0)
         other._replica._counts = None
-        assert other._repr_html_().endswith("than are counted here; plot() counts them all")
+        assert other._repr_html_().endswith("too many events to count here; means() counts them")
         other.plot()
         assert "decisions</th><td>1" in other._repr_html_()
 

@@ -23,7 +23,7 @@ def kinds(study):
     return study.history()["event"].to_pylist()
 
 
-@pytest.mark.parametrize("timeout", [10, 10.0, timedelta(seconds=10)])
+@pytest.mark.parametrize("timeout", [10, 10.0, "10s", timedelta(seconds=10)])
 def test_after_the_time_a_decision_is_forgotten(path, clock, timeout):
     with labels(path, timeout=timeout, clock=clock) as study:
         first = study.ask()
@@ -34,6 +34,11 @@ def test_after_the_time_a_decision_is_forgotten(path, clock, timeout):
         assert first not in study.pending
         assert kinds(study) == ["asked", "asked", "expired", "asked"]
         check_rebuilt_states_agree(study)
+
+
+def test_a_timeout_that_is_no_duration_says_how_it_is_written(path):
+    with pytest.raises(ValueError, match=r"^timeout must be as 90s, .* got '7 days'$"):
+        labels(path, timeout="7 days")
 
 
 def test_after_so_many_decisions_one_is_forgotten(path):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.cli import init_files
-from keyhole.cli.durations import parse_duration
 from keyhole.cli.questions import Question, choice_question
 from keyhole.cli.template_files import check_absent, write_files
+from keyhole.durations import parse_duration
 from keyhole.validate import Range, check_distinct, check_line, check_number, short_repr
 
 GOALS: Final = {

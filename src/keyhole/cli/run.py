@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import typer
 
-from keyhole.cli.durations import format_duration
 from keyhole.cli.json_output import print_json
 from keyhole.cli.terminal_output import one_line_text
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
+from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
 from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep
 from keyhole.experiment.forecast import Forecast, forecast

@@ -25,10 +25,37 @@ app = typer.Typer(
 )
 
 Storage = Annotated[str, typer.Argument(metavar="STORAGE", help="A file, or postgresql://...")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
-Words = Annotated[
-    list[str] | None, typer.Argument(metavar="[FIELD=VALUE]...", help="Such as reward=1.")
+
+
+def _only_study(context: typer.Context, name: str | None) -> str | None:
+    """Return the name of a study; of the only one in its storage if none is given."""
+    if name is not None or context.resilient_parsing:
+        return name
+    from keyhole.study import list_studies
+
+    names = list_studies(context.params["storage"])
+    return names[0] if len(names) == 1 else check_choice("NAME", name, names)
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The study; where there is only one, and nothing follows, it may be left out.",
+        default_factory=lambda: None,
+        show_default=False,
+        callback=_only_study,
+    ),
 ]
+
+
+def _fields(example: str) -> Any:
+    """Return an argument that takes values by name."""
+    return typer.Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
+
+
+Context = Annotated[list[str] | None, _fields("threshold=3")]
+Feedback = Annotated[list[str] | None, _fields("reward=1")]
+Parameters = Annotated[list[str] | None, _fields("epsilon=0.05")]
 Own = Annotated[
     list[str] | None,
     typer.Option(
@@ -109,7 +136,7 @@ def _check_table(name: str, value: object) -> dict[str, Any]:
 def ask(
     storage: Storage,
     name: Name,
-    words: Words = None,
+    words: Context = None,
     key: Annotated[str | None, typer.Option("--key", help="An idempotency key.")] = None,
     as_json: AsJson = False,
     own: Own = None,
@@ -134,7 +161,7 @@ def tell(
     storage: Storage,
     name: Name,
     id: Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")],
-    words: Words = None,
+    words: Feedback = None,
     by_key: Annotated[
         bool, typer.Option("--by-key", help="ID is an idempotency key, of ask or of import.")
     ] = False,

@@ -9,7 +9,7 @@ import typer
 from keyhole.cli.json_output import print_json
 from keyhole.cli.key_values import parse_key_values
 from keyhole.cli.options import AsJson, Quiet
-from keyhole.cli.study import Name, Own, Storage, Words, open_study
+from keyhole.cli.study import Name, Own, Parameters, Storage, open_study
 from keyhole.validate import check_choice
 
 Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
@@ -19,7 +19,7 @@ def replay(
     storage: Storage,
     name: Name,
     policy: Other,
-    words: Words = None,
+    words: Parameters = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     own: Own = None,
@@ -41,7 +41,7 @@ def replay(
 
 
 def change(
-    storage: Storage, name: Name, policy: Other, words: Words = None, own: Own = None
+    storage: Storage, name: Name, policy: Other, words: Parameters = None, own: Own = None
 ) -> None:
     """Replace the policy; the new one learns the whole log.
 

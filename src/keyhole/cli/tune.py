@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from keyhole.cli.durations import parse_duration
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
 from keyhole.clusters.cluster_connection import check_address
+from keyhole.durations import parse_duration
 from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.status_output import print_status
 from keyhole.validate import check_integer, escape_controls

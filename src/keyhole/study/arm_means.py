@@ -1,11 +1,13 @@
 """Means of the feedback told to a study by arm, with intervals that hold at all times at once."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from keyhole.contract.text_formatting import count_text, format_interval, mean_interval
 from keyhole.study.decision_counts import NO_ARM, DecisionCounts
+from keyhole.study.timeout_rule import NO_REWARD
 
 
 @dataclass(frozen=True)
@@ -15,17 +17,21 @@ class ArmMean:
     Attributes
     ----------
     told : int
-        How often it was told.
+        How many values it is the mean of.
     mean : float
         Their mean, in the units of the study.
     interval : tuple of float or None
         Ends that contain the arm's mean at all times at once, with 95 % confidence; None where no
         such interval is known.
+    assumed : int
+        How many of the values nobody told: they were assumed when the decision expired
+        (``on_timeout="no_reward"``).
     """
 
     told: int
     mean: float
     interval: tuple[float, float] | None = None
+    assumed: int = 0
 
     def __str__(self) -> str:
         """Return the mean, and its interval if there is one."""
@@ -34,47 +40,61 @@ class ArmMean:
         return format_interval(self.mean, *self.interval)
 
 
+def values_by_arm(counts: DecisionCounts, name: str) -> Mapping[int, tuple[list[int], list[float]]]:
+    """Return by arm the decisions at which a number in its feedback was told, and the numbers."""
+    told: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    for step, arm, numbers in counts.feedback:
+        if name in numbers:
+            told[arm][0].append(step)
+            told[arm][1].append(numbers[name])
+    return told
+
+
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
-    values: dict[tuple[int, str], list[float]] = {}
-    for _, arm, words in counts.feedback:
-        for word, value in words.items():
-            values.setdefault((arm, word), []).append(value)
+    told = Counter(arm for _, arm, _ in counts.feedback)
+    values = {name: values_by_arm(counts, name) for name in counts.told_numbers()}
+    # What is assumed has a reward, and may lack another number, such as a consumption.
+    assumed = {(arm, told[arm]): number for arm, number in counts.assumed.items()}
+    # A flag is left out where it is not True: its mean is the share of all feedback.
     return {
-        name: {
-            word: make_mean(counts, word, len(found), sum(found))
-            for word in counts.told_numbers()
-            if (found := values.get((arm, word)))
+        arm_name: {
+            name: make_mean(counts, name, count, sum(by_arm[arm][1]), assumed.get((arm, count), 0))
+            for name, by_arm in values.items()
+            if (count := told[arm] if name in counts.flags else len(by_arm[arm][1]))
         }
-        for arm, name in enumerate(counts.arms)
+        for arm, arm_name in enumerate(counts.arms)
     }
 
 
-def make_mean(counts: DecisionCounts, word: str, told: int, total: float) -> ArmMean:
+def make_mean(
+    counts: DecisionCounts, name: str, told: int, total: float, assumed: int = 0
+) -> ArmMean:
     """Return the mean of numbers that sum to `total`, in the units of the study."""
     mean, scale = total / told, counts.scale
-    if word != counts.interval_word:
-        return ArmMean(told, mean)
+    if name != counts.interval_word:
+        return ArmMean(told, mean, None, assumed)
     # Converting to [0, 1] rounds: a mean at an end of the scale could come to lie outside.
     unit_total = min(max(told * scale.to_unit(mean), 0.0), float(told))
-    return ArmMean(told, mean, mean_interval(float(told), unit_total, scale))
+    return ArmMean(told, mean, mean_interval(float(told), unit_total, scale), assumed)
 
 
 def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
-    numbers, means = counts.told_numbers(), arm_means(counts)
-    decisions = Counter(counts.asked)
     told = Counter(arm for _, arm, _ in counts.feedback)
+    columns = {"decisions": Counter(counts.asked), "told": told}
+    if counts.assumed.total():
+        columns["of these assumed"] = counts.assumed
+    names, means = counts.told_numbers(), arm_means(counts)
     rows = [
         [
-            name,
-            f"{decisions[arm]:,}",
-            f"{told[arm]:,}",
-            *(str(means[name].get(word, "")) for word in numbers),
+            arm_name,
+            *(f"{column[arm]:,}" for column in columns.values()),
+            *(str(by_name.get(name, "")) for name in names),
         ]
-        for arm, name in enumerate(counts.arms)
+        for arm, (arm_name, by_name) in enumerate(means.items())
     ]
-    return ["arm", "decisions", "told", *(f"mean {word}" for word in numbers)], rows
+    return ["arm", *columns, *(f"mean {name}" for name in names)], rows
 
 
 def arms_without_feedback(counts: DecisionCounts) -> list[str]:
@@ -87,11 +107,24 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
-    """Return what the intervals of means are, or why there are none."""
-    if not counts.feedback:
-        return "There are no means: no feedback of a single decision was told."
+    """Return what the intervals of means are, or why there are none, and what is still pending.
+
+    A mean of the feedback told so far is wrong while decisions are pending, if good outcomes are
+    told sooner than bad ones. With ``on_timeout="no_reward"`` they are, since failures come last:
+    there no interval would hold, and a line of warning would not mend it. So means and intervals
+    leave out what was told of decisions after the oldest pending one; in the order of the decisions
+    a confidence sequence holds wherever one stops. Else nobody knows, and the intervals hold under
+    the condition that is said.
+    """
+    return " ".join(filter(None, [_explain_intervals(counts), _explain_pending(counts)]))
+
+
+def _explain_intervals(counts: DecisionCounts) -> str:
+    if not any(numbers for _, _, numbers in counts.feedback):
+        return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
-        return "[low, high] holds the arm's mean at all times at once, with 95 % confidence."
+        mean = "mean reward within the timeout" if counts.assumed.total() else "mean"
+        return f"[low, high] holds the arm's {mean} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
         expired = count_text(counts.untold, "decision")
         return f"Means have no intervals: {expired} expired, and only other feedback was told."
@@ -99,26 +132,37 @@ def explain_intervals(counts: DecisionCounts) -> str:
     return f"Means have no intervals: in the setting {setting!r} they depend on the decisions."
 
 
+def _explain_pending(counts: DecisionCounts) -> str:
+    """Return what pending decisions do to means; "" where they are few and wait without end."""
+    if counts.early:
+        early = count_text(len(counts.early), "decision")
+        text = f"Means leave out the feedback of {early} until all before are told or expire"
+        return f"{text}: successes are told first."
+    rule, pending = counts.rule, count_text(counts.pending, "decision")
+    is_much = rule.timeout or rule.timeout_decisions or counts.pending > counts.told
+    if not (counts.pending and counts.feedback and is_much) or rule.on_timeout == NO_REWARD:
+        return ""
+    return f"With {pending} pending, means are wrong if bad outcomes are told later than good."
+
+
 def mean_lines(means: dict[str, dict[str, ArmMean]]) -> list[str]:
     """Return means as lines of text, one for each number of each arm."""
     return [
-        f"{arm}: {found.told:,} told, mean {word} {found}{' at any time' if found.interval else ''}"
-        for arm, by_word in means.items()
-        for word, found in by_word.items()
+        f"{arm}: {mean.told:,} told{f' ({mean.assumed:,} assumed)' if mean.assumed else ''}, "
+        f"mean {name} {mean}{' at any time' if mean.interval else ''}"
+        for arm, by_name in means.items()
+        for name, mean in by_name.items()
     ]
 
 
 def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, Any]]:
-    """Return means as JSON values: told, mean, low and high of each number of each arm."""
+    """Return means as JSON values: told, assumed, mean, low, high of each number of each arm."""
+    fields = ("told", "assumed", "mean", "low", "high")
     return {
-        name: {
-            word: {
-                "told": found.told,
-                "mean": found.mean,
-                "low": found.interval and found.interval[0],
-                "high": found.interval and found.interval[1],
-            }
-            for word, found in by_word.items()
+        arm: {
+            name: dict(zip(fields, (mean.told, mean.assumed, mean.mean, *ends), strict=True))
+            for name, mean in by_name.items()
+            for ends in [mean.interval or (None, None)]
         }
-        for name, by_word in means.items()
+        for arm, by_name in means.items()
     }

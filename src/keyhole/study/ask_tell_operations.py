@@ -217,7 +217,8 @@ def tell(
                 context, decision, state.feedback.unpack(before)
             )
             raise DifferentFeedbackError(
-                f"{id} was told {known} before, and cannot be told otherwise"
+                f"{id} was told {known} before, and cannot be told otherwise; to correct a "
+                "mistake, see the how-to 'A label was wrong'"
             )
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
     kind = TOLD_TOO_LATE if state.definition.rule.on_timeout == NO_REWARD else TOLD_LATE

@@ -2,14 +2,14 @@
 
 import struct
 from array import array
+from collections import Counter, deque
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import Scale
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import Words
 from keyhole.study.arms import Arms
 from keyhole.study.decision_bytes import DecisionBytes
 from keyhole.study.definition import Definition
@@ -27,6 +27,7 @@ from keyhole.study.events import (
 )
 from keyhole.study.row_codec import FeedbackCodec
 from keyhole.study.storage import Row
+from keyhole.study.timeout_rule import NO_REWARD
 
 NO_ARM: Final = -1
 """The number that stands for the arm of a decision that is not about one arm."""
@@ -44,13 +45,22 @@ class DecisionCounts:
     at : float
         Its time, in seconds since 1970; 0 if there is none.
     told, expired, untold : int
-        How many decisions were told in time or late, how many times one expired, and how many
-        expired for good and were not told late.
+        How many decisions have feedback that the policy learnt (told in time or late, or assumed
+        at a timeout), how many times one expired, and how many expired for good and taught nothing.
     asked : array of int
         The arm's number of each decision, in order; -1 where a decision is not about one arm.
     feedback : list of (int, int, dict)
-        For each feedback that counts: the number of decisions by then, the arm's number, and the
-        numbers in it by name, in the study's units.
+        For each feedback that counts in means: the number of decisions by then, the arm's number,
+        and the numbers in it by name, in the study's units. With ``on_timeout="no_reward"`` it is
+        of all decisions before the oldest pending one, in their order.
+    early : dict
+        Feedback that does not count yet, by the decision's id: with ``on_timeout="no_reward"`` a
+        success is told before a failure is assumed, so that what was told so far is a fair sample
+        only of decisions before the oldest pending one.
+    flags : set of str
+        The names in it that are True or left out, such as "exceeded".
+    assumed : Counter of int
+        How many of them were assumed at a timeout, by the arm's number.
     arms_with_feedback : set of int
         The numbers of the arms of which the policy has feedback: told, or assumed of a decision
         that expired (``on_timeout="no_reward"``).
@@ -74,10 +84,15 @@ class DecisionCounts:
         self._codec = FeedbackCodec(self._vocabulary, sizes)
         self._pending: dict[str, bytes] = {}
         self._to_ask_again: dict[str, None] = {}  # of the pending ones, those that expired
-        self._on_timeout = definition.rule.on_timeout
+        self.rule = definition.rule
+        self._is_ordered = self.rule.on_timeout == NO_REWARD
+        self._ids: deque[str] = deque()  # of decisions whose feedback counts next
+        self.early: dict[str, tuple[int, dict[str, float], bool]] = {}
         self.seq, self.at, self.told, self.expired, self.untold = 0, 0.0, 0, 0, 0
         self.asked = array("q")
         self.feedback: list[tuple[int, int, dict[str, float]]] = []
+        self.flags: set[str] = set()
+        self.assumed: Counter[int] = Counter()
         self.arms_with_feedback: set[int] = set()
 
     @property
@@ -121,17 +136,19 @@ class DecisionCounts:
             self.asked.append(self._arm(row))
             if self._vocabulary.has_feedback:
                 self._pending[_id_of(event)] = row
+                if self._is_ordered:
+                    self._ids.append(_id_of(event))
         elif event.kind == TOLD:
             self._to_ask_again.pop(_id_of(event), None)
-            self._tell(self._pending.pop(_id_of(event)), event.body)
+            self._tell(event, self._pending.pop(_id_of(event)), event.body)
         elif event.kind == TOLD_LATE:
             end = self._rows.bytes
             self.untold -= 1
-            self._tell(event.body[:end], event.body[end:])
+            self._tell(event, event.body[:end], event.body[end:])
         elif event.kind == SUM_TOLD:
             self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the sum is
         elif event.kind == EXPIRED:
-            self._expire(_id_of(event))
+            self._expire(event)
         elif event.kind == ASKED_AGAIN:
             self._to_ask_again.pop(_id_of(event), None)
         else:
@@ -148,12 +165,13 @@ class DecisionCounts:
                 self._definition, event.body, self._policies, event.seq
             ).policy
 
-    def _expire(self, id: str) -> None:
+    def _expire(self, event: Row) -> None:
         self.expired += 1
-        if self._on_timeout == "no_reward":
-            self.arms_with_feedback.add(self._arm(self._pending[id]))
+        id = _id_of(event)
+        if event.body:  # what is assumed of it; told later, it stays so
+            self._tell(event, self._pending.pop(id), event.body)
         # A decision about a retired arm is not asked again: nobody would be given it.
-        if self._on_timeout == "ask_again" and self._rows.is_live(self._pending[id]):
+        elif self.rule.on_timeout == "ask_again" and self._rows.is_live(self._pending[id]):
             self._to_ask_again[id] = None
         else:
             self._lose(id)
@@ -175,13 +193,27 @@ class DecisionCounts:
         found = self._vocabulary.format_decision(*self._rows.values(row)).get("arm")
         return self._vocabulary.arm_number("arm", found) if isinstance(found, str) else NO_ARM
 
-    def _tell(self, row: bytes, body: bytes) -> None:
+    def _tell(self, event: Row, row: bytes, body: bytes) -> None:
         self.told += 1
-        words = self._vocabulary.format_feedback(*self._rows.values(row), self._codec.unpack(body))
-        # The number of decisions by then is the place of this feedback on the axis of a plot.
+        feedback = self._codec.unpack(body)
+        words = self._vocabulary.format_feedback(*self._rows.values(row), feedback)
+        numbers = {
+            name: float(value) for name, value in words.items() if isinstance(value, int | float)
+        }
+        self.flags.update(name for name, value in words.items() if isinstance(value, bool))
+        if "reward" in feedback:  # words may leave out that it was 0
+            numbers = {"reward": self.scale.from_unit(feedback["reward"])} | numbers
         arm = self._arm(row)
         self.arms_with_feedback.add(arm)
-        self.feedback.append((len(self.asked), arm, _numbers(words)))
+        self.early[_id_of(event)] = arm, numbers, event.kind == EXPIRED
+        if not self._is_ordered:
+            self._ids.append(_id_of(event))
+        while self._ids and self._ids[0] in self.early:
+            arm, numbers, is_assumed = self.early.pop(self._ids.popleft())
+            # The place on the axis of a plot: if feedback is in order, the decision's own number.
+            step = len(self.feedback) + 1 if self._is_ordered else len(self.asked)
+            self.feedback.append((step, arm, numbers))
+            self.assumed[arm] += is_assumed
 
     def told_numbers(self) -> list[str]:
         """Return the names of the numbers in the feedback so far, such as "reward"."""
@@ -191,8 +223,8 @@ class DecisionCounts:
     def interval_word(self) -> str:
         """The number of which means have intervals: "reward", or "" where none is known to hold.
 
-        Decisions that expired for good would make them wrong: the feedback that was told is then
-        no fair sample of all feedback, for instance where only successes are told.
+        Decisions that expired for good and taught nothing would make them wrong: the feedback that
+        was told is then no fair sample of all feedback, for instance where only successes are told.
         """
         return "reward" if self.policy.setting.fixed_means and self.untold == 0 else ""
 
@@ -204,12 +236,3 @@ class DecisionCounts:
 
 def _id_of(event: Row) -> str:
     return str(event.decision)
-
-
-def _numbers(words: Words) -> dict[str, float]:
-    """Return the numbers among words of feedback; True counts as 1."""
-    return {name: float(value) for name, value in words.items() if _is_number(value)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float)

@@ -1,12 +1,13 @@
 """The plot of a study: decisions by option, or mean feedback by option, over all decisions."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.pages.plot_legend import add_legend, figure_size
-from keyhole.study.arm_means import make_mean
+from keyhole.study.arm_means import make_mean, values_by_arm
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.validate import check_choice
 
@@ -17,44 +18,68 @@ Shown = Literal["decisions", "mean"]
 SHOWN: Final = ("decisions", "mean")
 _MOST_NAMED: Final = 8
 _MOST_STEPS: Final = 1000  # of a curve: more cannot be seen, and make a large file
-_GREY: Final = "#999999"
+_MARKER_GAP: Final = 0.15  # between markers of a curve, in diagonals of the axes
+_OTHERS: Final[Any] = {"color": "#999999", "linewidth": 0.7, "zorder": 1.0}
+
+Curve = tuple[IntArray, FloatArray]
+Told = Mapping[int, tuple[list[int], list[float]]]
 
 
 def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes":
     """Draw the decisions of each arm so far, or the mean of its feedback so far.
 
-    The eight arms with the most decisions have colours and names; the others are grey.
+    The eight arms with the most decisions have colours, markers and names; the others are grey.
     """
     from keyhole.results.plot import matplotlib_styles
 
-    asked = np.array(counts.asked, np.int64)
-    order = _order_arms(counts)
-    styles = matplotlib_styles([counts.arms[arm] for arm in order[:_MOST_NAMED]])
-    for place, arm in enumerate(order.tolist()):
-        curve = _decisions(asked, arm) if shows == "decisions" else _means(counts, arm)
-        steps, heights = map(_thin, curve)
-        is_named = place < _MOST_NAMED
-        grey = {"color": _GREY, "linewidth": 0.7, "zorder": 1.0}
-        name = counts.arms[arm] if is_named else None
-        style = grey if name is None else {**styles[name], "marker": ""}
-        axes.step(steps, heights, where="post", label=name, **style)
-        if shows == "mean" and is_named and _word(counts) == counts.interval_word and len(steps):
-            _fill_interval(counts, arm, axes, str(style["color"]))
-    if len(order) > _MOST_NAMED:
-        axes.plot([], [], color=_GREY, linewidth=0.7, label=f"{len(order) - _MOST_NAMED:,} others")
-    axes.set_xlim(0, max(1, len(asked)))
+    numbers = [name for name in counts.told_numbers() if name not in counts.flags]
+    name = next(iter(numbers), "feedback")
+    told = values_by_arm(counts, name)
+    names, order = counts.arms, order_arms(counts).tolist()
+    curves = _decisions_by_arm(counts) if shows == "decisions" else _means_by_arm(counts, told)
+    named, others = order[:_MOST_NAMED], order[_MOST_NAMED:]
+    # By position, since colours by name, as policies have them, may be alike for two of few arms.
+    styles = matplotlib_styles([f"arm {position}" for position in range(len(named))])
+    widths = []
+    for rank, (arm, style) in enumerate(zip(sorted(named), styles.values(), strict=True)):
+        steps, heights = map(_thin, curves[arm])
+        marked = rank * _MARKER_GAP / _MOST_NAMED, _MARKER_GAP  # no marker covers another
+        axes.step(steps, heights, where="post", label=names[arm], markevery=marked, **style)
+        if shows == "mean" and name == counts.interval_word and len(steps):
+            widths.append(_fill_interval(counts, *told[arm], axes, str(style["color"])))
+    if others:
+        steps, heights = (
+            np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in others])
+            for i in (0, 1)
+        )
+        axes.step(steps, heights, where="post", label=f"{len(others):,} others", **_OTHERS)
+    axes.set_xlim(0, max(1, len(counts.asked)))
     axes.set_xlabel("decision")
-    axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {_word(counts)}")
+    axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {name}")
+    if shows == "mean":
+        _fit_axis(axes, [curves[arm][1][-1] for arm in named if len(curves[arm][1])], widths)
     _add_legend(axes)
     return axes
 
 
+def _fit_axis(axes: "Axes", means: list[float], widths: list[float]) -> None:
+    """End the y axis beyond the last means by half of a usual interval.
+
+    Means and intervals of few decisions may lie outside.
+    """
+    margin = np.median(widths) / 2 if widths else np.ptp(means or [0.0])
+    if margin:
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low, min(means) - margin), min(high, max(means) + margin))
+
+
 def plot_size(counts: DecisionCounts) -> tuple[float, float]:
     """Return width and height in inches of a figure of the plot."""
-    return figure_size([counts.arms[arm] for arm in _order_arms(counts)[:_MOST_NAMED]])
+    names = counts.arms
+    return figure_size([names[arm] for arm in order_arms(counts)[:_MOST_NAMED]])
 
 
-def _order_arms(counts: DecisionCounts) -> IntArray:
+def order_arms(counts: DecisionCounts) -> IntArray:
     """Return the arms, those with the most decisions first."""
     asked = np.array(counts.asked, np.int64)
     return np.argsort(-np.bincount(asked, minlength=len(counts.arms)), kind="stable")
@@ -66,44 +91,40 @@ def _thin(values: Any) -> Any:
     return values[places.round().astype(int)]
 
 
-def _decisions(asked: IntArray, arm: int) -> tuple[IntArray, IntArray]:
-    """Return the numbers of the decisions of an arm, and how many it has had by then."""
-    (found,) = np.nonzero(asked == arm)
-    count = len(found)
-    return np.concatenate([[0], found + 1, [len(asked)]]), np.append(np.arange(count + 1), count)
+def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
+    """Return by arm the numbers of its decisions, and how many it has had by then."""
+    asked = np.array(counts.asked, np.int64)
+    ends = np.cumsum(np.bincount(asked, minlength=len(counts.arms)))[:-1]
+    by_arm = np.split(np.argsort(asked, kind="stable") + 1, ends)
+    return [_extend(np.append(0, own), np.arange(len(own) + 1.0), len(asked)) for own in by_arm]
 
 
-def _word(counts: DecisionCounts) -> str:
-    """Return the name of the first number in the feedback."""
-    return next((name for _, _, words in counts.feedback for name in words), "feedback")
+def _means_by_arm(counts: DecisionCounts, told: Told) -> list[Curve]:
+    """Return by arm the decisions at which its feedback was told, and its mean by then."""
+    end, pairs = len(counts.asked), (told[arm] for arm in range(len(counts.arms)))
+    return [
+        _extend(np.array(steps, np.int64), np.cumsum(values) / np.arange(1, len(values) + 1), end)
+        for steps, values in pairs
+    ]
 
 
-def _means(counts: DecisionCounts, arm: int) -> tuple[IntArray, FloatArray]:
-    """Return the decisions at which an arm's feedback was told, and its mean by then."""
-    told = _told(counts, arm)
-    if not told:
-        return np.zeros(0, np.int64), np.zeros(0)
-    means = np.cumsum([value for _, value in told]) / np.arange(1, len(told) + 1)
-    steps = np.array([at for at, _ in told] + [len(counts.asked)])
-    return steps, np.append(means, means[-1])
+def _extend(steps: IntArray, heights: FloatArray, end: int) -> Curve:
+    """Return a curve that goes on to the end at its last height; an empty one stays so."""
+    return np.append(steps, [end] * bool(len(steps))), np.append(heights, heights[-1:])
 
 
-def _told(counts: DecisionCounts, arm: int) -> list[tuple[int, float]]:
-    """Return the decisions at which an arm's feedback was told, and the first number in it."""
-    word = _word(counts)
-    return [(at, words[word]) for at, own, words in counts.feedback if own == arm and word in words]
-
-
-def _fill_interval(counts: DecisionCounts, arm: int, axes: "Axes", colour: str) -> None:
-    """Draw the intervals of an arm's mean: at all times together they hold it."""
-    told = _told(counts, arm)
-    totals = np.cumsum([value for _, value in told])
-    places = _thin(np.arange(len(told)))
-    word = counts.interval_word
-    ends = [make_mean(counts, word, int(i) + 1, float(totals[i])).interval for i in places]
+def _fill_interval(
+    counts: DecisionCounts, told: list[int], values: list[float], axes: "Axes", colour: str
+) -> float:
+    """Draw the intervals of an arm's mean, which hold it together; return the last one's width."""
+    totals = np.cumsum(values)
+    places = _thin(np.arange(len(totals)))
+    name = counts.interval_word
+    ends = [make_mean(counts, name, int(i) + 1, float(totals[i])).interval for i in places]
     low, high = np.array(ends + ends[-1:]).T
-    steps = np.array([told[i][0] for i in places] + [len(counts.asked)])
+    steps = np.append(np.array(told)[places], len(counts.asked))
     axes.fill_between(steps, low, high, step="post", color=colour, alpha=0.12, linewidth=0)
+    return float(high[-1] - low[-1])
 
 
 def _add_legend(axes: "Axes") -> None:

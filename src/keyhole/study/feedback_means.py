@@ -28,6 +28,12 @@ class FeedbackMeans:
         rewards of an arm have the same mean, and that whether and when they are told does not
         depend on them; rewards strictly between 0 and 1 make it wider than needed.
 
+        With ``on_timeout="no_reward"`` the rewards of 0 that were assumed count. There a success is
+        told before a failure is assumed, and an interval of all that was told by now would not
+        hold. So means and intervals leave out what was told of decisions after the oldest pending
+        one: what comes before it is complete, and in the order of the decisions an interval holds
+        wherever one stops. Means are then of the reward within the timeout.
+
         Parameters
         ----------
         most_events : int, optional

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
+from keyhole.durations import parse_duration
 from keyhole.extras import require_extra
 from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
@@ -104,7 +105,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         arms: Iterable[str],
         *,
         pending: Pending | None = None,
-        timeout: float | timedelta | None = None,
+        timeout: float | str | timedelta | None = None,
         timeout_decisions: int | None = None,
         on_timeout: OnTimeout = "forget",
         seed: int = 0,
@@ -129,8 +130,9 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         pending : {"impute", "ignore", "wait"}, optional
             What the policy does while decisions are pending: see `keyhole.policy.Policy`. By
             default what costs it least.
-        timeout : float or timedelta, optional
-            Seconds after which a decision without feedback expires. By default never.
+        timeout : float, str or timedelta, optional
+            Seconds after which a decision without feedback expires, or a text such as "90s", "2h"
+            or "1d12h". By default never.
         timeout_decisions : int, optional
             Number of later decisions after which it expires.
         on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
@@ -161,6 +163,8 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         check_clock(clock)
         if isinstance(timeout, timedelta):
             timeout = timeout.total_seconds()
+        elif isinstance(timeout, str):
+            timeout = parse_duration("timeout", timeout)
         rule = TimeoutRule(timeout, timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
             definition = Definition.create(
@@ -477,10 +481,10 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
 
             counts = self._replica.count_decisions(study_summary.MOST_EVENTS)
             if counts is None:
-                return quote(f"{self!r}: more events than are counted here; plot() counts them all")
+                return quote(f"{self!r}: too many events to count here; means() counts them")
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
-            learnt = self._replica.read(learnt_facts) if has_state else {}
+            learnt = self._replica.read(learnt_facts) if has_state else None
             rows = study_summary.summary_rows(counts, learnt)
             with FORK_LOCK.shared():
                 found: str = getattr(study_summary, form)(repr(self), rows, counts)
@@ -496,8 +500,9 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         shows : {"decisions", "mean"}, default "decisions"
             "decisions": how many decisions each arm has had so far, from which one reads when the
             policy began to prefer an arm. "mean": the mean of the feedback told so far, in the
-            units of the study, with the intervals of `means`. The eight arms with the most
-            decisions are named.
+            units of the study, with the intervals of `means`; its axis fits the last means, so that
+            early means and wide intervals may lie outside. The eight arms with the most decisions
+            are named.
         axes : matplotlib Axes, optional
             Where to draw; by default on a new figure.
 

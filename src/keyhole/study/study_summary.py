@@ -10,18 +10,23 @@ from keyhole.pages.table import Table
 from keyhole.study.arm_means import arm_table, explain_intervals
 from keyhole.study.best_chances import chances_rows
 from keyhole.study.decision_counts import DecisionCounts
-from keyhole.study.decision_plot import plot_decisions, plot_size
+from keyhole.study.decision_plot import order_arms, plot_decisions, plot_size
 
-MOST_EVENTS: Final = 50_000
-"""The most events that a summary reads anew: more take seconds."""
+MOST_EVENTS: Final = 200_000
+"""The most events that a summary reads anew, in some 5 seconds; a million take 25."""
 _MOST_ARMS: Final = 12
+_MOST_DRAWN: Final = 200  # arms: more take seconds, and are a grey heap
 
 
-def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str]) -> list[list[str]]:
+def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> list[list[str]]:
     """Return a table of two columns: setting, policy, arms, counts of decisions, last event.
 
-    `learnt` has what only the policy knows, such as its recommendation, by the name of the row.
+    `learnt` has what only the policy knows, such as its recommendation, by the name of the row;
+    None where the policy has not learnt the log in this process.
     """
+    vocabulary = counts.policy.vocabulary_class
+    if learnt is None and vocabulary and vocabulary.has_recommendation():
+        learnt = {"recommended": "not computed yet; recommend() does it"}
     return [
         ["setting", counts.policy.setting.name],
         ["policy", repr(counts.policy)],
@@ -31,7 +36,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str]) -> list[list
         ["pending decisions", f"{counts.pending:,}"],
         ["expired", f"{counts.expired:,}"],
         ["last event", _format_time(counts.at)],
-        *([name, text] for name, text in learnt.items()),
+        *([name, text] for name, text in (learnt or {}).items()),
         *chances_rows(counts),
     ]
 
@@ -55,10 +60,10 @@ def means_text(counts: DecisionCounts) -> str:
 
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
-    """Return the summary as HTML, with the plot of the decisions by arm."""
+    """Return the summary as HTML, with the plot of the decisions by arm unless arms are many."""
     tables, picture = [Table(title, ["", ""], rows)], ""
     if counts.has_arms:
-        if has_extra("plots"):
+        if len(counts.arms) <= _MOST_DRAWN and has_extra("plots"):
             from keyhole.pages.figure_files import blank_figure
 
             figure = blank_figure(*plot_size(counts))
@@ -75,9 +80,5 @@ def _arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     head, rows = arm_table(counts)
     if len(rows) <= _MOST_ARMS:
         return head, rows
-    asked = [0] * len(rows)
-    for arm in counts.asked:
-        asked[arm] += 1
-    first = sorted(range(len(rows)), key=lambda arm: -asked[arm])[:_MOST_ARMS]
     more = [f"... and {len(rows) - _MOST_ARMS:,} more", *("" for _ in head[1:])]
-    return head, [*(rows[arm] for arm in sorted(first)), more]
+    return head, [*(rows[arm] for arm in sorted(order_arms(counts)[:_MOST_ARMS])), more]

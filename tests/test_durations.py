@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.cli.durations import parse_duration
+from keyhole.durations import parse_duration
 
 
 def test_days_hours_minutes_and_seconds_are_parsed():
