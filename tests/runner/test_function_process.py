@@ -1,5 +1,6 @@
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import uuid
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.runner import FunctionProcess, JobError
+from keyhole.runner import FunctionProcess, JobError, function_process_child
 
 # Jobs are imported by the child process, and so are in a module of their own.
 from tests.runner import process_jobs as jobs
@@ -289,3 +290,23 @@ def test_bad_limits_are_named(limit):
     errors = (TypeError, ValueError)
     with FunctionProcess(jobs.double) as process, pytest.raises(errors, match="limit must"):
         process.run(1, limit=limit)
+
+
+def test_a_child_whose_parent_was_killed_prints_nothing():
+    ours, theirs = socket.socketpair()
+    ours.close()
+    moves = """if True:
+        import os, sys
+        os.dup2(int(sys.argv[1]), 3)
+        os.dup2(2, 4)
+        os.execv(sys.argv[2], sys.argv[2:])
+    """
+    child = [sys.executable, "-P", function_process_child.__file__]
+    with theirs:
+        ended = subprocess.run(
+            [sys.executable, "-c", moves, str(theirs.fileno()), *child],
+            pass_fds=[theirs.fileno()],
+            capture_output=True,
+            timeout=60,
+        )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")

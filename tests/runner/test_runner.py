@@ -1,9 +1,12 @@
 import os
 import signal
+import socket
+import subprocess
 import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -423,6 +426,7 @@ def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
         (["true"], {"limit": 0}, ValueError, "limit must be above 0"),
         (["true"], {"memory": 1000}, ValueError, "memory must be at least 2"),
         (["true"], {"cpu": -1}, ValueError, "cpu must be above 0"),
+        (["true"], {"grace": -1}, ValueError, "grace must be at least 0"),
         (["true"], {"output": -1}, ValueError, "output must"),
         (["true"], {"folder": 3}, TypeError, "folder must be a text, got 3"),
         (["true"], {"environment": ["A"]}, TypeError, "environment must be a mapping"),
@@ -459,3 +463,116 @@ def test_cpu_time_of_unreaped_children_is_sampled(runner):
     run = runner.run(python(script), limit=LONG)
     assert run.outcome == "ok"
     assert run.cpu > 0.2
+
+
+STOPS_ITSELF = """if True:
+    import os, signal, time
+    def stop(*_):
+        print("best 7", flush=True)
+        os._exit(3)
+    signal.signal(signal.SIGTERM, stop)
+    print("best 1", flush=True)
+    while True:
+        {work}
+"""
+
+
+def test_a_command_may_print_in_its_grace(runner):
+    run = runner.run(python(STOPS_ITSELF.format(work="time.sleep(0.01)")), limit=1, grace=LONG)
+    assert (run.outcome, run.code, run.signal) == ("out of time", 3, None)
+    assert run.output == b"best 1\nbest 7\n"
+    assert run.seconds < LONG
+
+
+def test_a_limit_of_cpu_time_has_a_grace_too(runner):
+    run = runner.run(python(STOPS_ITSELF.format(work="pass")), limit=LONG, cpu=0.5, grace=LONG)
+    assert (run.outcome, run.code, run.output) == ("out of time", 3, b"best 1\nbest 7\n")
+
+
+def test_nothing_outlives_the_grace(runner):
+    script = """if True:
+        import os, signal
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.fork()
+        while True: pass
+    """
+    tagged_environment = {**os.environ, TAG: "grace"}
+    run = runner.run(python(script), limit=0.2, grace=0.3, environment=tagged_environment)
+    assert (run.outcome, run.code, run.signal) == ("out of time", None, None)
+    assert run.seconds >= 0.5
+    assert tagged("grace") == []
+
+
+def test_children_may_end_in_the_grace_after_the_main_process(runner):
+    script = """if True:
+        import os, signal, time
+        def stop(*_):
+            time.sleep(0.2)
+            os.write(1, b"best 9")
+            os._exit(0)
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, stop)
+        time.sleep(600)
+    """
+    # Of a group, nobody may wait for the child that has ended; then all of the grace is waited.
+    grace = 5 if runner.mechanism == "group" else LONG
+    run = runner.run(python(script), limit=1, grace=grace)
+    assert (run.outcome, run.signal, run.output) == ("out of time", signal.SIGTERM, b"best 9")
+
+
+@LINUX
+def test_memory_is_limited_in_the_grace(runner):
+    script = """if True:
+        import signal, time
+        kept = []
+        signal.signal(signal.SIGTERM, lambda *_: kept.append(b"x" * (64 << 20)))
+        while True:
+            time.sleep(0.01)
+    """
+    run = runner.run(python(script), limit=0.3, grace=LONG, memory=48 << 20)
+    assert run.outcome == "out of memory"
+    assert run.seconds < LONG
+
+
+@LINUX
+def test_processes_are_measured_after_an_unmount_of_proc():
+    script = """if True:
+        import ctypes, os, time
+        while ctypes.CDLL(None).umount2(b"/proc", 2) == 0:
+            pass
+        assert not os.path.exists("/proc/self")
+        for _ in range(3):
+            if os.fork() == 0:
+                kept = b"x" * (40 << 20)
+                time.sleep(600)
+        os.wait()
+    """
+    try:
+        one = Runner("namespace")
+    except OSError as error:
+        pytest.skip(str(error))
+    with one:
+        run = one.run(python(script), limit=LONG, memory=80 << 20)
+    if b"AssertionError" in run.output:
+        pytest.skip("/proc may not be unmounted here")
+    assert run.outcome == "out of memory"
+
+
+def test_a_relative_folder_begins_at_the_working_folder(runner, tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path)
+    run = runner.run(["pwd", "-P"], limit=LONG, folder="inner")
+    assert run.output.decode().strip() == str((tmp_path / "inner").resolve())
+
+
+def test_a_helper_whose_runner_has_gone_prints_nothing():
+    ours, theirs = socket.socketpair()
+    ours.close()
+    folder = str(Path(helper_client.__file__).parent)
+    words = [folder, str(theirs.fileno()), str(os.getpid()), "group"]
+    command = [sys.executable, "-I", "-S", "-c", helper_client._BOOTSTRAP, *words]
+    with theirs:
+        ended = subprocess.run(
+            command, pass_fds=[theirs.fileno()], capture_output=True, timeout=LONG
+        )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")

@@ -119,6 +119,21 @@ def test_a_function_is_called_by_the_same_python_and_from_the_same_file(tmp_path
     assert tune.runs[0].reward == 6.0
 
 
+def test_a_run_on_a_cluster_has_its_grace_and_is_judged_at_its_limit(tmp_path):
+    script = "trap 'echo 7; exit 1' TERM; while true; do sleep 0.01; done"
+    spec = Spec.from_table(
+        {
+            "arm": [{"name": "anytime", "command": ["sh", "-c", script]}],
+            "limits": 0.5,
+            "grace": 60,
+            "success": {"number": "(.+)", "scale": [0, 10], "at_limit": True},
+        }
+    )
+    with Played() as cluster:
+        tune = Tuner(spec, tmp_path).run(runs=1, on=cluster)
+    assert (tune.runs[0].outcome, tune.runs[0].reward) == ("ok", 7.0)
+
+
 def test_a_run_lost_with_its_worker_is_repeated_and_counts_once(tmp_path):
     def lose(ended):
         return TaskResult(ended.ticket, error=RuntimeError("died")) if ended.ticket == 1 else ended

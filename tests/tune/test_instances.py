@@ -25,14 +25,18 @@ def test_the_columns_of_a_table_are_fields(tmp_path):
     ("text", "words"),
     [
         ("name\na\n", "must have a column instance, got"),
-        ("instance\n", "instances must be at least one, got none in"),
+        ("instance\n", "at least one row must follow the header, got none"),
         (
             "instance,seed\na,1\n",
             "the column 'seed' must be an identifier other than instance, seed, limit",
         ),
+        ("instance;x\na;1\n", "columns must be separated by commas, not semicolons"),
         ("instance,x\na\n", "line 2: the row must have 2 fields, got 1"),
         ("instance,x\na,\0\n", "line 2: the row must have no NUL character"),
-        ("instance\n" + "a" * 140_000, "line 2: field larger than field limit"),
+        (
+            "instance\n" + "a" * 140_000,
+            "line 2: the row must be valid CSV, got an error: field larger than field limit",
+        ),
         ("instance\na\na\n", "instances must differ, got 'a' twice"),
     ],
 )
@@ -83,6 +87,49 @@ def test_seeds_of_commands_differ_and_are_determined_by_the_round():
     assert seeds == [command_seed(3, number) for number in range(4000)]
     assert len(set(seeds)) > 3990
     assert command_seed(4, 0) != seeds[0]
+
+
+def test_a_file_lists_instances_relative_to_its_folder(tmp_path):
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "a b.cnf").write_text("")
+    text = "\ufeff# training set\r\na b.cnf  # easy\r\n\r\n--size 3\r\nx#1\r\n/abs/b.cnf"
+    (tmp_path / "sets" / "training.txt").write_bytes(text.encode())
+    found = parse_instances({"file": "sets/training.txt"}, tmp_path)
+    assert [one.name for one in found] == ["sets/a b.cnf", "--size 3", "x#1", "/abs/b.cnf"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# none\n\n", "instances must be at least one, got none in .*list.txt"),
+        ("a\na\n", "instances must differ, got 'a' twice"),
+        ("a\nb\tc\n", "list.txt, line 2: instance must have no control characters"),
+    ],
+)
+def test_a_bad_list_is_refused(tmp_path, text, words):
+    (tmp_path / "list.txt").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        parse_instances({"file": "list.txt"}, tmp_path)
+
+
+@pytest.mark.parametrize("table", [{}, {"file": 3}, {"file": "a", "csv": "b"}])
+def test_a_table_names_one_file(tmp_path, table):
+    with pytest.raises(TypeError, match="instances must have the name of one file"):
+        parse_instances(table, tmp_path)
+
+
+def test_a_list_taken_for_one_instance_is_said(tmp_path):
+    (tmp_path / "training.txt").write_text("a\nb\n")
+    said = r"^1 instance: training.txt; .* instances = \{ file = 'training.txt' \}, for this one"
+    with pytest.warns(UserWarning, match=said):
+        assert parse_instances("training.txt", tmp_path) == (Instance("training.txt"),)
+    assert parse_instances(["training.txt"], tmp_path) == (Instance("training.txt"),)
+    assert parse_instances("*.txt", tmp_path) == (Instance("training.txt"),)
+
+
+def test_the_column_of_instances_may_have_a_capital_letter(tmp_path):
+    (tmp_path / "rows.csv").write_text("Instance,Size\na,3\n")
+    assert parse_instances({"csv": "rows.csv"}, tmp_path) == (Instance("a", {"Size": "3"}),)
 
 
 def test_a_folder_instead_of_a_table_is_refused(tmp_path):

@@ -27,6 +27,15 @@ CASES = {
         SuccessRule(), Run(slept=True), "expired", None, "the machine slept during the run"),
     "a run that was lost": (SuccessRule(), Run("lost", reason="gone"), "expired", None, "gone"),
     "a number": (READS, Run(output=b"cost 3\ncost 41.5\ndone\n"), "ok", 41.5, ""),
+    "lines of Windows": (READS, Run(output=b"cost 3\r\ncost 41.5\r\ndone\r\n"), "ok", 41.5, ""),
+    "lines of Windows through a terminal": (
+        READS, Run(output=b"cost 3\r\r\ndone\r\r\n"), "ok", 3.0, ""),
+    "a progress bar": (READS, Run(output=b"cost 3\rcost 41.5\rdone\n"), "ok", 41.5, ""),
+    "colours": (
+        READS, Run(output=b"\x1b[1;32mcost 3\x1b[0m\n\x1b[2K\x1b[32mdone\x1b[m\n"), "ok", 3.0, ""),
+    "a byte order mark": (READS, Run(output=b"\xef\xbb\xbfdone\ncost 3\n"), "ok", 3.0, ""),
+    "bytes that are no UTF-8, and NUL": (
+        READS, Run(output=b"\xff\0 cost 3\ndone\n\0"), "ok", 3.0, ""),
     "no pattern": (READS, Run(output=b"cost 3\n"), "failed", None, "the pattern was not found"),
     "no number": (READS, Run(output=b"done\n"), "failed", None, "the number was not found"),
     "a number that is none": (
@@ -107,3 +116,38 @@ def test_lines_cut_by_the_gap_in_the_output_are_not_read(end, reward):
     assert judge_outcome(asked(READS), COMMAND, 1.0, Run(output=output)).reward == reward
     whole = b"cost 12\n... 900 bytes ...\ndone\n"  # which a command may well write itself
     assert judge_outcome(asked(READS), COMMAND, 1.0, Run(output=whole)).reward == 12
+
+
+@pytest.mark.parametrize(
+    ("run", "outcome", "reward", "reason"),
+    [
+        (Run("out of time", 1.0, code=None, output=b"cost 7\ndone\ncost 9\n"), "ok", 9.0, None),
+        (Run("out of time", 1.4, code=None, signal=15, output=b"cost 7\ndone\n"), "ok", 7.0, None),
+        (Run("out of time", 1.4, code=143, output=b"cost 7\ndone"), "ok", 7.0, None),
+        (Run(seconds=1.001, code=1, output=b"cost 7\ndone"), "ok", 7.0, None),
+        (Run("out of time", code=None, output=b"cost 7\ndone\ncost 4"), "ok", 7.0, None),
+        (Run("out of time", code=None), "out of time", None, "the pattern was not found"),
+        (Run("out of time", code=None, output=b"done\ncost 400\n"), "out of time", None,
+         "the reward 400 is not in [0, 100]"),
+        (Run("failed", 0.5, code=1, output=b"cost 7\ndone\n"), "failed", None,
+         "ended with code 1"),
+        (Run("out of memory", 0.5, code=None, output=b"cost 7\ndone\n"), "out of memory", None, ""),
+    ],
+    ids=["killed", "by SIGTERM", "in its grace", "by itself", "in a line", "nothing", "beyond",
+         "before its limit", "memory"],
+)  # fmt: skip
+def test_a_run_at_its_limit_is_judged_by_what_it_printed(run, outcome, reward, reason):
+    at_limit = dataclasses.replace(READS, at_limit=True)
+    found = judge_outcome(asked(at_limit), COMMAND, 1.0, run)
+    assert (found.outcome, found.reward) == (outcome, reward)
+    assert found.reason == ("judged at its limit" if reason is None else reason)
+    assert found.seconds == (1.0 if run.seconds >= 1.0 or "time" in run.outcome else run.seconds)
+    if outcome == "ok":
+        assert judge_outcome(asked(READS), COMMAND, 1.0, run).outcome == "out of time"
+
+
+def test_progress_without_line_ends_is_read_beside_the_gap_in_the_output():
+    half = 40
+    first, last = b"cost 6\rdone\rcost 1".ljust(half, b"2"), b"3\rcost 9\r".rjust(half, b"7")
+    output = first + b"\n... 900 bytes ...\n" + last
+    assert judge_outcome(asked(READS), COMMAND, 1.0, Run(output=output)).reward == 9

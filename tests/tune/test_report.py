@@ -13,6 +13,7 @@ from keyhole.tune.summary import (
     arms_table,
     best_as_json,
     command_line,
+    format_cut_off,
     format_progress,
     format_recommendation,
 )
@@ -212,8 +213,8 @@ def test_runs_that_were_cut_off_at_the_recommended_largest_limit_are_counted(tmp
     runs += [record("out of time", limit, limit) for limit in (1.0, 1.0, 0.1)]
     tune = one_arm(tmp_path, [0.1, 1.0], runs)
     said = (
-        "this holds among the limits tried: 2 of 22 runs with 1 s were still at work then, so try "
-        "longer limits"
+        "this holds among the limits tried: 2 of 22 runs with 1 s were still at work then: a "
+        "longer limit, if you can wait for it, may be better"
     )
     assert format_recommendation(tune)[-2] == said
     assert best_as_json(tune)["out_of_time_at_full_cut_off"] == 2
@@ -255,3 +256,32 @@ def test_what_to_add_to_the_command_stands_below_it(spec, tmp_path, no_figures):
     page = write_report(SavedTune(tmp_path, by_cpu, [record("ok", 0.3, 1.135)])).read_text()
     assert "<code>true 3</code>" in page
     assert ">Stop it after 1.135\N{NO-BREAK SPACE}s of CPU time.</p>" in page
+
+
+@pytest.mark.parametrize(("runs", "verb"), [(1, "perhaps saves"), (20, "saves")])
+def test_a_saving_whose_interval_begins_at_0_is_no_fact(tmp_path, no_figures, runs, verb):
+    records = [record("ok", 0.05, 1.0) for _ in range(8 * runs)]
+    records += [record("out of time", 1.0, 1.0) for _ in range(runs)]
+    tune = one_arm(tmp_path, [0.1, 1.0], records)
+    assert f"for at most 0.1 s: it {verb} " in write_report(tune).read_text()
+
+
+HINT = "success.at_limit counts what a run has printed by its limit"
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ({}, False),
+        ({"success": {"number": r"(\S+)"}}, True),
+        ({"arm": [{"name": "quick", "command": "true {limit}"}]}, True),
+        ({"success": {"number": r"(\S+)", "at_limit": True}}, False),
+    ],
+    ids=["neither", "a number", "a limit", "judged"],
+)
+def test_what_a_solver_printed_by_its_limit_is_hinted_at(tmp_path, spec, hint):
+    table = TABLE | {"arm": TABLE["arm"][:1], "limits": [1.0]} | spec
+    runs = [record("ok", 0.8, 1.0), record("out of time", 1.0, 1.0)]
+    text = format_cut_off(SavedTune(tmp_path, Spec.from_table(table), runs))
+    assert "a longer limit, if you can wait for it, may be better" in text
+    assert (HINT in text) == hint

@@ -17,6 +17,11 @@ NEEDED = {
     "echo $(date)": "$(",
     "ls ~/data": "~",
     "cat < {instance}": "<",
+    "mkdir one\ntouch two": "\n",
+    "true one\r\ntrue two": "\n",
+    "# solve it\ntrue": "#",
+    "true {instance} # solve it": "#",
+    "cat cnf/*.cnf": "*",
 }
 ARGUMENTS = (
     "sh -c 'echo $HOME | tee log'",
@@ -25,6 +30,10 @@ ARGUMENTS = (
     "printf {limit:>5} {limit:.2f}",
     "grep foo$ a~b",
     "env FOO=1 true",
+    "true 'one\ntwo'",
+    "\n  true one\n",
+    "true one \\\n  two",
+    "true 'cnf/*.cnf' a#b '#' \\* x[1] http://localhost/?q=1",
 )
 
 
@@ -71,6 +80,11 @@ def test_a_saved_tune_with_shell_syntax_is_resumed(tmp_path):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        (
+            "cd /tmp\n./x",
+            r"a second line needs: .* or end a line with \\ if the command goes",
+        ),
+        ("cd /tmp # to it", "which a comment needs: write the comment outside the command"),
         ("cd /tmp && ./x", r"arm\[0\].command is run without a shell, which && needs"),
         ("cd /tmp", r"arm 'one' is run without a shell, which cd needs: write sh -c '...'"),
         ("FOO=1 true", r"set FOO in the entry environment of the spec, or write env FOO=1 \.\.\."),
@@ -82,3 +96,20 @@ def test_a_missing_program_that_is_a_word_of_the_shell_is_explained(tmp_path, co
     path = {"environment": {"PATH": str(tmp_path)}}
     with pytest.raises(ValueError, match=said):
         Spec.from_table(one(command) | path)
+
+
+def test_a_new_command_of_several_lines_is_refused_and_a_saved_one_goes_on(tmp_path):
+    text = "true 1 {instance} {seed}\ntouch two  # make it"
+    spec = Spec.from_table(one(text))
+    with pytest.raises(ValueError, match=r"^arm\[0\].command is run .* a second line needs"):
+        make_dry_run(spec, 1)
+    words = ["true", "1", "{instance}", "{seed}", "touch", "two", "#", "make", "it"]
+    Tuner(Spec.from_table(one(words)), tmp_path, executors=Simulated).run(runs=1)
+    assert len(Tuner(spec, tmp_path, executors=Simulated).run(runs=2).runs) == 2
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_backslash_at_the_end_of_a_line_continues_the_command(end):
+    spec = Spec.from_table(one(f"true \\{end}  1 {{instance}} \\{end}  'a b'{end}"))
+    assert spec.arms[0].command == ("true", "1", "{instance}", "a b")
+    assert len(make_dry_run(spec, 1)) == 1

@@ -20,6 +20,17 @@ BAD = {
     "a limit with a unit": (
         {"limits": "1s"}, "limits must be numbers of seconds, such as 1, got '1s'"),
     "a limit of 0": ({"limits": [0, 1]}, r"limits\[0\] must be at least 0.001, got 0"),
+    "a grace below 0": ({"grace": -1}, r"grace \(seconds, such as 2 or '2s'\) must be at least 0"),
+    "a grace in minutes": ({"grace": "2m"}, "grace .* must be a number, got '2m'"),
+    "a judgement at several limits": (
+        {"success": {"number": r"(\S+)", "at_limit": True}}, "at_limit must have one limit"),
+    "a judgement by nothing": (
+        {"success": {"at_limit": True}}, "at_limit needs success.pattern or success.number"),
+    "a judgement that is a word": (
+        {"success": {"at_limit": "yes"}}, "success.at_limit must be true or false, got 'yes'"),
+    "a grace for a function": (
+        {"arm": [{"name": "f", "function": "tests.tune.work:works"}], "grace": 1},
+        "grace and success.at_limit must be left out for functions, such as 'f'"),
     "limits that fall": ({"limits": [2, 1]}, "limits must rise, got 1 after 2"),
     "a range without an end": ({"limits": {"from": 1, "count": 3}}, "limits.to must be given"),
     "a range that falls": (
@@ -44,6 +55,9 @@ BAD = {
     "an unknown field": (
         {"arm": [{"name": "a", "command": "true {instanse}"}]},
         r"arm 'a': unknown field \{instanse\}; known are \{instance\}, .*'instance'"),
+    "a parameter without values": (
+        {"arm": [{"name": "a", "command": "true {restart}"}]},
+        r"unknown field \{restart\}; .*; for a parameter, grid = \{ restart = \[1, 2\] \} has its"),
     "a text as a number": (
         {"arm": [{"name": "a", "command": "true {instance:d}"}]},
         "arm 'a': a field cannot be formatted: Unknown format code 'd'"),
@@ -220,3 +234,9 @@ def test_the_folder_may_be_a_text(tmp_path):
     (tmp_path / "x").chmod(0o755)
     table = {"arm": [{"name": "x", "command": "./x"}], "limits": 1.0}
     assert Spec.from_table(table, folder=str(tmp_path)).folder == tmp_path.resolve()
+
+
+def test_a_grace_is_seconds():
+    values = {2: 2.0, "2s": 2.0, "1.5 s": 1.5}
+    for value, seconds in values.items():
+        assert Spec.from_table(TABLE | {"grace": value}).grace == seconds

@@ -3,16 +3,22 @@ import errno
 import itertools
 import json
 import os
+import re
+import shlex
+import sys
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 
 from keyhole.study import PendingDecisionError, Study
 from keyhole.tune import SavedTune, Spec, Tuner
 from keyhole.tune import loop as staying
+from keyhole.tune.aslib_export import write_scenario
 from keyhole.tune.folder import NAME, RUNS, STUDY, open_study, open_tune_folder
 from keyhole.tune.instances import command_seed
+from keyhole.tune.report import write_report
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import make_dry_run
 from keyhole.tune.warnings import AllFailedError
@@ -422,3 +428,71 @@ def test_shown_output_begins_at_the_beginning_of_a_line(spec, tmp_path):
     ):
         Tuner(spec, tmp_path, executors=lambda: Simulated(lambda *_: fail)).run(runs=100)
     assert all(run.output.startswith("line ") for run in SavedTune.load(tmp_path).runs)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_tune_goes_on_with_a_name_that_is_not_utf_8(tmp_path, no_figures):
+    for name in (b"a.cnf", b"b\xff.cnf"):
+        (tmp_path / os.fsdecode(name)).write_text("")
+    spec = Spec.from_table(
+        {"arm": [{"name": "cat", "command": "cat {instance}"}], "instances": "*.cnf", "limits": 60},
+        folder=tmp_path,
+    )
+    Tuner(spec, tmp_path / "out").run(runs=1)
+    tune = Tuner(spec, tmp_path / "out").run(runs=4)
+    names = ["a.cnf", "b\udcff.cnf"]
+    assert sorted(run.instance for run in tune.runs) == sorted(2 * names)
+    assert {run.outcome for run in tune.runs} == {"ok"}
+    assert r"b\udcff.cnf" in write_report(tune).read_text("utf-8")
+    scenario = write_scenario(tune, tmp_path / "scenario")
+    assert r"b\udcff.cnf" in (scenario / "algorithm_runs.arff").read_text("utf-8")
+
+
+ANYTIME = """if True:
+    import signal, sys, time
+    def stop(*_):
+        print("best", 7.5)
+        sys.exit(1)
+    signal.signal(signal.SIGTERM, stop)
+    print("best", 1)
+    while True:
+        time.sleep(0.01)
+"""
+AT_LIMIT = {
+    "arm": [{"name": "anytime", "command": [sys.executable, "-I", "-S", "-c", ANYTIME]}],
+    "limits": 1,
+    "grace": "60s",
+    "success": {"number": r"best (\S+)", "scale": [0, 10], "at_limit": True},
+    "objective": {"cost_per_second": 0.5, "cost_of_giving_up": 3},
+}
+
+
+def test_an_anytime_solver_earns_what_it_has_printed_by_its_limit(tmp_path):
+    tune = Tuner(Spec.from_table(AT_LIMIT), tmp_path).run(runs=2)
+    assert [(run.outcome, run.reward, run.seconds) for run in tune.runs] == 2 * [("ok", 7.5, 1.0)]
+    check_every_run_counts_once(tmp_path, 2)  # the study is told of its limit and of no time-out
+    # A reward of 7.5, less half a point for a second, and nothing for giving up.
+    gain = tune.best().gain
+    assert gain.low < 7.0 <= gain.high
+    assert tune.best().successes == 2
+    assert SavedTune.load(tmp_path).spec == Spec.from_table(AT_LIMIT)
+
+
+def test_the_anytime_solver_of_the_how_to_runs(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "howto" / "timeouts.md"
+    blocks = re.findall(r"```(?:python|toml)\n# (tour\.\w+)\n(.*?)```", page.read_text(), re.DOTALL)
+    assert [name for name, _ in blocks] == ["tour.py", "tour.toml"]
+    for name, text in blocks:
+        (tmp_path / name).write_text(text.replace('"python3 ', f'"{shlex.quote(sys.executable)} '))
+    tune = Tuner(Spec.from_file(tmp_path / "tour.toml"), tmp_path / "out").run(runs=4)
+    assert {run.arm for run in tune.runs} == {"tour move=reverse", "tour move=shift"}
+    assert all(run.outcome == "ok" and -60 < run.reward < 0 for run in tune.runs)
+
+
+def test_an_executor_gets_grace_only_if_the_spec_has_it(tmp_path, spec):
+    for number, grace in enumerate((0, 2)):
+        executor = Simulated()
+        graced = dataclasses.replace(spec, grace=float(grace))
+        Tuner(graced, tmp_path / str(number), executors=lambda made=executor: made).run(runs=1)
+        assert executor.commands[0][2].get("grace", 0) == grace
+        assert ("grace" in executor.commands[0][2]) == bool(grace)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from keyhole.cli.template_files import setting_folder
 from keyhole.experiment import setting_registry
-from keyhole.validate import check_line, short_repr
+from keyhole.validate import check_line
 
 MOST_ROUNDS: Final = 2**53
 _STARTERS: Final = "starters"
@@ -72,21 +72,16 @@ def next_command(goal: str, path: Path) -> str:
 def check_command(text: str, folder: Path) -> str:
     """Return a command that can be split into words, and whose program is found from a folder."""
     check_line("--command", text)
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise ValueError(f"--command must be quoted as in a shell: {error}") from None
-    if not words:
-        raise ValueError(f"--command must begin with a program, got {short_repr(text)}")
     # Here, since only this command needs them.
-    from keyhole.tune.arms import RUN_FIELDS, Arm
-    from keyhole.tune.shell_syntax import explain_shell_syntax, find_shell_syntax
+    from keyhole.tune.arms import RUN_FIELDS, Arm, split_command
+    from keyhole.tune.shell_syntax import explain_shell_syntax
 
-    if syntax := find_shell_syntax(text):
-        raise ValueError(explain_shell_syntax("--command", syntax, text))
+    words = split_command("--command", text)
+    if shell_error := explain_shell_syntax("--command", text):
+        raise ValueError(shell_error)
     # Here, and not with the whole file: a question is asked again only for its own answer.
     example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
-    Arm("command", tuple(words)).check("--command", example, folder)
+    Arm("command", words).check("--command", example, folder)
     return text
 
 

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
 from keyhole.clusters.cluster_connection import check_address
+from keyhole.contract.text_formatting import count_text
 from keyhole.durations import parse_duration
 from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.status_output import print_status
@@ -210,6 +211,9 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
         names = ("arm", "limit", "command")
         print_json([dict(zip(names, trial, strict=True)) for trial in trials])
         return
+    counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
+    listed = ", ".join(count_text(len(values), word) for word, values in counts.items())
+    print_status(f"keyhole: {listed}; the first runs could be")
     for arm, limit, words in trials:
         typer.echo(f"{escape_controls(shlex.join(words))}    # {arm}, at most {limit:g} s")
 

@@ -21,7 +21,8 @@ class CommandResult:
     memory : int
         Peak, in bytes.
     code, signal : int or None
-        Exit code or signal of the main process; None if the supervisor killed it.
+        Exit code or signal of the main process, also of one that ended in its grace; None if the
+        supervisor killed it.
     output : bytes
         The first and the last bytes of standard output and standard error.
     left : int

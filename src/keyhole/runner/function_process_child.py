@@ -255,4 +255,5 @@ def _stat(pid: str) -> list[bytes]:
 if __name__ == "__main__":
     if is_single_call := len(sys.argv) > 1:
         call_once(json.loads(sys.argv[1]))
-    serve()
+    with suppress(ConnectionError):  # the parent was killed
+        serve()

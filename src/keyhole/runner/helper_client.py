@@ -17,7 +17,7 @@ _BOOTSTRAP: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); from helper.server import main; main()"
 )
 _SHUTDOWN_SECONDS: Final = 15.0  # seconds that a helper may take to kill its run and to exit
-_GRACE_SECONDS: Final = 30.0  # seconds after the limit when a helper counts as stopped
+_GRACE_SECONDS: Final = 30.0  # seconds after limit and grace when a helper counts as stopped
 _LONGEST_TIMEOUT: Final = 1e6  # seconds: longer socket timeouts overflow on some systems
 
 

@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Self
 
 from keyhole.runner.command_result import CommandResult
@@ -78,6 +79,7 @@ class Runner:
         output: int = 65_536,
         cores: Iterable[int] | None = None,
         passed: Sequence[int] = (),
+        grace: float = 0.0,
     ) -> CommandResult:
         """Run a command; return when it and all processes that it has started have ended.
 
@@ -102,6 +104,9 @@ class Runner:
             The numbers of the processors that it may use.
         passed : sequence of int, optional
             File descriptors of this process; the command has them as 3, 4, ...
+        grace : float, default 0
+            Seconds between SIGTERM to the command's process group, at the limit of wall or CPU
+            time, and the end of all processes: time to print a result. The run is out of time.
         """
         files = [check_integer("passed", file, Range(ge=0)) for file in passed]
         request = {
@@ -109,11 +114,14 @@ class Runner:
             "limit": check_number("limit", limit, Range(gt=0)),
             "memory": None if memory is None else check_integer("memory", memory, MEMORY_RANGE),
             "cpu": None if cpu is None else check_number("cpu", cpu, Range(gt=0)),
-            "folder": _check_text("folder", os.getcwd() if folder is None else folder),
+            "folder": str(
+                Path(_check_text("folder", "." if folder is None else folder)).absolute()
+            ),
             "environment": _check_environment(environment),
             "output": check_integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _check_cores(cores),
             "passed": len(files),
+            "grace": check_number("grace", grace, Range(ge=0)),
         }
         with self._lock:
             if self._closed:
@@ -136,7 +144,7 @@ class Runner:
         try:
             if not self._closed:  # `close` could not stop a helper that was still being started
                 helper.send_request(request, passed)
-                answer = helper.read_answer(request["limit"])
+                answer = helper.read_answer(request["limit"] + request["grace"])
         finally:
             # A late answer would be read as the answer to the next request: a helper that owes one
             # is stopped, also after an exception such as KeyboardInterrupt.

@@ -15,7 +15,7 @@ from keyhole.tune.function_arms import parse_target
 from keyhole.tune.shell_syntax import (
     explain_missing_program,
     explain_shell_syntax,
-    find_shell_syntax,
+    join_lines,
 )
 from keyhole.validate import check_distinct, check_line, short_repr, suggestion
 
@@ -80,7 +80,9 @@ class Arm:
             for name in _field_names(path, word):
                 if name not in known:
                     listed = ", ".join(f"{{{one}}}" for one in known)
-                    more = "; it needs the entry instances" if name == "instance" else ""
+                    more = f"; for a parameter, grid = {{ {name} = [1, 2] }} has its values"
+                    if name in RUN_FIELDS:
+                        more = "; it needs the entry instances"
                     raise ValueError(
                         f"{path}: unknown field {{{name}}}; known are {listed}"
                         f"{suggestion(name, known)}{more}"
@@ -129,11 +131,10 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
     written = table.get("command", ())
-    command = _split_command(f"{path}.command", written) if "command" in table else ()
-    shell_error = ""
+    command = split_command(f"{path}.command", written) if "command" in table else ()
     # In a list, each word is an argument.
-    if isinstance(written, str) and (syntax := find_shell_syntax(written)):
-        shell_error = explain_shell_syntax(f"{path}.command", syntax, written)
+    is_text = isinstance(written, str)
+    shell_error = explain_shell_syntax(f"{path}.command", written) if is_text else ""
     function = ""
     cells: tuple[str, ...] = ()
     if "function" in table:
@@ -205,10 +206,11 @@ def _check_values(path: str, row: Mapping[str, Any]) -> dict[str, Parameter]:
     return dict(row)
 
 
-def _split_command(path: str, value: Any) -> tuple[str, ...]:
+def split_command(path: str, value: Any) -> tuple[str, ...]:
+    """Return the words of a command, a string or a list; refuse one that cannot be run."""
     if isinstance(value, str):
         try:
-            words = shlex.split(value)
+            words = shlex.split(join_lines(value))
         except ValueError as error:
             raise ValueError(f"{path} must be quoted as in a shell: {error}") from None
     elif isinstance(value, Sequence) and all(isinstance(word, str) for word in value):

@@ -9,6 +9,7 @@ from keyhole.data.aslib_export import RunToExport
 from keyhole.tune.folder import SPEC
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.trial_log import TrialRecord
+from keyhole.validate import escape_controls
 
 _STATUSES: Final = {
     "ok": "ok",
@@ -39,4 +40,5 @@ def _export_run(tune: SavedTune, run: TrialRecord) -> RunToExport:
         low, high = success.scale
         quality = (run.reward - low) / (high - low)
     used = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
-    return RunToExport(run.instance, run.arm, used, _STATUSES[run.outcome], run.limit, quality)
+    name = escape_controls(run.instance)  # that of a file need not be UTF-8
+    return RunToExport(name, run.arm, used, _STATUSES[run.outcome], run.limit, quality)

@@ -153,10 +153,11 @@ class _Executor:
         folder: Path | None,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
+        grace: float = 0.0,
     ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
         future = self._future = self._runs.submit(
-            list(command), limit, cpu, memory, None if folder is None else str(folder)
+            list(command), limit, cpu, memory, None if folder is None else str(folder), grace
         )
         # `close` may have been called when there was no future yet that it could cancel.
         if self._closed:
@@ -183,6 +184,7 @@ def run_on_worker(
     cpu: float | None,
     memory: int | None,
     folder: str | None,
+    grace: float = 0.0,
 ) -> tuple[CommandResult, str]:
     """Run a command on a cluster worker; return its result and a warning, or an empty text.
 
@@ -201,6 +203,7 @@ def run_on_worker(
             memory=memory,
             folder=folder,
             environment={**os.environ, **environment},
+            grace=grace,
         )
     if not runner.closed:
         _idle_runners.append(runner)

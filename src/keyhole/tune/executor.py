@@ -24,10 +24,12 @@ class Executor(Protocol):
         folder: Path | None,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
+        grace: float = 0.0,
     ) -> CommandResult:
         """Run a command; return when none of its processes is left.
 
-        `limit` is in seconds of wall time, `cpu` in seconds of CPU time.
+        `limit` is in seconds of wall time, `cpu` in seconds of CPU time. `grace`, the seconds from
+        SIGTERM at the limit to SIGKILL, is passed only for a spec that has it.
         """
 
     def close(self) -> None:

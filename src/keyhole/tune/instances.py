@@ -1,22 +1,32 @@
 """Instances, the inputs of commands (files, names, rows), and the order in which they are run."""
 
-import csv
 import glob
-import io
+import os
 import random
+import re
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.data.csv_rows import read_text
+from keyhole.data.csv_rows import (
+    add_rows,
+    errors_at_line,
+    open_rows,
+    read_text,
+    separator_hint,
+)
 from keyhole.spec_values import unknown_name_error
 from keyhole.tune.arms import RUN_FIELDS
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import check_distinct, check_line, short_repr
 
 _SEED_RANGE: Final = 2**31
+_LISTS: Final = (".txt", ".csv", ".lst", ".list")  # files that mostly list instances
+_BYTES: Final = re.compile("[\udc80-\udcff]")
+_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*")
 
 
 @dataclass(frozen=True)
@@ -61,13 +71,12 @@ class InstanceOrder:
         self, instances: Sequence[Instance], seed: int, records: Iterable[TrialRecord] = ()
     ) -> None:
         self._seed, self._instances = seed, {one.name: one for one in instances}
-        self._runs: dict[str, Counter[str]] = defaultdict(lambda: Counter(self._zero_counts()))
+        self._runs: dict[str, Counter[str]] = defaultdict(
+            lambda: Counter(dict.fromkeys(self._instances, 0))
+        )
         self._orders: dict[tuple[str, int], list[str]] = {}
         for record in records:
             self._runs[record.arm][record.instance] += 1
-
-    def _zero_counts(self) -> dict[str, int]:
-        return dict.fromkeys(self._instances, 0)
 
     def take(self, arm: str) -> Instance:
         """Return the next instance of an arm."""
@@ -101,80 +110,103 @@ def command_seed(seed: int, round: int) -> int:
 
 
 def parse_instances(value: Any, folder: Path) -> tuple[Instance, ...]:
-    """Return the instances of an entry: a file pattern, a list of names, or a table.
+    """Return the instances of an entry: a file pattern, a list of names, or a file of instances.
 
     Files are relative to the folder of the spec. Without the entry there is one, named "-".
     """
     if value is None:
         return (Instance("-"),)
     if isinstance(value, str):
-        return _find_files(value, folder)
-    if isinstance(value, Mapping):
-        for entry in value:
-            if entry != "csv":
-                raise unknown_name_error(f"instances.{entry}", ["csv"])
-        if not isinstance(value.get("csv"), str):
-            raise TypeError(f"instances.csv must be the name of a file, got {short_repr(value)}")
-        return _read_table(folder / value["csv"])
-    if isinstance(value, Sequence) and value:
-        return tuple(map(Instance, _check_distinct_names([check_line(f"instances[{i}]", v)
-                                              for i, v in enumerate(value)])))  # fmt: skip
-    raise TypeError(
-        "instances must be a pattern of files such as 'cnf/*.cnf', a list of names, or "
-        f"{{ csv = 'FILE' }}, got {short_repr(value)}"
-    )
+        instances = _find_files(value, folder)
+    elif isinstance(value, Mapping):
+        instances = _read_file(value, folder)
+    elif isinstance(value, Sequence) and value:
+        instances = [Instance(_check_name(f"instances[{i}]", name)) for i, name in enumerate(value)]
+    else:
+        raise TypeError(
+            "instances must be a pattern of files such as 'cnf/*.cnf', a list of names, "
+            f"{{ file = 'FILE' }} or {{ csv = 'FILE' }}, got {short_repr(value)}"
+        )
+    check_distinct("instances", [one.name for one in instances])
+    return tuple(instances)
 
 
-def _find_files(pattern: str, folder: Path) -> tuple[Instance, ...]:
-    found = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
-    found = [name for name in found if (folder / name).is_file()]
-    if not found:
+def _check_name(path: str, name: Any) -> str:
+    """Return a name that can stand on one line; the bytes of a file's name need not be UTF-8."""
+    # Python has a surrogate for each such byte, which stands for a character here.
+    check_line(path, _BYTES.sub("?", name) if isinstance(name, str) else name)
+    return str(name)
+
+
+def _find_files(pattern: str, folder: Path) -> list[Instance]:
+    names = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
+    names = [name for name in names if (folder / name).is_file()]
+    if not names:
         raise ValueError(f"instances must be at least one file, got none for {pattern!r}")
-    return tuple(Instance(check_line("instances", name)) for name in found)
+    if names == [pattern] and Path(pattern).suffix.lower() in _LISTS:
+        warnings.warn(
+            f"1 instance: {pattern}; for the instances that it lists write instances = "
+            f"{{ file = {pattern!r} }}, for this one alone instances = [{pattern!r}]",
+            stacklevel=2,
+        )
+    return [Instance(_check_name("instances", name)) for name in names]
 
 
-def _read_table(path: Path) -> tuple[Instance, ...]:
-    rows = csv.reader(io.StringIO(_read_text(path), newline=""), skipinitialspace=True)
+def _read_file(table: Mapping[str, Any], folder: Path) -> list[Instance]:
+    """Return the instances of a file: a name on each line, or a table."""
+    for entry in table:
+        if entry not in _READERS:
+            raise unknown_name_error(f"instances.{entry}", list(_READERS))
+    if len(table) != 1 or not isinstance(name := next(iter(table.values())), str):
+        raise TypeError(f"instances must have the name of one file, got {short_repr(table)}")
+    (entry,) = table
     try:
-        return _parse_rows(path, rows)
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {rows.line_num}: {error}") from None
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return read_text(path)
+        return _READERS[entry](folder / name, read_text(folder / name), folder)
     except IsADirectoryError:
-        raise ValueError(f"instances.csv must be a file, got the folder {path}") from None
+        raise ValueError(
+            f"instances.{entry} must be a file, got the folder {folder / name}"
+        ) from None
 
 
-def _parse_rows(path: Path, rows: Any) -> tuple[Instance, ...]:
-    header = [name.strip() for name in next(rows, [])]
-    if "instance" not in header:
-        raise ValueError(f"{path}: the header must have a column instance, got {header}")
-    for name in check_distinct("columns", header):
-        if name != "instance" and (not name.isidentifier() or name in RUN_FIELDS):
-            raise ValueError(
-                f"{path}: the column {name!r} must be an identifier other than "
-                f"{', '.join(RUN_FIELDS)}"
-            )
-    found = []
-    for row in filter(None, rows):
-        if len(row) != len(header):
-            raise ValueError(
-                f"{path}, line {rows.line_num}: the row must have {len(header)} fields, "
-                f"got {len(row)}"
-            )
-        columns = dict(zip(header, map(str.strip, row), strict=True))
-        if "\0" in "".join(row):
-            raise ValueError(f"{path}, line {rows.line_num}: the row must have no NUL character")
-        name = check_line(f"{path}, line {rows.line_num}: instance", columns.pop("instance"))
-        found.append(Instance(name, columns))
-    if not found:
+def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
+    """Return the instances of a file with a name on each line, and comments that begin with #."""
+    instances = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if name := _COMMENT.sub("", line).strip():
+            # Files are relative to the folder of the list, commands run in that of the spec.
+            if (path.parent / name).is_file() and not os.path.isabs(name):
+                name = os.path.relpath(path.parent / name, folder)
+            instances.append(Instance(check_line(f"{path}, line {number}: instance", name)))
+    if not instances:
         raise ValueError(f"instances must be at least one, got none in {path}")
-    _check_distinct_names([one.name for one in found])
-    return tuple(found)
+    return instances
 
 
-def _check_distinct_names(names: Sequence[str]) -> Sequence[str]:
-    return check_distinct("instances", names)
+def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
+    """Return the instances of a CSV file with a column `instance`; other columns are fields."""
+    instances: list[Instance] = []
+    rows = open_rows(text)
+    with errors_at_line(path, rows):
+        header = [name.strip() for name in next(rows, [])]
+        header = ["instance" if name.lower() == "instance" else name for name in header]
+        if "instance" not in header:
+            raise ValueError(
+                f"the header must have a column instance, got {header}{separator_hint(header)}"
+            )
+        for name in check_distinct("columns", header):
+            if name != "instance" and (not name.isidentifier() or name in RUN_FIELDS):
+                raise ValueError(
+                    f"the column {name!r} must be an identifier other than {', '.join(RUN_FIELDS)}"
+                )
+
+    def add(row: list[str]) -> None:
+        if "\0" in "".join(row):
+            raise ValueError("the row must have no NUL character")
+        columns = dict(zip(header, map(str.strip, row), strict=True))
+        instances.append(Instance(check_line("instance", columns.pop("instance")), columns))
+
+    add_rows(path, rows, len(header), add)
+    return instances
+
+
+_READERS: Final = {"file": _read_list, "csv": _read_table}

@@ -217,9 +217,11 @@ class TuningLoop:
             folder=spec.folder,
             environment={**os.environ, **spec.environment} if spec.environment else None,
             cores=cores,
+            **({"grace": spec.grace} if spec.grace else {}),
         )
         result = judge_outcome(spec, arm, limit, run)
-        failed = result.outcome not in ("ok", "out of time")
+        # Of a run that is out of time too, if its output was judged.
+        failed = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         return TrialRecord(
             id=decision.id,
             round=decision.round,
@@ -227,15 +229,12 @@ class TuningLoop:
             limit=limit,
             instance=instance.name,
             seed=seed,
-            outcome=result.outcome,
-            reward=result.reward,
-            seconds=result.seconds,
+            **vars(result),
             cpu=run.cpu,
             memory=run.memory,
             code=run.code,
             signal=run.signal,
-            reason=result.reason,
-            output=_last_lines(run.output) if failed else "",
+            output=_last_lines(run.output) if failed and result.reward is None else "",
             at=at,
             elapsed=self.elapsed,
             others=load.other_load(run.cpu),

@@ -32,7 +32,7 @@ def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandResult) -> Out
     """Return the outcome of a run.
 
     A run that was lost, or during which the machine slept, is expired. A run that exited, but after
-    its limit, is out of time.
+    its limit, is out of time, unless `success.at_limit` has its output judged.
     """
     if run.outcome == "could not start":
         raise CannotStartError(f"arm {arm.name!r} could not be started: {run.reason}")
@@ -41,8 +41,7 @@ def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandResult) -> Out
     if run.outcome == "lost":
         return Outcome(EXPIRED, run.seconds, reason=run.reason or "the run was lost")
     if run.outcome == "out of time":
-        # The limit, not the seconds: how long the kill took says nothing of the command.
-        return Outcome(run.outcome, limit, reason=run.reason)
+        return _judge_at_limit(spec, limit, run, run.reason)
     seconds = run.seconds if spec.clock == "wall" else run.cpu
     if run.outcome == "out of memory":
         return Outcome(run.outcome, min(seconds, limit), reason=run.reason)
@@ -51,10 +50,21 @@ def judge_outcome(spec: Spec, arm: Arm, limit: float, run: CommandResult) -> Out
         seconds, score = _score_call(spec.success, limit, run)
     # A run may still exit in the moment between its limit and the signal that kills it.
     if score is None or seconds > limit:
-        return Outcome("out of time", limit, reason=f"ended after {seconds:.3f} s")
+        return _judge_at_limit(spec, limit, run, f"ended after {seconds:.3f} s")
     if score.reward is None:
         return Outcome("failed", seconds, reason=score.reason)
     return Outcome("ok", seconds, score.reward)
+
+
+def _judge_at_limit(spec: Spec, limit: float, run: CommandResult, reason: str) -> Outcome:
+    """Return the outcome of a run that reached its limit."""
+    # The limit, not the seconds: how long the kill took says nothing of the command.
+    if not spec.success.at_limit:
+        return Outcome("out of time", limit, reason=reason)
+    score = spec.success.score_output(run)
+    if score.reward is None:
+        return Outcome("out of time", limit, reason=score.reason)
+    return Outcome("ok", limit, score.reward, "judged at its limit")
 
 
 def _score_call(

@@ -34,18 +34,13 @@ from keyhole.tune.summary import (
     format_warnings,
     has_one_pair,
 )
+from keyhole.validate import escape_controls
 
-_SPEC: Final = (
-    "limits",
-    "success",
-    "objective",
-    "seed",
-    "memory",
-    "cores",
-    "clock",
-    "policy",
-    "folder",
-)
+_SPEC: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
+                "grace", "folder")  # fmt: skip
+
+
+_LEAST_SHARE: Final = 0.05  # of the time saved: where its interval begins below, it may be nothing
 
 
 @dataclass(frozen=True)
@@ -132,6 +127,9 @@ def _answer_text(tune: SavedTune) -> str:
     saved = compare_time(tune)
     verb = "saves" if saved.seconds.value >= 0.0 else "costs"
     seconds = format_seconds_roughly(abs(saved.seconds.value))
+    size = saved.seconds if saved.seconds.value >= 0.0 else -saved.seconds
+    if size.low < _LEAST_SHARE * size.value:
+        verb = f"perhaps {verb}"
     return (
         f"{text}: it {verb} {seconds} a run ({abs(saved.share.value):.0%}) against the full "
         f"cut-off, {limits[-1]:g}\N{NO-BREAK SPACE}s."
@@ -193,7 +191,7 @@ def _write_figure(tune: SavedTune, name: str, title: str, caption: str = "") -> 
 
 def _spec_section(tune: SavedTune) -> Section:
     fields = tune.spec.as_json()
-    names = [one.name for one in tune.spec.instances]
+    names = [escape_controls(one.name) for one in tune.spec.instances]
     shown = ", ".join(names[:5]) + (f", ... {len(names):,} in all" if len(names) > 5 else "")
     rows = [["instances", shown]]
     rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]

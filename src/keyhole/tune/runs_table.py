@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from keyhole.tune import folder
 from keyhole.tune.saved_tune import SavedTune
+from keyhole.validate import escape_controls
 
 _HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",
                 "memory (MiB)", "why", "began (UTC)")  # fmt: skip
@@ -37,7 +38,8 @@ def runs_table(tune: SavedTune) -> RunsTable:
     runs = sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
     rows = [
         [
-            run.round, run.arm, run.limit, run.instance, run.outcome, round(run.seconds, 4),
+            run.round, run.arm, run.limit, escape_controls(run.instance), run.outcome,
+            round(run.seconds, 4),
             run.reward, round(run.cpu, 3), round(run.memory / _MIB, 1),
             " ".join(f"{run.reason} {run.output}".split()),
             datetime.fromtimestamp(run.at, UTC).strftime("%Y-%m-%d %H:%M:%S"),

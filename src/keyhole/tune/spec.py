@@ -35,11 +35,13 @@ DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Policy of a spec without the entry ``policy``."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
-                   "memory", "cores", "clock", "environment", "policy")  # fmt: skip
+                   "memory", "cores", "clock", "environment", "policy", "grace")  # fmt: skip
+_PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
+_SECONDS: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*s?\s*")
 _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
 
 
@@ -77,6 +79,8 @@ class Spec:
         Text for the report.
     folder : Path
         Working directory of commands; relative paths start there.
+    grace : float
+        Seconds between SIGTERM at the limit and SIGKILL; 0 for SIGKILL at once.
     """
 
     name: str
@@ -93,6 +97,7 @@ class Spec:
     policy: Policy | None = None
     notes: str = ""
     folder: Path = Path()
+    grace: float = 0.0
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -135,7 +140,9 @@ class Spec:
             policy=_parse_policy(table.get("policy")),
             notes=_check_text("notes", table.get("notes", "")),
             folder=folder,
+            grace=_parse_grace(table.get("grace", 0)),
         )
+        success.check_limits(limits)
         # One run's command line is made on trial, so that errors of templates show before the first
         # run.
         fields = spec.fields(spec.instances[0], 1, limits[0])
@@ -146,6 +153,11 @@ class Spec:
             arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
             if arm.function and spec.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
+            if arm.function and (spec.grace or success.at_limit):
+                raise ValueError(
+                    "grace and success.at_limit must be left out for functions, such as "
+                    f"{arm.name!r}, whose result is what they return within the limit"
+                )
         return spec
 
     @property
@@ -176,7 +188,7 @@ class Spec:
     def as_json(self) -> dict[str, Any]:
         """Return the spec as JSON data, with files resolved to lists of instances."""
         return {
-            "name": self.name,
+            **{name: getattr(self, name) for name in _PLAIN},
             "arms": [
                 {
                     "name": arm.name,
@@ -191,14 +203,9 @@ class Spec:
             "instances": [asdict(one) for one in self.instances],
             "success": self.success.as_json(),
             "objective": self.objective.as_json(),
-            "seed": self.seed,
-            "memory": self.memory,
-            "cores": self.cores,
-            "clock": self.clock,
             "environment": dict(self.environment),
             "policy": self.policy
             and {"name": type(self.policy).__name__, **self.policy.parameters()},
-            "notes": self.notes,
             "folder": str(self.folder),
         }
 
@@ -210,19 +217,14 @@ class Spec:
             data = {**data, "objective": _objective_from_worth(data["worth"])}
         success, limits = SuccessRule.from_table(data["success"]), tuple(data["limits"])
         return cls(
-            name=data["name"],
+            **{name: {"grace": 0.0, **data}[name] for name in _PLAIN},
             arms=tuple(_arm_from_json(arm) for arm in data["arms"]),
             limits=limits,
             instances=tuple(Instance(**one) for one in data["instances"]),
             success=success,
             objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
-            seed=data["seed"],
-            memory=data["memory"],
-            cores=data["cores"],
-            clock=data["clock"],
             environment=data["environment"],
             policy=_parse_policy(data["policy"]),
-            notes=data["notes"],
             folder=Path(data["folder"]),
         )
 
@@ -293,6 +295,12 @@ def _parse_memory(value: Any) -> int | None:
             f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
         )
     return None if value is None else check_integer("memory", value, MEMORY_RANGE)
+
+
+def _parse_grace(value: Any) -> float:
+    if isinstance(value, str) and (match := _SECONDS.fullmatch(value)):
+        value = float(match[1])
+    return check_number("grace (seconds, such as 2 or '2s')", value, Range(ge=0))
 
 
 def _check_environment(value: Any) -> dict[str, str]:

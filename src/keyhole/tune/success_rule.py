@@ -5,15 +5,17 @@ A tune learns which of several commands is best, and when to stop it; the rule s
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from keyhole.runner import CommandResult
 from keyhole.spec_values import unknown_name_error
 from keyhole.validate import check_number, short_repr
 
-_ENTRIES: Final = ("codes", "pattern", "number", "scale")
+_ENTRIES: Final = ("codes", "pattern", "number", "scale", "at_limit")
 _GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
+_LINE_END: Final = re.compile(r"\r*\n|\r")  # a lone CR is that of a progress bar
+_COLOR: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # and other control sequences (ECMA-48, CSI)
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -39,12 +41,15 @@ class SuccessRule:
         Regular expression with a group, whose last match is the reward; "" for none.
     scale : tuple of float
         The least and the largest reward; a success without a number earns the largest.
+    at_limit : bool
+        Whether a run that reaches its limit is judged as well, by its output alone.
     """
 
     codes: tuple[int, ...] = (0,)
     pattern: str = ""
     number: str = ""
     scale: tuple[float, float] = (0.0, 1.0)
+    at_limit: bool = False
 
     @classmethod
     def from_table(cls, table: Any) -> "SuccessRule":
@@ -54,12 +59,30 @@ class SuccessRule:
         for entry in table:
             if entry not in _ENTRIES:
                 raise unknown_name_error(f"success.{entry}", _ENTRIES)
-        return cls(
+        rule = cls(
             _check_codes(table.get("codes", [0])),
             _check_expression("success.pattern", table.get("pattern", "")),
             _check_expression("success.number", table.get("number", ""), groups=1),
             _check_scale(table.get("scale", [0, 1])),
+            table.get("at_limit", False),
         )
+        if not isinstance(flag := rule.at_limit, bool):
+            raise TypeError(f"success.at_limit must be true or false, got {short_repr(flag)}")
+        if rule.at_limit and not (rule.pattern or rule.number):
+            raise ValueError(
+                "success.at_limit needs success.pattern or success.number, by which the output of "
+                "a run at its limit is judged"
+            )
+        return rule
+
+    def check_limits(self, limits: Sequence[float]) -> None:
+        """Refuse several limits for runs that are judged at their limit."""
+        if self.at_limit and len(limits) > 1:
+            raise ValueError(
+                "success.at_limit must have one limit, since what a run has printed by one limit "
+                f"says nothing of the others, got {len(limits)}; to compare times, pass them "
+                "to the command: grid = { time = [1, 10] }"
+            )
 
     def score_run(self, run: CommandResult) -> RunScore:
         """Return the score of a run that exited."""
@@ -67,7 +90,11 @@ class SuccessRule:
             return RunScore(None, f"ended by signal {run.signal}")
         if run.code not in self.codes:
             return RunScore(None, f"ended with code {run.code}")
-        text = _drop_cut_lines(run.output).decode("utf-8", "replace")
+        return self.score_output(run)
+
+    def score_output(self, run: CommandResult) -> RunScore:
+        """Return the score of a run by its output alone."""
+        text = _read_output(run.output, is_whole=run.code is not None)
         if self.pattern and not re.search(self.pattern, text, re.MULTILINE):
             return RunScore(None, "the pattern was not found")
         if not self.number:
@@ -103,23 +130,25 @@ class SuccessRule:
 
     def as_json(self) -> dict[str, Any]:
         """Return the table ``[success]`` of a spec."""
-        return {
-            "codes": list(self.codes),
-            "pattern": self.pattern,
-            "number": self.number,
-            "scale": list(self.scale),
-        }
+        return asdict(self) | {"codes": list(self.codes), "scale": list(self.scale)}
 
 
-def _drop_cut_lines(output: bytes) -> bytes:
-    """Return an output without its gap marker and the two lines that the gap has cut."""
+def _read_output(output: bytes, *, is_whole: bool) -> str:
+    """Return an output as text, without lines that were cut: by its gap, or by a kill."""
+    text = _decode(output)
     for gap in _GAP.finditer(output):
         # The marker of the runner has equally many bytes before and after it; the same line printed
         # by the command itself has not.
         if gap.start() == len(output) - gap.end():
-            first, last = output[: gap.start()], output[gap.end() :]
-            return first[: first.rfind(b"\n") + 1] + last.partition(b"\n")[2]
-    return output
+            first, last = _decode(output[: gap.start()]), _decode(output[gap.end() :])
+            text = first[: first.rfind("\n") + 1] + last.partition("\n")[2]
+    return text if is_whole else text[: text.rfind("\n") + 1]
+
+
+def _decode(output: bytes) -> str:
+    """Return an output as text with plain line ends, without colours and a byte order mark."""
+    text = output.decode("utf-8", "replace").removeprefix("\ufeff")
+    return _LINE_END.sub("\n", _COLOR.sub("", text))
 
 
 def _check_codes(value: Any) -> tuple[int, ...]:

@@ -25,11 +25,6 @@ _UNITS: Final = ((2 * 86_400.0, 86_400.0, "days"), (7200.0, 3600.0, "h"), (120.0
 NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 
 
-def format_seconds(interval: Interval) -> str:
-    """Return seconds with their interval."""
-    return f"{interval} s"
-
-
 def format_duration(interval: Interval) -> str:
     """Return a duration with its interval, in seconds, minutes, hours or days.
 
@@ -42,7 +37,7 @@ def format_duration(interval: Interval) -> str:
         if abs(interval.value) >= least:
             scaled = (end / unit for end in (interval.value, interval.low, interval.high))
             return f"{Interval(*scaled)} {name}"
-    return format_seconds(interval)
+    return f"{interval} s"
 
 
 def format_seconds_roughly(seconds: float) -> str:
@@ -117,11 +112,15 @@ def format_cut_off(tune: SavedTune) -> str:
     best, cut_off = tune.best(), count_cut_off(tune)
     if not cut_off or best.limit < tune.spec.limits[-1]:
         return ""
-    return (
+    text = (
         f"this holds among the limits tried: {cut_off:,} of {format_run_count(best.runs)} with "
-        f"{best.limit:g} s {'was' if cut_off == 1 else 'were'} still at work then, so try longer "
-        "limits"
+        f"{best.limit:g} s {'was' if cut_off == 1 else 'were'} still at work then: a longer limit, "
+        "if you can wait for it, may be better"
     )
+    success, arm = tune.spec.success, tune.spec.arms[tune.spec.names.index(best.arm)]
+    if not success.at_limit and (success.number or "limit" in arm.open_fields()):
+        text += "; success.at_limit counts what a run has printed by its limit"
+    return text
 
 
 def format_warnings(tune: SavedTune) -> list[str]:
@@ -146,7 +145,7 @@ def _format_pair(best: Best) -> list[str]:
     return [
         first,
         f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
-        f"{format_seconds(best.seconds)} a run (from {format_run_count(best.runs)})",
+        f"{best.seconds} s a run (from {format_run_count(best.runs)})",
         f"{format_probability(best)}; the best {_pair_name(best)} is better by at most "
         f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
     ]

@@ -57,9 +57,8 @@ _LEAST_RUNS: Final = 1.0
 _MOST_RUNS: Final = 16.0
 _DRAWS: Final = 4000
 _LEAST_DRAWS: Final = 400
-_CELLS: Final = (
-    2_000_000  # numbers per array: 16 MB; with more than 500 pairs there are fewer draws
-)
+# Numbers per array: 16 MB; with more than 500 pairs there are fewer draws.
+_CELLS: Final = 2_000_000
 _COMPARISON_WEIGHT: Final = 0.7
 """Weight of a run in comparisons of pairs with one limit; with ten limits or more it is 1."""
 _UNRELATED: Final = 0.5
@@ -89,14 +88,10 @@ class ValueEstimates:
         self, spec: Spec, runs: Sequence[TrialRecord], *, most_draws: int = _DRAWS
     ) -> None:
         counts, self._most_draws = CountsByLimit(spec, runs), most_draws
-        self._spec, self._posterior, self.run_counts = (
-            spec,
-            _Posterior(spec, counts),
-            counts.run_counts,
-        )
-        self.draws, self.success_rates, self.seconds = self._draw(
-            np.random.default_rng(spec.seed), 1.0
-        )
+        self._spec, self._posterior = spec, _Posterior(spec, counts)
+        self.run_counts = counts.run_counts
+        rng = np.random.default_rng(spec.seed)
+        self.draws, self.success_rates, self.seconds = self._draw(rng, 1.0)
 
     def best_pair(self) -> tuple[int, int]:
         """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
@@ -201,10 +196,8 @@ class _Posterior:
         self._later, self._counts = later, counts
         self._of_seconds = (counts.seconds, counts.ended, self._begins + width / 2, width)
         self._of_rewards = (counts.rewards, counts.done, most, spec.success.span * varies)
-        self._seconds, self._rewards = (
-            _student_parameters(*self._of_seconds),
-            _student_parameters(*self._of_rewards),
-        )
+        self._seconds = _student_parameters(*self._of_seconds)
+        self._rewards = _student_parameters(*self._of_rewards)
 
     def draw_arm(
         self, rng: np.random.Generator, arm: int, draws: int, weight: float
@@ -218,12 +211,9 @@ class _Posterior:
             center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(self._limits)))
             for center, error, freedom in (self._seconds, self._rewards)
         )
-        return (
-            hazards,
-            succeed,
-            np.clip(seconds, self._begins, self._limits),
-            np.clip(rewards, self._least, self._most),
-        )
+        seconds = np.clip(seconds, self._begins, self._limits)
+        rewards = np.clip(rewards, self._least, self._most)
+        return hazards, succeed, seconds, rewards
 
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, own: float
@@ -236,12 +226,9 @@ class _Posterior:
         succeed = draw_shares(rng, done, ended, 0.25 / m, 0.25 / m, draws, 0.0)
         seconds = draw_means(rng, *self._of_seconds, draws, weight)
         rewards = draw_means(rng, *self._of_rewards, draws, weight)
-        return (
-            hazards,
-            succeed,
-            np.clip(seconds, self._begins, self._limits),
-            np.clip(rewards, self._least, self._most),
-        )
+        seconds = np.clip(seconds, self._begins, self._limits)
+        rewards = np.clip(rewards, self._least, self._most)
+        return hazards, succeed, seconds, rewards
 
 
 def _beta_parameters(

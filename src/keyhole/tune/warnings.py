@@ -65,7 +65,7 @@ class EarlyWarnings:
         success = self._spec.success
         if record.outcome == "ok":
             self._matched += 1
-        elif record.outcome == "failed" and record.reason.endswith("was not found"):
+        elif record.reason.endswith("was not found"):
             self._unmatched += 1
         if self._unmatched >= _MIN_RUNS and not self._matched:
             which = "pattern" if success.pattern and "pattern" in record.reason else "number"

@@ -63,15 +63,14 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
         what = request["command"][0]
         if request["cores"] is not None:
             os.sched_setaffinity(0, request["cores"])
-        _set_limits(request["cpu"])
+        _set_limits(request)
         environment = os.environ if request["environment"] is None else request["environment"]
         # The start is taken here, just before exec: on a busy machine the init may run only later,
         # and the time until then would be missing from `seconds`.
         os.write(write_end, b"%.9f" % time.monotonic())
         os.execvpe(request["command"][0], request["command"], environment)
-    except (
-        Exception
-    ) as error:  # of any kind: the command has not begun, which is not a failure of it
+    # An error of any kind: the command has not begun, which is not a failure of it.
+    except Exception as error:
         why = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
         os.write(write_end, os.fsencode(f"!{why}: {what}"))
     finally:
@@ -88,15 +87,17 @@ def _move_descriptors(files: list[int], other: int) -> int:
     return copies[-1]
 
 
-def _set_limits(cpu: float | None) -> None:
+def _set_limits(request: dict[str, Any]) -> None:
     """Set limits that the kernel enforces: no core dumps, and CPU time of each single process.
 
-    The init enforces the limit of all processes together; this one is a second above that.
+    The init enforces the limit of all processes together; this one is a second above that, and
+    above what all processors can do in the grace.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if cpu is not None:
+    if request["cpu"] is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        seconds = math.ceil(min(cpu, _MAX_CPU)) + 1
+        most = request["cpu"] + request["grace"] * (os.cpu_count() or 1)
+        seconds = math.ceil(min(most, _MAX_CPU)) + 1
         if hard == resource.RLIM_INFINITY or seconds < hard:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     # If the machine runs out of memory, the kernel should kill the command and not the tuner.

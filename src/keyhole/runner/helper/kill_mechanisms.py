@@ -67,9 +67,8 @@ class Namespace:
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
         linux_syscalls.set_parent_death_signal()
-        outer_pid = os.readlink(
-            "/proc/self"
-        )  # in the namespace around this one: the mounted /proc is still the outer one
+        # In the namespace around this one: the mounted /proc is still the outer one.
+        outer_pid = os.readlink("/proc/self")
         # Without this the new /proc would replace the one of the whole machine.
         linux_syscalls.make_mounts_private()
         linux_syscalls.mount_proc()  # some containers refuse that: the outer /proc then stays

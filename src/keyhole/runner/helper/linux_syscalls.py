@@ -15,12 +15,8 @@ _DUMPABLE: Final = 4
 _SUBREAPER: Final = 36
 _PRIVATE: Final = 0x4000 | 0x40000  # see mount(2): MS_PRIVATE | MS_REC
 _PLAIN: Final = 0x2 | 0x4 | 0x8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
-_CLONE: Final = {
-    "x86_64": 56,
-    "aarch64": 220,
-    "riscv64": 220,
-    "ppc64le": 120,
-}  # system call numbers
+# System call numbers.
+_CLONE: Final = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 # PyDLL keeps the GIL during the call. With CDLL the child would return from clone without the GIL,

@@ -14,6 +14,7 @@ _MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not de
 _WAIT_SECONDS: Final = 1.0  # seconds that children may take to exit that may not be signalled
 _PAUSE: Final = 0.01  # seconds between two checks of them
 _HAS_CHILDREN_FILES: Final = os.path.exists("/proc/thread-self/children")
+_proc = "/proc"
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,24 @@ class Process:
     resident: int
 
 
+def enter_proc() -> None:
+    """Make /proc the working folder of this process, which then reads it also after an unmount.
+
+    A run as root may unmount the /proc of its namespace. Another one may lie below it, where the
+    same numbers are other processes.
+    """
+    global _proc
+    with suppress(OSError):  # no /proc, as on macOS
+        os.chdir(_proc)
+        _proc = "."
+
+
 def descendants() -> list[Process]:
     """Return all processes below this one, zombies included; none where there is no /proc."""
     # /proc/self and not os.getpid(): where a new PID namespace may not mount its own /proc, the
     # mounted one has the PIDs of the namespace around it.
     try:
-        todo = _children(os.readlink("/proc/self"))
+        todo = _children(os.readlink(f"{_proc}/self"))
     except OSError:
         return []
     found = []
@@ -50,7 +63,7 @@ def descendants() -> list[Process]:
 
 def _read_process(pid: str) -> Process | None:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with open(f"{_proc}/{pid}/stat", "rb") as file:
             # The name of the program, in parentheses, may itself have spaces and parentheses.
             words = file.read().rpartition(b")")[2].split()
     except OSError:  # it has ended meanwhile
@@ -72,22 +85,22 @@ def _children(pid: str) -> list[str]:
     with suppress(OSError):  # it may end meanwhile
         if not _HAS_CHILDREN_FILES:
             return _scan_children(int(pid))
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children") as file:
+        for thread in os.listdir(f"{_proc}/{pid}/task"):
+            with open(f"{_proc}/{pid}/task/{thread}/children") as file:
                 found += file.read().split()
     return found
 
 
 def _scan_children(parent: int) -> list[str]:
     """Return the children of a process by reading the parent of every process."""
-    processes = (_read_process(name) for name in os.listdir("/proc") if name.isdigit())
+    processes = (_read_process(name) for name in os.listdir(_proc) if name.isdigit())
     return [str(one.pid) for one in processes if one is not None and one.parent == parent]
 
 
 def proportional_set_size(process: Process) -> int:
     """Return the memory of a process in bytes, with its share of shared pages."""
     try:
-        with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
+        with open(f"{_proc}/{process.pid}/smaps_rollup", "rb") as file:
             for line in file:
                 if line.startswith(b"Pss:"):
                     return int(line.split()[1]) * 1024

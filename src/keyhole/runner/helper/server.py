@@ -18,10 +18,9 @@ from .supervision import supervise
 from .usage_meter import reaped_cpu_seconds
 
 _POLL: Final = 500  # milliseconds between two checks of the parent process
-_GRACE_SECONDS: Final = 10.0  # seconds after the limit when an init counts as stopped
-_KILL_SECONDS: Final = (
-    5.0  # seconds that an init may take to kill its run before it is killed itself
-)
+_GRACE_SECONDS: Final = 10.0  # seconds after limit and grace when an init counts as stopped
+# Seconds that an init may take to kill its run before it is killed itself.
+_KILL_SECONDS: Final = 5.0
 
 
 def main() -> None:
@@ -34,16 +33,18 @@ def main() -> None:
     channel = socket.socket(fileno=int(sys.argv[2]))
     channel.set_inheritable(False)
     runner = _RunnerConnection(channel, int(sys.argv[3]))
+    # BrokenPipeError: the runner has ended meanwhile.
     try:
         mechanism = MECHANISMS[sys.argv[4]]()
     except OSError as error:
-        channel.sendall(encode_frame({"refused": error.strerror or str(error)}))
+        with suppress(OSError):
+            channel.sendall(encode_frame({"refused": error.strerror or str(error)}))
         return
     group = None
     with suppress(OSError):
         group = ControlGroup()
-    channel.sendall(encode_frame({"refused": None, "exact": group is not None}))
     try:
+        channel.sendall(encode_frame({"refused": None, "exact": group is not None}))
         while runner.wait_for_request():
             request = read_frame(channel.recv)
             if request is None:
@@ -95,7 +96,8 @@ def _run_command(
                 _run_init(request, theirs.fileno(), mechanism, group)
         _close_files(request["passed"])
         answer = bytearray()
-        complete = runner.read_answer(ours.fileno(), answer, request["limit"] + _GRACE_SECONDS)
+        seconds = request["limit"] + request["grace"] + _GRACE_SECONDS
+        complete = runner.read_answer(ours.fileno(), answer, seconds)
         if runner.is_gone:
             _wait_for_end(ours, init)
         elif not complete:
@@ -177,9 +179,8 @@ class _RunnerConnection:
                 if not data:
                     return True
                 answer += data
-            self.is_gone = (
-                ready is not None or self.is_gone
-            )  # the runner sends nothing during a run
+            # The runner sends nothing during a run.
+            self.is_gone = ready is not None or self.is_gone
             return False
         finally:
             self._poll.unregister(source)

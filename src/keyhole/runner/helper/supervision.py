@@ -4,9 +4,11 @@ import os
 import select
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from . import process_tree
 from .cgroup_accounting import ControlGroup
 from .command_process import CommandProcess, start_command
 from .framing import encode_frame
@@ -28,30 +30,44 @@ def supervise(
     `helper` is a socket; its end means that the run must be killed or that the helper has ended.
     """
     mechanism.enter()
+    process_tree.enter_proc()
     set_dumpable(False)  # the run must not write to the memory or descriptors of its init
     asleep_before = _seconds_asleep()
-    output, meter = (
-        OutputCapture(request["output"]),
-        UsageMeter(request["cpu"], request["memory"], group),
-    )
+    output = OutputCapture(request["output"])
+    meter = UsageMeter(request["cpu"], request["memory"], group)
     children = _Children()
     main = start_command(request, output.writing)
     for descriptor in (output.writing, *request["passed"]):
         os.close(descriptor)
     children.main = main.pid
-    lost = not _wait_for_main(request, main, children, helper, output, meter)
+    end = main.began + request["limit"]
+    lost = not _wait_for_end(end, children.has_main_ended, children, helper, output, meter)
+    children.collect()
+    is_cut_off = not children.has_main_ended()
+    if is_cut_off and request["grace"] and not lost:
+
+        def have_all_ended() -> bool:
+            return children.has_main_ended() and not mechanism.count_left(main.pid)
+
+        meter.lift_cpu_limit()
+        # The main process has not been reaped, so that this is still its group.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(main.pid, signal.SIGTERM)
+        end = time.monotonic() + request["grace"]
+        lost = not _wait_for_end(end, have_all_ended, children, helper, output, meter)
     # Wall time ends here, before the other processes are killed, which is no work of the command.
     seconds = time.monotonic() - main.began
     children.collect()
     # Counted before they are killed; usage after it, when all children have been reaped.
     left = mechanism.count_left(main.pid)
-    has_exited = children.status is not None
+    has_exited = children.has_main_ended()
     all_killed = mechanism.kill(main.pid)
     meter.finish()
     output.drain()
     code = children.status if has_exited and not main.problem else None
+    judged = None if is_cut_off else code
     answer: dict[str, Any] = {
-        "outcome": "lost" if lost else _judge_outcome(request, main, code, seconds, meter),
+        "outcome": "lost" if lost else _judge_outcome(request, main, judged, seconds, meter),
         "seconds": seconds,
         "cpu": meter.cpu,
         "memory": meter.memory,
@@ -64,20 +80,19 @@ def supervise(
     _send(helper, encode_frame(answer, output.kept_bytes()))
 
 
-def _wait_for_main(
-    request: dict[str, Any],
-    main: CommandProcess,
+def _wait_for_end(
+    end: float,
+    is_over: Callable[[], bool],
     children: "_Children",
     helper: int,
     output: OutputCapture,
     meter: UsageMeter,
 ) -> bool:
-    """Wait for the end of the main process or of a limit; return False if the helper ends first."""
+    """Wait until the run is over, or for a limit; return False if the helper ends first."""
     poll = select.poll()
     for ready in (children.ready, helper, output.reading):
         poll.register(ready, select.POLLIN)
-    end = main.began + request["limit"]
-    while children.status is None:
+    while not is_over():
         now = time.monotonic()
         if now >= end or meter.is_over_limit():
             return True
@@ -126,6 +141,10 @@ class _Children:
         os.set_blocking(wakeup, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+
+    def has_main_ended(self) -> bool:
+        """Return whether the main process has ended, and was reaped."""
+        return self.status is not None
 
     def collect(self) -> None:
         """Reap all ended children; `status` becomes the exit code of the main one, or -signal."""

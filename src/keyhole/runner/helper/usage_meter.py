@@ -39,6 +39,10 @@ class UsageMeter:
         """Return whether the CPU or memory limit is exceeded."""
         return self.cpu > self._cpu_limit or self.memory > self._memory_limit
 
+    def lift_cpu_limit(self) -> None:
+        """Watch the memory limit alone from now on."""
+        self._cpu_limit = math.inf
+
     def sample(self) -> None:
         """Measure all processes below this one, and set the time of the next sample."""
         began = time.monotonic()
