@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from html import escape
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
@@ -22,6 +23,12 @@ _FROM_THIS_POWER: Final = 2**20
 # Unicode's categories of control characters, halves of characters, and line and paragraph ends.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
+# Letters and marks without a shape: grapheme joiner, Hangul fillers, Khmer inherent vowels.
+_BLANKS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+_NON_JOINER, _JOINER = "\u200c", "\u200d"
+_SKIN_TONES: Final = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_EMOJI_STYLE: Final = "\ufe0f"
+_VIRAMA: Final = 9  # the combining class of the sign that joins consonants in Indic scripts
 
 
 class SequenceLike(Protocol):
@@ -131,9 +138,46 @@ def _repr(value: Any) -> str:
         return f"a {type(value).__name__} that is too long to print"
 
 
-def escape_controls(text: str) -> str:
-    """Return a text with control characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def escape_controls(text: str, allowed: str = "") -> str:
+    r"""Return a text in which control and invisible characters are escaped but those allowed.
+
+    Marks of direction and other characters without a shape could make a name look like another.
+    Spaces stay, and so do the two joiners of letters and emoji where writing needs them: between
+    Arabic letters (as in Persian), beside a virama (as in Hindi), and within an emoji.
+
+    Examples
+    --------
+    >>> escape_controls("a\u202eb\u200d\x9bc")
+    'a\\u202eb\\u200d\\x9bc'
+    """
+    if text.isascii() and text.isprintable():  # the common case first
+        return text
+    suspects = {c for c in set(text) - set(allowed) if not c.isprintable() or c in _BLANKS}
+    hidden = {c for c in suspects if unicodedata.category(c) != "Zs"}
+    if not hidden:
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode() if c in hidden and not _joins(text, i) else c
+        for i, c in enumerate(text)
+    )
+
+
+def _joins(text: str, place: int) -> bool:
+    """Return whether a character is a joiner between two that it may join."""
+    before, after = text[max(place - 1, 0) : place], text[place + 1 : place + 2]
+    if text[place] not in (_NON_JOINER, _JOINER) or not before or not after:
+        return False
+    if _VIRAMA in map(unicodedata.combining, (before, after)):
+        return True
+    if unicodedata.bidirectional(before) == unicodedata.bidirectional(after) == "AL":
+        return True
+    is_emoji = unicodedata.category(before) == "So" or before in (*_SKIN_TONES, _EMOJI_STYLE)
+    return text[place] == _JOINER and is_emoji and unicodedata.category(after) == "So"
+
+
+def escape_html(text: str) -> str:
+    """Return a text as it stands in HTML, with invisible characters as on the terminal."""
+    return escape(escape_controls(text, "\n\t"))
 
 
 def data_frame_column_names(value: Any) -> list[str] | None:

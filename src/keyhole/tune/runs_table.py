@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from keyhole.tune import folder
 from keyhole.tune.saved_tune import SavedTune
+from keyhole.validate import escape_controls
 
 _HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",
                 "memory (MiB)", "why", "began (UTC)")  # fmt: skip
@@ -56,5 +57,6 @@ def runs_table(tune: SavedTune) -> RunsTable:
 
 def _compress(rows: Sequence[Sequence[Any]]) -> str:
     # Without the time in the header: equal results make equal pages.
-    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    shown = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
