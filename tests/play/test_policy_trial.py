@@ -218,9 +218,36 @@ def test_a_policy_is_tried_once(monkeypatch):
     simulate(PROBLEM, [Cyclic()], horizon=300, replications=5)
     monkeypatch.setattr(policy_trial, "make_learner", None)
     simulate(PROBLEM, [Cyclic()], horizon=310, replications=5)
-    simulate(PROBLEM, [LSA()], horizon=310, replications=5, interpreted=False)  # Keyhole's own never
+    simulate(
+        PROBLEM, [LSA()], horizon=310, replications=5, interpreted=False
+    )  # Keyhole's own never
 
 
 def test_what_python_runs_anyway_is_not_tried(monkeypatch):
     monkeypatch.setattr(policy_trial, "make_learner", None)
     simulate(PROBLEM, [Cyclic()], horizon=50, replications=5, interpreted=True)
+
+
+class Endless(LSA):
+    def select(p, t: int) -> int:
+        while t > 3:
+            t = max(t, 4)
+        return 0
+
+
+def test_the_trial_of_a_policy_that_never_decides_ends(monkeypatch):
+    monkeypatch.setattr(policy_trial, "_MOST_SECONDS", 0.3)
+    attempt_all(Endless())
+
+
+class Complaining(LSA):
+    def select(p, t: int) -> int:
+        if t == 3:
+            raise ValueError("as the user words it")
+        return 0
+
+
+@pytest.mark.compiled
+def test_what_compiled_code_says_itself_stays_in_its_words():
+    with pytest.raises(ValueError, match=r"^as the user words it$"):
+        simulate(PROBLEM, [Complaining()], horizon=10, replications=9)

@@ -365,6 +365,7 @@ LOOPING = """
 import sys
 import threading
 
+import keyhole.play.policy_trial
 import keyhole.play.thread_executor
 from keyhole import simulate
 from keyhole.thresholding import IndexPolicy, Problem
@@ -384,6 +385,7 @@ def told(thread, timeout=None):
 
 threading.Thread.join = told
 keyhole.play.thread_executor._GRACE_SECONDS = float(sys.argv[1])
+keyhole.play.policy_trial._MOST_SECONDS = 0.0  # in the trial, Ctrl-C works at once
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 simulate(problem, [Stuck()], horizon=2, replications=1)
 print("ready", flush=True)

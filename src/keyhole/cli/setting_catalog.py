@@ -12,16 +12,23 @@ from keyhole.cli.terminal_output import print_heading, print_paragraph
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.metric import Metric
+from keyhole.validate import check_choice
 
 
-def print_catalog(setting: str | None, as_json: bool) -> None:
-    """Print the catalog of one setting, or of all."""
-    found = (
-        setting_registry.all_settings()
-        if setting is None
-        else [setting_registry.find_setting(setting)]
-    )
-    described = [_describe_setting(entry) for entry in found]
+def print_catalog(name: str | None, as_json: bool) -> None:
+    """Print the catalog of one setting, of the policies of a name, or of all settings."""
+    if name in setting_registry.setting_names():
+        described = [_describe_setting(setting_registry.find_setting(name))]
+    else:
+        described = list(map(_describe_setting, setting_registry.all_settings()))
+    if name is not None and name not in setting_registry.setting_names():
+        policies = [policy for setting in described for policy in setting["policies"]]
+        check_choice("setting or policy", name, [*setting_registry.setting_names(), *policies])
+        described = [
+            {"setting": setting["setting"], "policies": {name: setting["policies"][name]}}
+            for setting in described
+            if name in setting["policies"]
+        ]
     if as_json:
         typer.echo(json.dumps(described))
         return
@@ -77,6 +84,13 @@ def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
 
 def _print_setting(setting: dict[str, Any]) -> None:
     print_heading(setting["setting"], 0)
+    if "doc" in setting:
+        _print_problems_and_metrics(setting)
+    for name, policy in setting["policies"].items():
+        _print_policy(name, policy)
+
+
+def _print_problems_and_metrics(setting: dict[str, Any]) -> None:
     print_paragraph(setting["doc"], 2)
     print_heading("[problem]", 2)
     for source, how in setting["problems"].items():
@@ -87,8 +101,6 @@ def _print_setting(setting: dict[str, Any]) -> None:
     for name, metric in setting["metrics"].items():
         remarks = "".join(f"; {words}" for words in metric["remarks"])
         print_paragraph(f"{name}: {metric['title']}{remarks}", 4)
-    for name, policy in setting["policies"].items():
-        _print_policy(name, policy)
 
 
 def _print_policy(name: str, policy: dict[str, Any]) -> None:

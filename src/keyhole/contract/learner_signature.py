@@ -213,7 +213,7 @@ def _complete_facts(setting: Setting, given: Mapping[str, Any]) -> dict[str, Any
         argument = "feedback" if name == setting.mode else name
         value = given.get(argument, one.default)
         if value is None and one.always and one.argument is not None:
-            raise TypeError(f"{argument} ({one.doc}) must be given")
+            raise TypeError(f"{argument} ({one.doc}) must be given, as {argument}=...")
         if name == setting.mode:
             value = setting.modes.index(check_choice("feedback", value, setting.modes))
         found[name] = value

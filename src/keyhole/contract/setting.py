@@ -104,7 +104,7 @@ class Setting:
         facts = self.known_quantities(needs)
         for name in facts:
             if values.get(name) is None:
-                raise TypeError(f"{name} ({facts[name].doc}) must be given")
+                raise TypeError(f"{name} ({facts[name].doc}) must be given, as {name}=...")
         checked = {name: fact.check(name, values[name]) for name, fact in facts.items()}
         for name, fact in facts.items():
             # Vectors refer to integers by name: their lengths are checked once all are converted.
