@@ -360,7 +360,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = 
     listed, more = ", ".join(words), ""
     if len(words) > _LISTED:
         listed = ", ".join(words[:_FIRST])
-        more = f" or {len(words) - _FIRST:,} others{listing and f' ({listing})'}"
+        more = f" and {len(words) - _FIRST:,} more{listing and f' ({listing})'}"
     raise ValueError(
         f"{name} must be one of {listed}{more}; got {short_repr(value)}{suggestion(typed, words)}"
     )

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from keyhole.study import Study
+from keyhole.thresholding import LSA
 from tests.cli.test_bad_input import refused
 
 pytestmark = pytest.mark.interpreted
@@ -515,3 +516,16 @@ def test_a_command_says_that_a_study_is_done(tmp_path, done, keyhole):
     content = json.loads(done("show", storage, "labels", "--json"))
     assert content["settled"] == {"cat": "above", "owl": "below"}
     assert content["is_done"] is True
+
+
+def test_a_name_hides_no_characters_on_the_terminal(keyhole, tmp_path):
+    path, arms = tmp_path / "x.db", ["a\u202eb", "\u0645\u06cc\u200c\u062e\u0648"]
+    with Study.create(path, "s\u202et", LSA(), arms=arms, threshold=0.5) as study:
+        study.tell(study.ask().id, 1)
+    for words in (["list", path], ["show", path, "s\u202et"]):
+        code, out, _ = keyhole("study", *words)
+        assert code == 0
+        assert r"s\u202et" in out
+        assert "\u202e" not in out
+    assert r"a\u202eb" in out
+    assert arms[1] in out

@@ -12,23 +12,21 @@ from keyhole.cli.terminal_output import print_heading, print_paragraph
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.metric import Metric
-from keyhole.validate import check_choice
 
 
 def print_catalog(name: str | None, as_json: bool) -> None:
     """Print the catalog of one setting, of the policies of a name, or of all settings."""
-    if name in setting_registry.setting_names():
-        described = [_describe_setting(setting_registry.find_setting(name))]
-    else:
-        described = list(map(_describe_setting, setting_registry.all_settings()))
+    described = []
     if name is not None and name not in setting_registry.setting_names():
-        policies = [policy for setting in described for policy in setting["policies"]]
-        check_choice("setting or policy", name, [*setting_registry.setting_names(), *policies])
         described = [
-            {"setting": setting["setting"], "policies": {name: setting["policies"][name]}}
-            for setting in described
-            if name in setting["policies"]
+            {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
+            for setting in setting_registry.all_settings()
+            for policy in setting.policies.values()
+            if policy.__name__.casefold() == name.casefold()
         ]
+    if not described:
+        all_or_one = [name] if name is not None else setting_registry.setting_names()
+        described = [_describe_setting(setting_registry.find_setting(one)) for one in all_or_one]
     if as_json:
         typer.echo(json.dumps(described))
         return
