@@ -25,8 +25,12 @@ def print_catalog(name: str | None, as_json: bool) -> None:
             if policy.__name__.casefold() == name.casefold()
         ]
     if not described:
-        all_or_one = [name] if name is not None else setting_registry.setting_names()
-        described = [_describe_setting(setting_registry.find_setting(one)) for one in all_or_one]
+        found = (
+            setting_registry.all_settings()
+            if name is None
+            else [setting_registry.find_setting(name)]
+        )
+        described = list(map(_describe_setting, found))
     if as_json:
         typer.echo(json.dumps(described))
         return
