@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ from keyhole.play.replay_column_checks import reward_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.validate import Range, check_integer, check_seed, explain_memory_errors
 
-_FOREIGN: Final = {"ask": ("pull", "select", "select_arm", "choose"), "tell": ("update", "observe")}
 _ADDRESS: Final = Range(ge=0, lt=2**63)
 
 
@@ -119,14 +118,6 @@ class Learner(LearnerProgress):
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address
         self._do(INIT)
-
-    if not TYPE_CHECKING:  # or else type checkers would accept any name
-
-        def __getattr__(self, name):
-            """Refuse what other libraries call `ask` and `tell`, by our names."""
-            hint = next((f": call {ours}" for ours, names in _FOREIGN.items() if name in names), "")
-            text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
-            raise AttributeError(text, name=name, obj=self)
 
     def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, the rest is zero."""
