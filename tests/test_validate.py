@@ -13,8 +13,10 @@ from keyhole.validate import (
     check_sequence,
     check_unit_interval,
     check_vector,
+    escape_controls,
     explain_memory_errors,
     short_repr,
+    suggestion,
 )
 
 
@@ -149,10 +151,10 @@ def test_other_rewards_are_refused(given):
 
 def test_of_thousands_of_words_the_first_are_listed_and_the_nearest():
     words = [f"item {i}" for i in range(3000)]
-    with pytest.raises(ValueError, match="item 99 and 2,900 more; got 'itm 2999'") as raised:
+    with pytest.raises(ValueError, match="item 7 and 2,992 more; got 'itm 2999'") as raised:
         check_choice("name", "itm 2999", words)
     assert "(did you mean 'item 2999'?)" in str(raised.value)
-    assert len(str(raised.value)) < 1500
+    assert len(str(raised.value)) < 200
 
 
 FRAME = pa.table({"arm": ["x", "y"], "day": [1, 2]})
@@ -208,3 +210,52 @@ def test_a_data_frame_is_refused_with_what_to_pass_instead():
 def test_a_value_is_shown_on_a_line():
     assert short_repr(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
     assert short_repr("a\nb") == r"'a\nb'"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u202eb", r"a\u202eb"),  # a mark of direction
+        ("a\u200bb\ufeff", r"a\u200bb\ufeff"),
+        ("a\x9b\u2028", r"a\x9b\u2028"),
+        ("a\u3164", r"a\u3164"),  # a letter without a shape
+        ("ab\u200dc", r"ab\u200dc"),
+        ("中\u200d国", r"中\u200d国"),
+        ("\u0645\u200c", "\u0645" + r"\u200c"),
+    ],
+)
+def test_what_cannot_be_seen_is_escaped(text, shown):
+    assert escape_controls(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0645\u06cc\u200c\u062e\u0648",
+        "क्\u200dष",
+        "👨\u200d👩\u200d👧",
+        "👩🏽\u200d🚀",
+        "❤\ufe0f\u200d🔥",
+        "日本\u3000語",
+    ],
+)
+def test_joiners_stay_where_writing_needs_them(text):
+    assert escape_controls(text) == text
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "meant"),
+    [
+        ("lsa", ["APT", "LSA"], "'LSA'"),
+        ("lsa", ["LSA(alpha=1.35)", "Uniform()"], "'LSA(alpha=1.35)'"),
+        (
+            "regret",
+            ["aggregate_regret", "simple_regret"],
+            "'aggregate_regret' or 'simple_regret'",
+        ),
+        ("regret", ["regret", "simple_regret"], "'regret'"),
+        ("1", ["LSA(alpha=1)"], ""),
+    ],
+)
+def test_a_suggestion_ignores_case_and_knows_parts_of_names(typed, words, meant):
+    assert suggestion(typed, words) == (meant and f" (did you mean {meant}?)")

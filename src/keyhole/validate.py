@@ -1,12 +1,14 @@
 """Validation of input: error messages name the field, the allowed values and the given value."""
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from html import escape
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
@@ -17,11 +19,19 @@ Word = TypeVar("Word", bound=str)
 _INT64: Final = 2**63
 _SHOWN_CHARACTERS: Final = 200
 _SHOWN_BITS: Final = 256
-_LISTED: Final = 100  # allowed words that a message lists
+_LISTED: Final = 28  # allowed words that a message lists
+_FIRST: Final = 8  # of more
+_SUGGESTED: Final = 3
 _FROM_THIS_POWER: Final = 2**20
 # Unicode's categories of control characters, halves of characters, and line and paragraph ends.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
+_NO_LETTERS: Final = re.compile(r"[\W\d_]+")
 _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
+# Letters and marks without a shape: grapheme joiner, Hangul fillers, Khmer inherent vowels.
+_BLANKS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+_JOINERS: Final = ("\u200c", "\u200d")
+_FIRST_SHAPED: Final = "\u0590"  # below are the scripts in which joiners change nothing
+_SHAPED: Final = {"AL", "NSM", "ON"}  # Arabic letters, signs such as a virama, emoji
 
 
 class SequenceLike(Protocol):
@@ -131,9 +141,41 @@ def _repr(value: Any) -> str:
         return f"a {type(value).__name__} that is too long to print"
 
 
-def escape_controls(text: str) -> str:
-    """Return a text with control characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def escape_controls(text: str, allowed: str = "") -> str:
+    r"""Return a text in which control and invisible characters are escaped but those allowed.
+
+    Marks of direction and other characters without a shape could make a name look like another.
+    Spaces stay, and so do the two joiners of letters and emoji where writing needs them: between
+    Arabic letters (as in Persian), beside a virama (as in Hindi), and within an emoji.
+
+    Examples
+    --------
+    >>> escape_controls("a\u202eb\u200d\x9bc")
+    'a\\u202eb\\u200d\\x9bc'
+    """
+    if text.isascii() and text.isprintable():  # the common case first
+        return text
+    suspects = {c for c in set(text) - set(allowed) if not c.isprintable() or c in _BLANKS}
+    hidden = {c for c in suspects if unicodedata.category(c) != "Zs"}
+    if not hidden:
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode() if c in hidden and not _joins(text, i) else c
+        for i, c in enumerate(text)
+    )
+
+
+def _joins(text: str, place: int) -> bool:
+    """Return whether a character is a joiner between two that it may join."""
+    beside = text[max(place - 1, 0) : place + 2 : 2]
+    if text[place] not in _JOINERS or len(beside) < 2 or min(beside) < _FIRST_SHAPED:
+        return False
+    return not _SHAPED.isdisjoint(map(unicodedata.bidirectional, beside))
+
+
+def escape_html(text: str) -> str:
+    """Return a text as it stands in HTML, with invisible characters as on the terminal."""
+    return escape(escape_controls(text, "\n\t"))
 
 
 def data_frame_column_names(value: Any) -> list[str] | None:
@@ -306,14 +348,19 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     return words
 
 
-def check_choice(name: str, value: Any, allowed: Iterable[Word]) -> Word:
-    """Return `value` if it is one of the allowed words."""
+def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:
+    """Return `value` if it is one of the allowed words.
+
+    An error lists them, or the first of many and `listing`, which says where all are listed.
+    """
     words = list(allowed)
     if isinstance(value, str) and value in words:
         return value
     typed = value if isinstance(value, str) else short_repr(value)
-    listed = ", ".join(words[:_LISTED])
-    more = f" and {len(words) - _LISTED:,} more" if len(words) > _LISTED else ""
+    listed, more = ", ".join(words), ""
+    if len(words) > _LISTED:
+        listed = ", ".join(words[:_FIRST])
+        more = f" and {len(words) - _FIRST:,} more{listing and f' ({listing})'}"
     raise ValueError(
         f"{name} must be one of {listed}{more}; got {short_repr(value)}{suggestion(typed, words)}"
     )
@@ -326,6 +373,12 @@ def suggestion(typed: str, words: Iterable[str]) -> str:
     --------
     >>> suggestion("selekt", ["select", "update"])
     " (did you mean 'select'?)"
+    >>> suggestion("regret", ["rounds", "simple_regret", "aggregate_regret"])
+    " (did you mean 'simple_regret' or 'aggregate_regret'?)"
     """
-    close = get_close_matches(typed[:_SHOWN_CHARACTERS], list(words), 1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    typed, folded = typed[:_SHOWN_CHARACTERS].casefold(), {word.casefold(): word for word in words}
+    # "regret" is a word of both 'simple_regret' and 'aggregate_regret', "lsa" of 'LSA(alpha=1)'.
+    close = [key for key in folded if typed.isalpha() and typed in _NO_LETTERS.split(key)]
+    if typed in folded or not 0 < len(close) <= _SUGGESTED:
+        close = get_close_matches(typed, folded, 1)
+    return f" (did you mean {' or '.join(repr(folded[key]) for key in close)}?)" if close else ""

@@ -144,7 +144,7 @@ def test_a_users_policy_that_fails_is_refused_before_anything_is_simulated(tmp_p
         "    def recommend(p, labels) -> None:\n"
         "        pass\n"
     )
-    with pytest.raises(ValueError, match=r"mine.py:Mine fails on the problem 'tao-1'.*labels"):
+    with pytest.raises(ValueError, match=r"Mine fails on the problem 'tao-1'.*labels"):
         bench("thresholding", out=tmp_path / "out", problems=["tao-1"], policies=[f"{file}:Mine"])
     assert not (tmp_path / "out").exists()
 

@@ -533,3 +533,25 @@ def test_help_comes_fast():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_catalog_shows_a_policy(keyhole):
+    code, out, _ = keyhole("catalog", "LSA")
+    assert (code, out.splitlines()[:2]) == (0, ["thresholding", "  LSA"])
+    assert json.loads(keyhole("catalog", "LSA", "--json")[1])[0]["policies"].keys() == {"LSA"}
+    assert keyhole("catalog", "lsa")[1] == out
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["tune", "shw", "folder"], "show"),
+        (["reproduce", "tao2019-setup9"], "tao2019-setup3"),
+        (["bench", "thresholding", "--problems", "judging/*", "--out", "x"], "judging"),
+    ],
+)
+def test_a_wrong_name_is_answered_shortly_and_with_the_nearest(keyhole, words, meant):
+    code, _, error = keyhole(*words)
+    assert code == 2
+    assert error.endswith(f" (did you mean {meant!r}?)\n")
+    assert len(error) < 300

@@ -659,3 +659,16 @@ def test_show_prints_the_chance_to_be_best(done, buttons, tmp_path):
         "red": pytest.approx(1 / 3, abs=1e-3),
         "blue": pytest.approx(2 / 3, abs=1e-3),
     }
+
+
+def test_a_name_hides_no_characters_on_the_terminal(keyhole, tmp_path):
+    path, arms = tmp_path / "x.db", ["a\u202eb", "\u0645\u06cc\u200c\u062e\u0648"]
+    with Study.create(path, "s\u202et", LSA(), arms=arms, threshold=0.5) as study:
+        study.tell(study.ask().id, 1)
+    for words in (["list", path], ["show", path, "s\u202et"]):
+        code, out, _ = keyhole("study", *words)
+        assert code == 0
+        assert r"s\u202et" in out
+        assert "\u202e" not in out
+    assert r"a\u202eb" in out
+    assert arms[1] in out

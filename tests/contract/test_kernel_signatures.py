@@ -385,3 +385,24 @@ def test_the_documentation_shows_the_signatures(signatures):
 def test_the_former_name_of_a_kernel_is_refused_with_the_new_one():
     with pytest.raises(ValueError, match=r"^the kernel imagine of Mine .* is called impute now$"):
         derive(Whole, imagine=lambda p, s: None)
+
+
+def test_an_index_that_may_return_nothing_is_refused_with_its_line():
+    with pytest.raises(TypeError, match=r"Forgetful.index must return a value in every .*line \d+"):
+
+        class Forgetful(IndexPolicy):
+            def index(p, pulls, total):
+                mean = total / pulls  # noqa: F841
+
+    with pytest.raises(TypeError, match=r"Partly.index must return a value in every .*line \d+"):
+
+        class Partly(IndexPolicy):
+            def index(p, pulls, total):
+                if total > 1.0:
+                    return total
+
+    class Complete(IndexPolicy):
+        def index(p, pulls, total):
+            if total > 1.0:
+                return total
+            raise ValueError("too few")

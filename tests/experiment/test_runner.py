@@ -372,3 +372,18 @@ def test_a_draft_of_a_killed_process_is_removed(finished, text, tmp_path):
     (tmp_path / ".run.json.0123").write_text("{")
     run(Spec.from_text(text), tmp_path)
     assert content(tmp_path) == content(finished)
+
+
+def test_a_run_tries_the_policies_of_files_before_it_makes_its_folder(tmp_path, text):
+    (tmp_path / "broken.py").write_text(
+        "from keyhole.thresholding import LSA\n"
+        "class Silent(LSA):\n"
+        "    def recommend(p, labels) -> None:\n"
+        "        pass\n"
+    )
+    text = text.replace('name = "LSA"\nlabel = "ours"', 'name = "broken.py:Silent"')
+    with pytest.raises(
+        ValueError, match=r"^Silent\(alpha=1.35\) fails before the run: Silent.recommend must "
+    ):
+        run(Spec.from_text(text, folder=tmp_path), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

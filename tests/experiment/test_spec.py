@@ -360,3 +360,30 @@ def test_what_a_spec_with_workers_needs_can_be_compiled_ahead():
         "LSA with workers in BernoulliRewardEnvironment",
         "Uniform with workers in BernoulliRewardEnvironment",
     ]
+
+
+def test_independent_errors_are_told_at_once(text):
+    first = text.replace("seed = 4", "seed = -1").replace("replications = 40", "replications = 0")
+    message = r"^2 errors: \(1\) seed must be .*, got -1; \(2\) replications must be .*, got 0$"
+    with pytest.raises(ValueError, match=message):
+        Spec.from_text(first)
+    second = text.replace('"LSA"', '"LSB"').replace('name = "Uniform"', 'name = "LSA"\nalhpa = 1')
+    second = second.replace("threshold = 0.5", "threshold = 2")
+    message = r"^3 errors: \(1\) problem.threshold .*\(2\) policy\[0\].*\(3\) policy\[1\].*'alpha'"
+    with pytest.raises(ValueError, match=message):
+        Spec.from_text(second)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "home"),
+    [
+        ("seed = 4", 'seed = 4\nsetting = "thresholding"', "in [problem]"),
+        ("seed = 4", "seed = 4\nmeans = [0.5]", "in [problem]"),
+        ("[problem]", "[problem]\nseed = 4", "at the top, above all tables"),
+        ('name = "LSA"', 'name = "LSA"\nhorizon = 4', "at the top, above all tables"),
+    ],
+)
+def test_an_entry_in_the_wrong_table_is_told_where_it_belongs(text, old, new, home):
+    with pytest.raises(ValueError, match="is not known") as refusal:
+        Spec.from_text(text.replace(old, new))
+    assert str(refusal.value).endswith(f"; it belongs {home}")

@@ -221,3 +221,36 @@ def test_arrays_with_gaps_are_copied_and_huge_ones_refused():
 def test_draws_and_functions_of_c_are_refused(source, scope, message):
     with pytest.raises(TypeError, match=message):
         fingerprint(function(source, **scope))
+
+
+COUNT = 0
+
+
+def misspelt(total):
+    return totl + 1  # noqa: F821
+
+
+def counting(total):
+    global COUNT
+    COUNT = total
+    return total
+
+
+def misspelt_function(total):
+    return math.sqr(total)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (misspelt, r"misspelt uses 'totl', which is not defined \(did you mean 'total'\?\) .*line"),
+        (
+            counting,
+            r"counting assigns the global variable 'COUNT': only the arrays .*line",
+        ),
+        (misspelt_function, r"uses 'math'.sqr, which math does not have \(did you mean 'sqrt'\?\)"),
+    ],
+)
+def test_what_a_kernel_cannot_use_is_named_with_its_line(kernel, message):
+    with pytest.raises(TypeError, match=message):
+        fingerprint(kernel)

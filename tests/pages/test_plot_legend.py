@@ -3,7 +3,7 @@
 import pytest
 from matplotlib import rc_context
 
-from keyhole.pages.figure_files import blank_figure
+from keyhole.pages.figure_files import blank_figure, figure_bytes
 from keyhole.pages.plot_legend import FIGURE_WIDTH, add_legend, figure_size, wrap_label
 
 LONG = "AnytimeZoomingRCUCB(alpha=0.25, first=0.123456, second=0.654321, third=0.5)"
@@ -61,3 +61,13 @@ def test_a_long_label_of_the_y_axis_is_broken():
     assert wrap_label("cumulative regret / that of ThompsonSampling(a=1)") == (
         "cumulative regret / that of\nThompsonSampling(a=1)"
     )
+
+
+def test_a_name_hides_no_characters_in_a_figure():
+    figure, axes = drawn(["a\u202eb"])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [r"a\u202eb"]
+    axes.set_title("c\u200bd")
+    drawing = figure_bytes(figure, "svg", title="e\u202ef").decode()
+    assert r"c\u200bd" in drawing
+    assert r"e\u202ef" in drawing
+    assert not {"\u202e", "\u200b"} & set(drawing)

@@ -71,3 +71,11 @@ def test_no_line_parts_a_number_from_its_interval_and_its_digits_follow_it(value
 def test_the_interval_of_a_share_stays_with_it(count, more):
     share = share_estimate(np.arange(count + more) < count)
     assert " " not in keep_intervals_together(str(share))
+
+
+def test_a_name_hides_no_characters_in_html():
+    table = Table("a\u202eb", ["", ""], [["c\u200bd", "e\nf"]])
+    text = table.html()
+    assert r"a\u202eb" in text
+    assert r"c\u200bd" in text
+    assert "e\nf" in text

@@ -365,6 +365,7 @@ LOOPING = """
 import sys
 import threading
 
+import keyhole.play.policy_trial
 import keyhole.play.thread_executor
 from keyhole import simulate
 from keyhole.thresholding import IndexPolicy, Problem
@@ -384,6 +385,7 @@ def told(thread, timeout=None):
 
 threading.Thread.join = told
 keyhole.play.thread_executor._GRACE_SECONDS = float(sys.argv[1])
+keyhole.play.policy_trial._MOST_SECONDS = 0.0  # in the trial, Ctrl-C works at once
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 simulate(problem, [Stuck()], horizon=2, replications=1)
 print("ready", flush=True)
@@ -463,3 +465,18 @@ def test_simulations_in_several_threads_do_not_disturb_each_other():
 def test_what_is_no_list_of_policies_is_refused(policies, message):
     with pytest.raises(TypeError, match=message):
         simulate(PROBLEM, policies, horizon=10, replications=1)
+
+
+TABLE = np.zeros(3)
+
+
+class WritesTable(LSA):
+    def select(p, t):
+        TABLE[0] = t
+        return t % p.arms
+
+
+def test_a_kernel_that_writes_to_an_array_of_its_module_hears_what_it_may_write_to():
+    message = r"writes to an array of its module, .*: only the arrays of State .*line \d+\)"
+    with pytest.raises(TypeError, match=message):
+        simulate(PROBLEM, [WritesTable()], horizon=10, replications=1, interpreted=False)

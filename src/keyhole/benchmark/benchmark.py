@@ -1,7 +1,7 @@
 """`bench`: simulate every policy of some settings on every problem of the benchmark."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from time import process_time
@@ -31,9 +31,8 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.spec_factories import is_policy_file
-from keyhole.experiment.user_policy_trial import Candidate, try_user_policies
 from keyhole.files import folder_lock, has_content, write_atomically
+from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step
 from keyhole.play.speed_measurement import measure_seconds_per_round
 from keyhole.play.total_progress import track_total
@@ -101,7 +100,7 @@ def bench(
         raise ValueError(f"{folder} holds something other than a benchmark")
     games = list(make_games(listed, policies, SCALES[scale]))
     check_playable(games, listed, policies, SCALES[scale])
-    try_user_policies(_user_policies(games))
+    try_policies((f"on the problem {game.problem.name!r}", game.spec.plan) for game in games)
     (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
     with folder_lock(folder):
@@ -122,15 +121,6 @@ def bench(
         content = add_results(content, others)
         write_results(folder / RESULTS_FILE, content)
     return content
-
-
-def _user_policies(games: Iterable[Game]) -> Iterator[Candidate]:
-    """Yield the policies of users' files, on all problems that they can play."""
-    for game in games:
-        plan, where = game.spec.plan, f"on the problem {game.problem.name!r}"
-        for label, policy in plan.policies.items():
-            if is_policy_file(name := game.entry(label)["name"]):
-                yield Candidate(name, policy, plan.problem, plan.horizon, where)
 
 
 def _check_settings(settings: str | Iterable[str] | None) -> list[str]:

@@ -58,7 +58,8 @@ def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[Be
         return listed
     for pattern in patterns:
         if not any(_matches(problem, pattern) for problem in listed):
-            check_choice("problems", pattern, [*PARTS, *(problem.name for problem in listed)])
+            names = [*PARTS, *(problem.name for problem in listed)]
+            check_choice("problems", pattern, names, "tuning and judging are all of a part")
     return [p for p in listed if any(_matches(p, pattern) for pattern in patterns)]
 
 

@@ -110,7 +110,7 @@ def read_results(path: str | Path) -> BenchmarkFile:
             raise ValueError("a newer version of Keyhole wrote it")
         return BenchmarkFile.model_validate(table)
     except ValidationError as error:
-        raise ValueError(f"{path}: {error_message(error, {}, {})}") from error
+        raise ValueError(f"{path}: {error_message(error)}") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -116,6 +116,9 @@ def run(
     # Before the imports, which take a while, so that a bad address is refused at once.
     check_address(on, threads)
     if out is None and not dry_run:
+        from keyhole.experiment import Spec
+
+        Spec.from_file(spec)  # which may be wrong, too
         raise ValueError("--out must be given: a folder for the results")
     try:
         require_extra("files,plots,scipy", "keyhole run")
@@ -198,6 +201,8 @@ def reproduce(
     if not everything and name is None:
         raise ValueError("NAME must be given, or --all; see keyhole reproduce --list")
     if out is None:
+        if name is not None:
+            papers.Entry.find(name)  # whose name may be wrong, too
         raise ValueError("--out must be given: a folder for the results")
     if name is not None:
         one = papers.reproduce(

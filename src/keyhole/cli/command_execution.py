@@ -10,14 +10,15 @@ go to standard output, progress to standard error. A command whose reader ends e
 import os
 import sys
 import warnings
-from typing import Any, Final
+from contextlib import redirect_stdout
+from typing import Any, Final, TextIO, cast
 
 import typer
 
 from keyhole.cli import exit_codes
 from keyhole.cli.app import app
 from keyhole.cli.completion_shell_check import check_shell
-from keyhole.cli.terminal_output import one_line_text
+from keyhole.cli.terminal_output import EscapedStream, one_line_text
 from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
 from keyhole.validate import short_repr
@@ -30,7 +31,8 @@ _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 def main() -> None:
     """Run the command line and exit; see the module's docstring for the codes."""
-    with warnings.catch_warnings():
+    output = None if sys.stdout is None else cast(TextIO, EscapedStream(sys.stdout))
+    with warnings.catch_warnings(), redirect_stdout(output):
         warnings.showwarning = lambda message, *_, **__: _warned(message)
         code = _code()
     sys.exit(code or 0)

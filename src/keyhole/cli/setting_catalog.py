@@ -14,14 +14,23 @@ from keyhole.experiment import setting_registry
 from keyhole.metric import Metric
 
 
-def print_catalog(setting: str | None, as_json: bool) -> None:
-    """Print the catalog of one setting, or of all."""
-    found = (
-        setting_registry.all_settings()
-        if setting is None
-        else [setting_registry.find_setting(setting)]
-    )
-    described = [_describe_setting(entry) for entry in found]
+def print_catalog(name: str | None, as_json: bool) -> None:
+    """Print the catalog of one setting, of the policies of a name, or of all settings."""
+    described = []
+    if name is not None and name not in setting_registry.setting_names():
+        described = [
+            {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
+            for setting in setting_registry.all_settings()
+            for policy in setting.policies.values()
+            if policy.__name__.casefold() == name.casefold()
+        ]
+    if not described:
+        found = (
+            setting_registry.all_settings()
+            if name is None
+            else [setting_registry.find_setting(name)]
+        )
+        described = list(map(_describe_setting, found))
     if as_json:
         typer.echo(json.dumps(described))
         return
@@ -77,6 +86,13 @@ def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
 
 def _print_setting(setting: dict[str, Any]) -> None:
     print_heading(setting["setting"], 0)
+    if "doc" in setting:
+        _print_problems_and_metrics(setting)
+    for name, policy in setting["policies"].items():
+        _print_policy(name, policy)
+
+
+def _print_problems_and_metrics(setting: dict[str, Any]) -> None:
     print_paragraph(setting["doc"], 2)
     print_heading("[problem]", 2)
     for source, how in setting["problems"].items():
@@ -87,8 +103,6 @@ def _print_setting(setting: dict[str, Any]) -> None:
     for name, metric in setting["metrics"].items():
         remarks = "".join(f"; {words}" for words in metric["remarks"])
         print_paragraph(f"{name}: {metric['title']}{remarks}", 4)
-    for name, policy in setting["policies"].items():
-        _print_policy(name, policy)
 
 
 def _print_policy(name: str, policy: dict[str, Any]) -> None:

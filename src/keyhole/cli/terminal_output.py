@@ -1,15 +1,35 @@
 """Layout of output: wrapped on a terminal, one line per item in a pipe."""
 
+import re
 import shutil
 import sys
 import textwrap
-from typing import Final
+from typing import Any, Final, TextIO
 
 import typer
 
 from keyhole.validate import escape_controls
 
 _MOST_COLUMNS: Final = 100
+_STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")  # bold, say
+
+
+class EscapedStream:
+    """A stream on which names can neither hide characters nor change the order of others."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text with control and invisible characters escaped, but line ends and styles."""
+        pieces = _STYLES.split(text)
+        pieces[::2] = [escape_controls(piece, "\n\r\t") for piece in pieces[::2]]
+        self._stream.write("".join(pieces))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return any other attribute of the stream."""
+        return getattr(self._stream, name)
 
 
 def one_line_text(text: str) -> str:

@@ -16,7 +16,7 @@ from keyhole.contract.text_formatting import count_text
 from keyhole.durations import parse_duration
 from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.status_output import print_status
-from keyhole.validate import check_integer, escape_controls
+from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
     from keyhole.tune import SavedTune, Spec, TrialRecord
@@ -38,7 +38,10 @@ class _Group(TyperGroup):
         if not args:
             args = ["--help"]
         # What is no command is taken for a file, so that errors name the file.
-        if args and args[0] not in self.commands and "--help" not in args[:1]:
+        hint = "" if args[0] in self.commands else suggestion(args[0], self.commands)
+        if hint and not Path(args[0]).exists():
+            raise ValueError(f"there is no command or file {args[0]!r}{hint}")
+        if args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
         if args[:1] == [_RUN]:
             _check_budget(args)

@@ -40,6 +40,7 @@ from keyhole.contract.state_arrays import (
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy, is_own, python_function
 from keyhole.kernels.interpreted_mode import is_interpreted
+from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.kernels.kernel_declaration import kernel as compiled
 
@@ -87,13 +88,14 @@ def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
     arguments = ", ".join(kernel_argument_names(helper))
     scope: dict[str, Any] = {
         "helper": helper,
+        "UnnoticedError": UnnoticedError,
         "text": f"{owner}.{name} must return a number, got nan",
     }
     source = (
         f"def refuse_nan({arguments}):\n"
         f"    value = helper({arguments})\n"
         "    if value != value:\n"
-        "        raise ValueError(text)\n"
+        "        raise UnnoticedError(text)\n"
         "    return value\n"
     )
     exec(source, scope)

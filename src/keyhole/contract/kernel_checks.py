@@ -168,19 +168,31 @@ def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -
     return handed_on
 
 
+def check_returns_value(owner: str, kernel: Kernel) -> None:
+    """Refuse a kernel that must return a value, and ends without one in some case."""
+    function = python_function(kernel)
+    for line, is_none in _list_returns(function):
+        if is_none:
+            raise TypeError(
+                f"{owner}.{function.__name__} must return a value in every case, but may end "
+                f"without one ({source_location(kernel, line)})"
+            )
+
+
 def _line_of_return(function: FunctionType) -> int:
     """Return the line of a function's first return of a value, else its own first line."""
     # Python ends every function with `return None`, and a kernel that lacks a return is best named
     # by its first line: returns of None do not count.
-    lines = []
-    before: Any = None
+    return min((line for line, is_none in _list_returns(function) if not is_none), default=0)
+
+
+def _list_returns(function: FunctionType) -> Iterator[tuple[int, bool]]:
+    """Yield the line of each return of a function, and whether it is one of None."""
+    constant: Any = ...
     for step in dis.get_instructions(function.__code__):
         if step.opname in _RETURNS and step.positions and step.positions.lineno:
-            gives_none = step.argval is None and (
-                step.opname == "RETURN_CONST"
-                or (before is not None and before.opname == "LOAD_CONST" and before.argval is None)
+            yield (
+                step.positions.lineno,
+                (step.argval if "CONST" in step.opname else constant) is None,
             )
-            if not gives_none:
-                lines.append(step.positions.lineno)
-        before = step
-    return min(lines, default=0)
+        constant = step.argval if step.opname == "LOAD_CONST" else ...

@@ -17,6 +17,7 @@ from keyhole.contract.kernel_checks import (
     check_argument_names,
     check_exact_arguments,
     check_field_access,
+    check_returns_value,
     find_attribute_uses,
     source_location,
 )
@@ -264,6 +265,8 @@ def check_kernels(
             continue
         if name in (fixed := getattr(cls, "helper_arguments", {})):
             check_exact_arguments(owner, kernel, fixed[name])
+            if "s" not in fixed[name]:  # then it can do nothing but return a value
+                check_returns_value(owner, kernel)
         if name in kernels:
             # `impute` may learn expected feedback as `update` learns real feedback: by calling it.
             further = ("update",) if name == IMPUTE.name else ()

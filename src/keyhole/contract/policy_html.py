@@ -4,10 +4,10 @@ import inspect
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
-from html import escape
 from typing import Any, Final
 
 from keyhole.contract.arm_names import name_text
+from keyhole.validate import escape_html
 
 _LISTED_ARMS: Final = 20
 
@@ -60,14 +60,14 @@ def _first_paragraph(thing: Any) -> str:
 def html_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table; with no rows, its caption as a paragraph."""
     if not rows:
-        return f"<p>{escape(caption)}</p>"
-    titles = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+        return f"<p>{escape_html(caption)}</p>"
+    titles = "".join(f'<th scope="col">{escape_html(cell)}</th>' for cell in head)
     body = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        f'<tr><th scope="row">{escape_html(name)}</th>'
+        + "".join(f"<td>{escape_html(cell)}</td>" for cell in cells)
         + "</tr>"
         for name, *cells in rows
     )
     top = f"<thead><tr>{titles}</tr></thead>\n" if titles else ""
-    title = f"<caption>{escape(caption)}</caption>"
+    title = f"<caption>{escape_html(caption)}</caption>"
     return f"<table>\n{title}\n{top}<tbody>\n{body}\n</tbody>\n</table>"

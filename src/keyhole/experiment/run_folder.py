@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +30,7 @@ from keyhole.experiment.sweep_points import point_values, problem_at
 from keyhole.files import content_checksum, explain_os_error, write_atomically
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
-from keyhole.validate import short_repr
+from keyhole.validate import escape_html, short_repr
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 3
@@ -115,11 +114,11 @@ class RunFolder:
 
         try:
             if "sweep" not in self.spec:
-                return f"<p>{escape(run_line(self.curves))}</p>\n{self.curves._repr_html_()}"
+                return f"<p>{escape_html(run_line(self.curves))}</p>\n{self.curves._repr_html_()}"
             title = f"{self!r}: points[i].curves has the results of point i."
             return Table(title, *self._best_by_point()).html()
         except Exception as error:  # a notebook would show a traceback in the place of the run
-            return escape(f"{self!r}: {' '.join(str(error).split())}")
+            return escape_html(f"{self!r}: {' '.join(str(error).split())}")
 
     def _best_by_point(self) -> tuple[list[str], list[list[str]]]:
         """Return head and rows of a table of the best policy at each point of a sweep."""

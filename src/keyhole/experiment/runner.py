@@ -33,14 +33,13 @@ from keyhole.experiment.run_folder import (
     write_table,
 )
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.spec_factories import is_policy_file
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
-from keyhole.experiment.user_policy_trial import Candidate, try_user_policies
 from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
+from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Observe, Report, print_step, progress_report
 from keyhole.play.total_progress import TotalProgress
 
@@ -102,7 +101,7 @@ def run(
         if found is not None and found.get("finished") is not None:
             _begin(folder, spec, digest, command, found)
         else:
-            try_user_policies(_user_policies(spec))
+            try_policies(("before the run", point.spec.plan) for point in spec.points)
             # First the connection: a cluster that cannot be reached leaves the folder as it was.
             with cluster_connection(on, threads) as cluster:
                 provenance = _begin(folder, spec, digest, command, found)
@@ -122,15 +121,6 @@ def run(
             write_provenance(folder, provenance | {"finished": _now()})
             shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return open_run(folder)
-
-
-def _user_policies(spec: Spec) -> Iterator[Candidate]:
-    """Yield the policies of users' files, at all points."""
-    for point in spec.points:
-        plan = point.spec.plan
-        for entry, policy in zip(point.spec.policy, plan.policies.values(), strict=True):
-            if is_policy_file(name := entry["name"]):
-                yield Candidate(name, policy, plan.problem, plan.horizon, "before the run")
 
 
 def _observer(

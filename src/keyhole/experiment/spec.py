@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.experiment import sweep_points
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting, setting_names
 from keyhole.experiment.spec_factories import (
     WORKER_ENTRIES,
     make_policy,
@@ -23,7 +24,7 @@ from keyhole.files import read_text_file
 from keyhole.play.checkpoints import MOST_CHECKPOINTS, SpacingKind
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
-from keyhole.spec_values import error_message, plain_value, unknown_name_error
+from keyhole.spec_values import join_errors, list_errors, plain_value, unknown_name_error
 from keyhole.validate import SEEDS, check_line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
@@ -179,11 +180,10 @@ class Spec(BaseModel):
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
         """Make a spec from a dict of the same form."""
         known = [name for name in cls.model_fields if name != "folder"]
-        for name in table:
-            if name not in known:
-                raise unknown_name_error(name, known)
+        errors = [_add_home(unknown_name_error(name, known)) for name in table if name not in known]
+        given = {name: v for name, v in table.items() if v is not None and name in known}
         try:
-            given = {name: plain_value(name, v) for name, v in table.items() if v is not None}
+            given = {name: plain_value(name, v) for name, v in given.items()}
             if "sweep" in given:
                 sweep_points.check_sweep(given["sweep"])
                 # The first values stand in for entries that vary as a whole, which the model may
@@ -195,7 +195,9 @@ class Spec(BaseModel):
         except RecursionError:
             raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
-            raise ValueError(error_message(error, _MODELS, _TABLES)) from None
+            errors += list_errors(error, _MODELS, _TABLES)
+        if errors:
+            raise ValueError(join_errors(errors))
         _ = spec.points  # makes problems and policies, which check the rest
         return spec
 
@@ -237,10 +239,9 @@ class Spec(BaseModel):
         """The plan of the experiment; with a sweep, each point has a plan of its own."""
         if self.sweep is not None:
             raise ValueError(f"a spec with [sweep] has {len(self.points)} plans: see its points")
-        problem = make_problem(self.problem, self.folder)
+        problem, policies = self._make_problem_and_policies()
         given = self.checkpoints
         checkpoints = given.model_dump() if isinstance(given, Spacing) else given
-        policies = self._policies(problem)
         return Plan.make(
             problem,
             policies,
@@ -273,22 +274,50 @@ class Spec(BaseModel):
         idle = all(work["workers"] == 1 and work["duration"] is None for work in own)
         return None if idle else found
 
-    def _policies(self, problem: Problem) -> dict[str, Policy]:
+    def _make_problem_and_policies(self) -> tuple[Problem, dict[str, Policy]]:
+        errors: list[Exception] = []
         policies: dict[str, Policy] = {}
-        for i, entry in enumerate(self.policy):
-            table = dict(entry)
-            label = table.pop("label", None)
-            for name in WORKER_ENTRIES:
-                table.pop(name, None)
+        try:
+            problem = make_problem(self.problem, self.folder)
+        except (TypeError, ValueError, FileNotFoundError) as error:
+            errors.append(error)
+        # Of an unknown setting, nothing is known of its policies.
+        is_known = self.problem.get("setting") in setting_names()
+        for i, entry in enumerate(self.policy if is_known else ()):
             try:
-                policy = make_policy(table, problem.setting.name, self.folder)
+                label, policy = self._make_policy(entry)
+                if label in policies:
+                    raise ValueError(f"label must be a text of its own, got {label!r}")
+                policies[label] = policy
             except (TypeError, ValueError, FileNotFoundError) as error:
-                raise ValueError(f"policy[{i}].{error}") from error
-            try:
-                label = repr(policy) if label is None else check_line("label", label)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"policy[{i}].{error}") from error
-            if label in policies:
-                raise ValueError(f"policy[{i}].label must be a text of its own, got {label!r}")
-            policies[label] = policy
-        return policies
+                errors.append(ValueError(f"policy[{i}].{error}"))
+                errors[-1].__cause__ = error
+        if errors:
+            texts = [_add_home(error) for error in errors]
+            if len(texts) == 1 and texts[0] == str(errors[0]):
+                raise errors[0]
+            raise ValueError(join_errors(texts)) from errors[0]
+        return problem, policies
+
+    def _make_policy(self, entry: Mapping[str, Any]) -> tuple[str, Policy]:
+        """Return the label and the policy of a table ``[[policy]]``."""
+        table = {name: value for name, value in entry.items() if name not in WORKER_ENTRIES}
+        label = table.pop("label", None)
+        policy = make_policy(table, self.problem["setting"], self.folder)
+        return repr(policy) if label is None else check_line("label", label), policy
+
+
+def _add_home(error: Exception) -> str:
+    """Return an error message; of an unknown entry that another table has, also which."""
+    path, unknown, _ = str(error).partition(" is not known;")
+    table, _, entry = path.rpartition(".")
+    factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]
+    homes: dict[str, Iterable[str]] = {
+        "at the top, above all tables": Spec.model_fields,
+        **{f"in [{path}]": model.model_fields for path, model in _MODELS.items()},
+        "in [problem]": ["setting", *(n for key, made in factories for n in (key, *made.entries))],
+    }
+    for home, names in homes.items() if unknown else ():
+        if entry in names and home != f"in [{table}]":
+            return f"{error}; it belongs {home}"
+    return str(error)

@@ -113,6 +113,11 @@ def _error_text(error: Exception) -> str:
             "a kernel cannot allocate memory (a new array, or a copy of one array into another "
             "by a slice); declare arrays in State and write loops"
         )
+    if "setitem(readonly array" in message:
+        text = (
+            "a kernel writes to an array of its module, which is a constant for it: "
+            "only the arrays of State change"
+        )
     if "returning of array" in text:
         text = "a kernel returns no array: it fills the arrays of the group that it names"
         lowered = [place for place in _LOWERED.findall(message) if not _WITHIN.search(place[0])]

@@ -30,6 +30,7 @@ from keyhole.kernels.kernel_declaration import (
     kernel,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
+from keyhole.validate import suggestion
 
 Kernel = Callable[..., Any]
 Copies = dict[FunctionType, Kernel]
@@ -179,6 +180,7 @@ class _Fingerprint:
         self.seen[id(function)] = (len(self.seen), function)
         self.digest.update(_code_bytes(function.__code__))
         register_raising(function)
+        _check_globals(function)
         for default in function.__defaults__ or ():
             self.value(f"{function.__qualname__} has a default", default, ())
         for name, value in free_variables(function):
@@ -230,6 +232,9 @@ class _Fingerprint:
 
     def module(self, use: str, module: ModuleType, chains: Iterable[Chain]) -> None:
         self.put(module.__name__)
+        for name in (chain[0] for chain in chains if chain and not hasattr(module, chain[0])):
+            hint = suggestion(name, dir(module))
+            raise TypeError(f"{use}.{name}, which {module.__name__} does not have{hint}")
         if module.__name__.split(".")[0] in _FIXED_MODULES:
             if any(f"{module.__name__}.{'.'.join(c)}".startswith("numpy.random") for c in chains):
                 raise TypeError(
@@ -240,8 +245,36 @@ class _Fingerprint:
             if not chain:
                 raise TypeError(f"{use}, a module, as a value: a kernel may use its attributes")
             self.put(chain[0])
-            if hasattr(module, chain[0]):
-                self.value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
+            self.value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
+
+
+@lru_cache(maxsize=4096)
+def _list_global_uses(code: CodeType) -> tuple[tuple[str, str, int], ...]:
+    """Return what some code does with global variables: instruction, name and line."""
+    uses = [
+        (step.opname, step.argval, (step.positions and step.positions.lineno) or 0)
+        for step in dis.get_instructions(code)
+        if step.opname in ("LOAD_GLOBAL", "STORE_GLOBAL")
+    ]
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return (*uses, *(use for constant in inner for use in _list_global_uses(constant)))
+
+
+def _check_globals(function: FunctionType) -> None:
+    """Refuse a function that assigns a global variable, or uses a name that is not defined."""
+    code = function.__code__
+    for operation, name, line in _list_global_uses(code):
+        where = f"({code.co_filename}, line {line})"
+        if operation == "STORE_GLOBAL":
+            raise TypeError(
+                f"{function.__qualname__} assigns the global variable {name!r}: only the arrays of "
+                f"State change {where}"
+            )
+        if name not in function.__globals__ and not hasattr(builtins, name):
+            hint = suggestion(name, [*code.co_varnames, *function.__globals__])
+            raise TypeError(
+                f"{function.__qualname__} uses {name!r}, which is not defined{hint} {where}"
+            )
 
 
 def fresh_copy(function: Kernel) -> Kernel:

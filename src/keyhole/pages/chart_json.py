@@ -11,6 +11,7 @@ from keyhole.pages.chart_paths import spread_points
 from keyhole.pages.chart_plot import Plot
 from keyhole.pages.chart_scale import Floats, Scale
 from keyhole.pages.line_chart import Axis, Curve, LineChart
+from keyhole.validate import escape_controls
 
 _POINTS: Final = 90  # more cannot be pointed at
 _PANEL_POINTS: Final = 60
@@ -32,7 +33,8 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
         # Curves of a chart mostly have the same places, which are then written once.
         if x not in places:
             places.append(x)
-        shown: dict[str, Any] = {"label": curve.label, "note": curve.note, "x": places.index(x)}
+        label, note = map(escape_controls, (curve.label, curve.note))
+        shown: dict[str, Any] = {"label": label, "note": note, "x": places.index(x)}
         if curve.steps:
             shown["steps"] = True
         if shift := plot.shifts.get(curve.label):

@@ -8,8 +8,10 @@ from typing import Any, Final
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from keyhole.files import write_atomically
+from keyhole.validate import escape_controls
 
 # Figures contain no dates and no random ids, so that equal results make equal files. Text stays
 # text, which can be searched and edited.
@@ -36,6 +38,9 @@ def blank_figure(width: float = 8.2, height: float = 4.6) -> Figure:
 def figure_bytes(figure: Figure, kind: str, *, title: str = "", caption: str = "") -> bytes:
     """Return a figure as an ``svg``, ``png`` or ``pdf`` file with title and caption as metadata."""
     sink = io.BytesIO()
+    for text in figure.findobj(Text):
+        text.set_text(escape_controls(text.get_text(), "\n"))
+    title, caption = map(escape_controls, (title, caption))
     for_title, for_caption, left_out = _METADATA[kind]
     metadata = {for_title: title, for_caption: caption} | dict.fromkeys(left_out)
     with mpl.rc_context(_SETTINGS):

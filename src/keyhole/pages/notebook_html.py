@@ -2,10 +2,10 @@
 
 import base64
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from keyhole.pages.table import Table
+from keyhole.validate import escape_controls, escape_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def notebook_html(tables: Sequence[Table], picture: str = "", line: str = "") -> str:
     """Return the HTML of a line of text, a picture (see `picture_html`), and tables below it."""
-    text = f"<p>{escape(line)}</p>" if line else ""
+    text = f"<p>{escape_html(line)}</p>" if line else ""
     return "\n".join(filter(None, [text, picture, *(table.html() for table in tables)]))
 
 
@@ -25,7 +25,7 @@ def picture_html(figure: "Figure", alt: str) -> str:
     # several, and its styles would reach other cells.
     data = base64.b64encode(figure_bytes(figure, "svg")).decode()
     size = "max-width: 100%; background: white"
-    return f'<img alt="{escape(alt)}" style="{size}" src="data:image/svg+xml;base64,{data}">'
+    return f'<img alt="{escape_html(alt)}" style="{size}" src="data:image/svg+xml;base64,{data}">'
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -38,8 +38,9 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cat    10
     a dog  3
     """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [list(map(escape_controls, row)) for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (head, *rows)
+        for row in lines
     )

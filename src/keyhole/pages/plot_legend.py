@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
+from keyhole.validate import escape_controls
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -70,7 +72,7 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
     figure = axes.get_figure()
     assert figure is not None
     wide = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
-    texts = [_wrap(label, wide, size) for label in labels]
+    texts = [_wrap(escape_controls(label), wide, size) for label in labels]
     # Ticks, their labels and the label of the axis are as high as some three lines.
     below = ScaledTranslation(0, -3.6 * size / _POINTS_AN_INCH, figure.dpi_scale_trans)
     legend = axes.legend(

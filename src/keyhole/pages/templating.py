@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from keyhole.validate import escape_controls
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -27,6 +29,11 @@ def keep_intervals_together(text: str) -> str:
     return _UNBROKEN.sub(lambda found: found[0].replace(" ", _SPACE), text)
 
 
+def _show(value: Any) -> Any:
+    """Return what a template prints of a value, before it is escaped as HTML."""
+    return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
+
+
 def render(template: str, **shown: Any) -> str:
     """Render a template, given by its path in the package."""
     return _templates().get_template(template).render(shown)
@@ -39,7 +46,7 @@ def _templates() -> Environment:
     # With StrictUndefined a misspelt name in a template is an error, not an empty text.
     found = Environment(
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=_show,
     )  # fmt: skip
     found.filters["together"] = keep_intervals_together
     return found

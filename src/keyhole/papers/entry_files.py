@@ -48,7 +48,9 @@ def entry_folder(name: str) -> tuple[Traversable, str]:
             f"entry must be one of {name}, got the paper: name one of its entries (see keyhole "
             f"reproduce --list), or run all with --paper {name}"
         )
-    *folders, file = FILES[check_choice("entry", name, FILES)].split("/")
+    *folders, file = FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")].split(
+        "/"
+    )
     return resources.files("keyhole.papers").joinpath(*folders), file
 
 

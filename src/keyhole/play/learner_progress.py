@@ -4,12 +4,15 @@ A learner is a policy (a rule that chooses among options, the arms) at work. A p
 settles arms one by one, and is done when none is left.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.stopping import is_done, remaining_arms, settled_arms
 from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import DONE
 from keyhole.play.named_arms import NamedArms
+
+_FOREIGN: Final = {"ask": ("pull", "select", "select_arm", "choose"), "tell": ("update", "observe")}
+"""What other libraries call our methods."""
 
 
 class LearnerProgress(NamedArms):
@@ -17,6 +20,14 @@ class LearnerProgress(NamedArms):
 
     rounds: Any
     _pending: Any
+
+    if not TYPE_CHECKING:  # or else type checkers would accept any name
+
+        def __getattr__(self, name):
+            """Refuse what other libraries call `ask` and `tell`, by our names."""
+            hint = next((f": call {ours}" for ours, names in _FOREIGN.items() if name in names), "")
+            text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
+            raise AttributeError(text, name=name, obj=self)
 
     @property
     def rounds_told(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.text_formatting import count_text
-from keyhole.validate import short_repr
+from keyhole.validate import escape_controls, short_repr
 
 if TYPE_CHECKING:
     from keyhole.play.learner import Learner
@@ -21,7 +21,7 @@ def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
     waiting = ", waiting for feedback" if learner._pending else ", done" * learner.is_done
     head = f"{learner.policy} after {count_text(learner.rounds_told, 'round')}, {known}{waiting}"
     lines = _describe_by_number(learner, in_full=in_full)
-    return "\n  ".join([head, *map(learner._name_arms, lines)])
+    return escape_controls("\n  ".join([head, *map(learner._name_arms, lines)]), "\n")
 
 
 def _describe_by_number(learner: "Learner", *, in_full: bool = False) -> list[str]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from keyhole.status_output import print_status
-from keyhole.validate import short_repr
+from keyhole.validate import escape_controls, short_repr
 
 Report = Callable[[str, int, int], None]
 """Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""
@@ -62,7 +62,7 @@ def _show_bar(observe: Observe | None) -> Iterator[Report]:
             if observe is not None and whole is not None:
                 display.update(whole, description=observe(label, played, total) or "all")
             if label not in tasks:
-                tasks[label] = display.add_task(label, total=total, speed="")
+                tasks[label] = display.add_task(escape_controls(label), total=total, speed="")
             display.update(tasks[label], completed=played)
             speed = display.tasks[tasks[label]].speed
             display.update(tasks[label], speed=f"{speed:,.0f} rounds/s" if speed else "")
@@ -97,7 +97,7 @@ class StatusLine:
         if _in_notebook():
             _cell_line.show(text)
         else:
-            print_status(text)
+            print_status(escape_controls(text))
 
 
 class _CellLine:

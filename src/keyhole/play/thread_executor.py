@@ -14,6 +14,7 @@ from keyhole.play.asynchronous_simulator import AsynchronousSimulator
 from keyhole.play.engine_simulator import EngineSimulator
 from keyhole.play.lazy_compilation import compile_if_long
 from keyhole.play.plan import Plan
+from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
 from keyhole.play.thread_pool import DaemonThreadPool
 from keyhole.validate import explain_memory_errors
@@ -30,13 +31,21 @@ Piece = tuple[EngineSimulator, range, FloatArray]
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
-    """Return the simulator of each run of a policy; compile those that are not in the cache."""
+    """Return the simulator of each run of a policy; compile those that are not in the cache.
+
+    A user's policy is tried first, unless every index is checked, or Python runs it anyway.
+    """
     policy, runs = plan.policies[label], plan.runs(plan.policies[label])
     sides = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
-    if plan.workers:
-        workers = plan.workers[label]
-        return [AsynchronousSimulator(plan, policy, *run, sides, workers) for run in runs]
-    return [EngineSimulator(plan, policy, *run, sides) for run in runs]
+    simulators = [
+        AsynchronousSimulator(plan, policy, *run, sides, plan.workers[label])
+        if plan.workers
+        else EngineSimulator(plan, policy, *run, sides)
+        for run in runs
+    ]
+    if not (plan.checked or plan.interpreted):
+        refuse_unnoticed_faults(plan, label, sides[0])
+    return simulators
 
 
 def simulate_replications(

@@ -4,7 +4,12 @@ A spec is a file that describes an experiment. With these readers a setting, als
 installed package, declares how specs describe its problems.
 """
 
-from keyhole.spec_values.error_messages import error_message, unknown_name_error
+from keyhole.spec_values.error_messages import (
+    error_message,
+    join_errors,
+    list_errors,
+    unknown_name_error,
+)
 from keyhole.spec_values.problem_factory import Argument, ProblemFactory
 from keyhole.spec_values.values import (
     ValueReader,
@@ -21,6 +26,8 @@ __all__ = [
     "ValueReader",
     "error_message",
     "file_path",
+    "join_errors",
+    "list_errors",
     "list_of",
     "plain_value",
     "tagged_union_reader",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from keyhole.validate import short_repr, suggestion
@@ -31,18 +31,47 @@ def unknown_name_error(path: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"{path} is not known; {listed}{suggestion(path.rpartition('.')[2], words)}")
 
 
-def error_message(
+def join_errors(texts: Sequence[str]) -> str:
+    """Return several error messages on one line, numbered; one as it is.
+
+    Examples
+    --------
+    >>> join_errors(["seed must be at least 0, got -1", "horizon must be given"])
+    '2 errors: (1) seed must be at least 0, got -1; (2) horizon must be given'
+    """
+    if len(texts) == 1:
+        return texts[0]
+    numbered = (f"({number}) {text}" for number, text in enumerate(texts, 1))
+    return f"{len(texts)} errors: {'; '.join(numbered)}"
+
+
+def list_errors(
     error: ValidationError,
     tables: Mapping[str, type[BaseModel]] | None = None,
     words: Mapping[str, str] | None = None,
-) -> str:
-    """Return pydantic's first error on one line: field, what is allowed, and value.
+) -> list[str]:
+    """Return pydantic's first error of each field: field, what is allowed, and value.
 
     `tables` has the models, by path, whose entries are listed if one is unknown; `words` has, by
     path, what such a table must be.
     """
     # The first alone: a value that fits no branch of a union has an error for each branch.
-    tables, first = tables or {}, error.errors()[0]
+    firsts = {one["loc"][:1]: one for one in reversed(error.errors())}
+    return [_message(first, tables or {}, words or {}) for first in reversed(firsts.values())]
+
+
+def error_message(
+    error: ValidationError,
+    tables: Mapping[str, type[BaseModel]] | None = None,
+    words: Mapping[str, str] | None = None,
+) -> str:
+    """Return the errors that `list_errors` lists on one line."""
+    return join_errors(list_errors(error, tables, words))
+
+
+def _message(
+    first: ErrorDetails, tables: Mapping[str, type[BaseModel]], words: Mapping[str, str]
+) -> str:
     branches = {model.__name__ for model in tables.values()}
     path = ""
     for part in first["loc"]:
@@ -61,7 +90,7 @@ def error_message(
     if first["type"] == "value_error":  # raised by a validator of ours, with or without the field
         text = str(first["ctx"]["error"])
         return path + text if text.startswith(" ") else text
-    what = (words or {}).get(path) if first["type"] in ("model_type", "list_type") else None
+    what = words.get(path) if first["type"] in ("model_type", "list_type") else None
     return f"{path} must {what or _allowed(first)}, got {short_repr(first['input'])}"
 
 

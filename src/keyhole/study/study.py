@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -29,7 +28,13 @@ from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
-from keyhole.validate import check_distinct, check_line, check_sequence, check_short_line
+from keyhole.validate import (
+    check_distinct,
+    check_line,
+    check_sequence,
+    check_short_line,
+    escape_html,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -472,7 +477,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         It is read from the log, without a lock; the policy is not asked anything that it has not
         learnt before. A study that cannot be read is shown by address and name, and why.
         """
-        return self._summary("summary_html", escape)
+        return self._summary("summary_html", escape_html)
 
     def _summary(self, form: str, quote: Callable[[str], str]) -> str:
         """Return the summary as a function of `study_summary` writes it; else say why not."""

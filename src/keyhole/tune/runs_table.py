@@ -58,5 +58,6 @@ def runs_table(tune: SavedTune) -> RunsTable:
 
 def _compress(rows: Sequence[Sequence[Any]]) -> str:
     # Without the time in the header: equal results make equal pages.
-    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    shown = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()

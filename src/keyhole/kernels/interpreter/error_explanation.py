@@ -25,6 +25,10 @@ class NotInterpretedError(TypeError):
     """Something that a kernel uses has no equivalent in Python; the text names it."""
 
 
+class UnnoticedError(ValueError):
+    """A fault of a kernel that compiled code carries out in silence."""
+
+
 class OutOfBoundsError(IndexError):
     """An interpreted kernel reads or writes beyond an array; the text says where."""
 
@@ -57,9 +61,9 @@ def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
     if isinstance(error, IndexError):
         return OutOfBoundsError, "reads or writes beyond an array"
     if isinstance(error, UndefinedOperationError):
-        return ValueError, text
+        return UnnoticedError, text
     if text.startswith("cannot convert float"):  # NaN or infinity
-        return ValueError, f"makes an index or another integer of {text.split()[3].lower()}"
+        return UnnoticedError, f"makes an index or another integer of {text.split()[3].lower()}"
     if text.startswith("memoryview: invalid value"):
         return ValueError, "writes an integer of more than 64 bits"
     if text.startswith("memoryview: invalid type"):

@@ -1,11 +1,16 @@
-"""Policies of users' files that fail are refused by name before anything is simulated."""
+"""Policies of users that fail are refused by name before anything is simulated."""
+
+import math
+from collections import defaultdict
 
 import pytest
 
-from keyhole.experiment import Spec, run, user_policy_trial
+from keyhole import simulate
 from keyhole.experiment.spec_factories import load_user_policy
-from keyhole.experiment.user_policy_trial import Candidate, try_user_policies, try_user_policy
-from keyhole.thresholding import Problem
+from keyhole.play import policy_trial
+from keyhole.play.plan import Plan
+from keyhole.play.policy_trial import try_policies
+from keyhole.thresholding import LSA, IndexPolicy, Problem
 
 pytestmark = pytest.mark.interpreted
 
@@ -97,10 +102,25 @@ class Parametric(LSA):
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 
-def attempt(tmp_path, name, problem=PROBLEM, line="pass", horizon=1000):
+@pytest.fixture(autouse=True)
+def _nothing_tried_yet(monkeypatch):
+    monkeypatch.setattr(policy_trial, "_tried", defaultdict(set))
+    monkeypatch.setattr(policy_trial, "_seconds", defaultdict(float))
+
+
+def load(tmp_path, name, line="pass"):
     (tmp_path / "broken.py").write_text(BROKEN.replace("LINE", line))
-    policy = load_user_policy(f"broken.py:{name}", tmp_path)()
-    try_user_policy(f"broken.py:{name}", policy, problem, horizon, "here")
+    return load_user_policy(f"broken.py:{name}", tmp_path)
+
+
+def attempt_all(*policies, problem=PROBLEM, horizon=1000):
+    for policy in policies:
+        plan = Plan.make(problem, {"mine": policy}, horizon=horizon, checkpoints=None, seed=0)
+        try_policies([("here", plan)])
+
+
+def attempt(tmp_path, name, problem=PROBLEM, line="pass", horizon=1000):
+    attempt_all(load(tmp_path, name, line)(), problem=problem, horizon=horizon)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +137,7 @@ def attempt(tmp_path, name, problem=PROBLEM, line="pass", horizon=1000):
     ],
 )
 def test_a_policy_that_fails_is_refused_by_name(tmp_path, name, line, error):
-    with pytest.raises(ValueError, match=rf"^broken.py:{name} fails here: \w+: .*{error}"):
+    with pytest.raises(ValueError, match=rf"^mine fails here: .*{error}"):
         attempt(tmp_path, name, line=line)
 
 
@@ -133,26 +153,19 @@ def test_what_is_not_written_at_the_end_of_a_game_is_refused(tmp_path):
 
 
 def test_a_policy_is_tried_with_each_of_its_parameters(tmp_path, monkeypatch):
-    (tmp_path / "broken.py").write_text(BROKEN)
-    name = "broken.py:Parametric"
-    policy = load_user_policy(name, tmp_path)
-    good, bad = (Candidate(name, policy(beyond=n), PROBLEM, 1000, "here") for n in (0, 1000))
-    try_user_policies([good, good])
+    policy = load(tmp_path, "Parametric")
+    attempt_all(policy(beyond=0), policy(beyond=0))
     with pytest.raises(ValueError, match="reads or writes beyond an array"):
-        try_user_policies([good, bad])
-    monkeypatch.setattr(user_policy_trial, "_SECONDS_IN_ALL", 0.0)
-    try_user_policies([good, bad])  # no time is left for them
+        attempt_all(policy(beyond=0), policy(beyond=1000))
+    monkeypatch.setattr(policy_trial, "_SECONDS_IN_ALL", 0.0)
+    attempt_all(policy(beyond=1000))  # no time is left for it
 
 
 def test_a_policy_is_tried_with_each_number_of_arms(tmp_path):
-    (tmp_path / "broken.py").write_text(BROKEN)
-    name = "broken.py:FourArms"
-    policy = load_user_policy(name, tmp_path)()
-    problems = PROBLEM, Problem(means=[0.2] * 5, threshold=0.5)
-    three, five = (Candidate(name, policy, problem, 1000, "here") for problem in problems)
-    try_user_policies([three])
+    policy = load(tmp_path, "FourArms")()
+    attempt_all(policy)
     with pytest.raises(ValueError, match="reads or writes beyond an array"):
-        try_user_policies([three, five])
+        attempt_all(policy, problem=Problem(means=[0.2] * 5, threshold=0.5))
 
 
 def test_what_a_policy_prints_in_its_trial_is_no_result(tmp_path, capsys):
@@ -163,16 +176,78 @@ def test_what_a_policy_prints_in_its_trial_is_no_result(tmp_path, capsys):
 
 
 def test_a_policy_that_takes_long_in_python_is_tried_less(tmp_path, monkeypatch):
-    monkeypatch.setattr(user_policy_trial, "_SECONDS", 0.0)
+    monkeypatch.setattr(policy_trial, "_SECONDS", 0.0)
     with pytest.raises(ValueError, match="after round 1 labels"):
         attempt(tmp_path, "Silent")
     attempt(tmp_path, "Partial")
-    attempt(tmp_path, "Silent", Problem(means=[0.4] * 1001, threshold=0.5))
+    attempt(tmp_path, "Silent", Problem(means=[0.4] * 1001, threshold=0.5), horizon=2000)
 
 
-def test_a_run_tries_the_policies_of_files_before_it_makes_its_folder(tmp_path, text):
-    (tmp_path / "broken.py").write_text(BROKEN.replace("LINE", "pass"))
-    text = text.replace('name = "LSA"', 'name = "broken.py:Silent"')
-    with pytest.raises(ValueError, match=r"^broken.py:Silent fails before the run: ValueError: "):
-        run(Spec.from_text(text, folder=tmp_path), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+class Undefined(IndexPolicy):
+    def index(p, pulls: float, total: float) -> float:
+        return (total - pulls) / (total - pulls)
+
+
+class Unlimited(IndexPolicy):
+    def index(p, pulls: float, total: float) -> float:
+        return math.inf if total < 0.0 else -1.0 / (total - pulls)
+
+
+class Cyclic(LSA):
+    def select(p, t: int) -> int:
+        return t % p.arms
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("workers", [1, 2])
+def test_simulations_refuse_an_index_that_is_no_number(workers):
+    message = (
+        r"^Undefined\(\) fails in its first rounds: .*Undefined.index must return a number, got"
+    )
+    with pytest.raises(ValueError, match=message):
+        simulate(PROBLEM, [Undefined()], horizon=50, replications=5, workers=workers)
+
+
+@pytest.mark.compiled
+def test_simulations_take_an_index_that_is_infinite():
+    simulate(PROBLEM, [Unlimited()], horizon=50, replications=5)
+
+
+@pytest.mark.compiled
+def test_a_policy_is_tried_once(monkeypatch):
+    simulate(PROBLEM, [Cyclic()], horizon=300, replications=5)
+    monkeypatch.setattr(policy_trial, "make_learner", None)
+    simulate(PROBLEM, [Cyclic()], horizon=310, replications=5)
+    simulate(
+        PROBLEM, [LSA()], horizon=310, replications=5, interpreted=False
+    )  # Keyhole's own never
+
+
+def test_what_python_runs_anyway_is_not_tried(monkeypatch):
+    monkeypatch.setattr(policy_trial, "make_learner", None)
+    simulate(PROBLEM, [Cyclic()], horizon=50, replications=5, interpreted=True)
+
+
+class Endless(LSA):
+    def select(p, t: int) -> int:
+        while t > 3:
+            t = max(t, 4)
+        return 0
+
+
+def test_the_trial_of_a_policy_that_never_decides_ends(monkeypatch):
+    monkeypatch.setattr(policy_trial, "_MOST_SECONDS", 0.3)
+    attempt_all(Endless())
+
+
+class Complaining(LSA):
+    def select(p, t: int) -> int:
+        if t == 3:
+            raise ValueError("as the user words it")
+        return 0
+
+
+@pytest.mark.compiled
+def test_what_compiled_code_says_itself_stays_in_its_words():
+    with pytest.raises(ValueError, match=r"^as the user words it$"):
+        simulate(PROBLEM, [Complaining()], horizon=10, replications=9)

@@ -1,0 +1,162 @@
+"""Short trial of users' own policies in Python: compiled code does not notice what they do wrong.
+
+It reads and writes beyond arrays, compares with NaN, and takes a recommendation that was not filled
+for one that was.
+"""
+
+import ctypes
+import threading
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable
+from contextvars import copy_context
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.compiled_class import CompiledClass, compiled_policy
+from keyhole.kernels.compiler_fork_locks import call_lock
+from keyhole.kernels.interpreted_mode import interpreted
+from keyhole.kernels.interpreter.error_explanation import (
+    NotInterpretedError,
+    OutOfBoundsError,
+    UnnoticedError,
+)
+from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.play.interactive_environment import InteractiveEnvironment
+from keyhole.play.learner import Learner, make_learner
+from keyhole.play.plan import Plan
+from keyhole.status_output import redirect_prints
+
+_ROUNDS: Final = 200
+_SECONDS: Final = 1.0
+"""Rounds that would take longer are left out: a policy may be slow in Python."""
+_MOST_SECONDS: Final = 2.0
+"""Then a trial ends in the midst of a round, which may never end."""
+_SECONDS_IN_ALL: Final = 20.0
+"""Of a class in a process; after that it is not tried: a sweep may have many policies."""
+_MOST_ARMS: Final = 1000
+"""With more arms a single round may take long in Python."""
+_UNFILLED: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
+"""What a recommendation holds before the policy writes it."""
+
+_UNNOTICED: Final = (UnnoticedError, OutOfBoundsError, UnboundLocalError)
+
+# By the digest of a class: what was tried of it in this process, and for how long.
+_tried: Final[dict[str, set[tuple[str, int, int]]]] = defaultdict(set)
+_seconds: Final[dict[str, float]] = defaultdict(float)
+
+
+def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
+    """Try all policies of plans, given with words for messages, such as "on the problem 'crowd'".
+
+    What they print goes to standard error.
+
+    Raises
+    ------
+    ValueError
+        If a policy raises any error.
+    """
+    with redirect_prints():
+        for where, plan in plans:
+            for label, policy in plan.policies.items():
+                if error := try_policy(plan, label, compiled_policy(type(policy))):
+                    raise _refusal(label, where, error) from error
+
+
+def refuse_unnoticed_faults(plan: Plan, label: str, side: CompiledClass) -> None:
+    """Raise a ValueError if a policy does what compiled code would not notice."""
+    if isinstance(error := try_policy(plan, label, side), _UNNOTICED):
+        raise _refusal(label, "in its first rounds", error) from error
+
+
+def _refusal(label: str, where: str, error: BaseException) -> ValueError:
+    if isinstance(error, UnnoticedError | OutOfBoundsError):
+        return ValueError(f"{label} fails {where}: {error}")
+    notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+    return ValueError(f"{label} fails {where}: {type(error).__name__}: {error}{notes}")
+
+
+def try_policy(plan: Plan, label: str, side: CompiledClass) -> BaseException | None:
+    """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
+
+    That is done once in a process for a class, its parameters, and a number of arms and of rounds
+    (200, or two for each arm if that is more; fewer in a shorter game). A policy that cannot be
+    played in Python, or has more than 1,000 arms here, is not tried, nor are Keyhole's own.
+    """
+    arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
+    if side.is_own or arms > _MOST_ARMS or _seconds[side.digest] > _SECONDS_IN_ALL:
+        return None
+    rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
+    # Not `repr(policy)`, which rounds numbers and may be the user's.
+    case = repr(plan.policies[label].parameters()), arms, rounds
+    if case in _tried[side.digest]:
+        return None
+    began, errors, end = perf_counter(), list[BaseException](), threading.Event()
+
+    def play() -> None:
+        try:
+            with call_lock(), interpreted(), bounds_checked(), warnings.catch_warnings():
+                # Its cautions are for the whole simulation, which gives them itself.
+                warnings.simplefilter("ignore")
+                _play(plan, label, rounds)
+        except BaseException as error:  # a user's policy may raise anything
+            errors.append(error)
+        finally:
+            end.set()
+
+    # In a thread of its own, which can be ended in the midst of a round.
+    trial = threading.Thread(target=copy_context().run, args=(play,), daemon=True)
+    trial.start()
+    try:
+        end.wait(_MOST_SECONDS)
+    finally:
+        is_late = not end.is_set()
+        if is_late:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(trial.ident or 0), ctypes.py_object(SystemExit)
+            )
+    _seconds[side.digest] += perf_counter() - began
+    if errors and not is_late and not isinstance(errors[0], NotInterpretedError):
+        return errors[0]
+    _tried[side.digest].add(case)
+    return None
+
+
+def _play(plan: Plan, label: str, rounds: int) -> None:
+    # The policy knows the whole horizon, as in the simulation, though only some rounds are played.
+    policy, horizon = plan.policies[label], plan.horizon
+    learner = make_learner(policy, plan.facts(policy, horizon), seed=plan.seed)
+    environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=horizon)
+    ends = perf_counter() + _SECONDS
+    while learner.rounds < rounds and not learner.is_done:
+        environment.play_round(learner)
+        if perf_counter() > ends:
+            break
+    is_whole = learner.is_done or learner.rounds == horizon
+    recommendation = _recommend(learner, is_whole)
+    if recommendation is not None:
+        environment.score(recommendation)  # which reads what an arm's number points to
+
+
+def _recommend(learner: Learner, is_whole: bool) -> dict[str, Any] | None:
+    """Return the learner's recommendation; refuse one with NaN, or not written as a whole.
+
+    Before the end of its game a policy may have nothing to say of some arms, for which None is
+    returned: then only an array of which it writes nothing is refused.
+    """
+    for view in learner._report.values():
+        view[...] = _UNFILLED[view.dtype.name]
+    found, is_complete = learner._recommend(), True
+    for name, values in found.items():
+        unfilled = _UNFILLED[values.dtype.name]
+        is_missing = np.isnan(values) if np.isnan(unfilled) else values == unfilled
+        is_complete &= not is_missing.any()
+        if is_missing.any() if is_whole else is_missing.all():
+            place = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])
+            raise UnnoticedError(
+                f"{type(learner.policy).__name__}.recommend must write a number into every entry "
+                f"of {name}; after round {learner.rounds} {name}{place} is NaN or was not written"
+            )
+    return found if is_complete else None
