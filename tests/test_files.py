@@ -1,5 +1,6 @@
 """What is written is whole and outlives a power cut; a folder at work is nobody else's."""
 
+import errno
 import os
 import sys
 import time
@@ -71,3 +72,29 @@ def test_what_is_no_file_is_refused_and_stays(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(ValueError, match="loop must be a file, got a loop of symbolic links"):
         write_atomically(tmp_path / "loop", b"new")
+
+
+@pytest.mark.parametrize(
+    ("function", "number"),
+    [("fsync", errno.ENOSPC), ("replace", errno.EROFS), ("fsync", errno.EDQUOT)],
+)
+def test_an_error_of_the_system_names_the_file_and_not_its_draft(
+    tmp_path, monkeypatch, function, number
+):
+    def refuse(*names):
+        raise OSError(
+            number, os.strerror(number), *[name for name in names if number == errno.EROFS]
+        )
+
+    monkeypatch.setattr(os, function, refuse)
+    with pytest.raises(OSError, match=os.strerror(number)) as refused:
+        write_atomically(tmp_path / "a", b"new")
+    assert refused.value.filename == str(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_made_is_named_and_not_its_draft(tmp_path):
+    name = "a" * 250  # the draft's is longer than names may be
+    with pytest.raises(OSError, match="name") as refused:
+        write_atomically(tmp_path / name, b"new")
+    assert refused.value.filename == str(tmp_path / name)

@@ -1,5 +1,6 @@
 """Reads of users' files with plain errors, atomic writes, and locks of folders."""
 
+import errno
 import hashlib
 import json
 import os
@@ -15,6 +16,10 @@ from typing import Any, BinaryIO, Final
 
 _DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 60.0
+_ADVICE: Final = {
+    errno.EMFILE: " (ulimit -n)",
+    errno.EFBIG: " (ulimit -f)",
+}
 
 
 def read_file(path: Path, wanted: str) -> bytes:
@@ -47,7 +52,7 @@ def explain_os_error(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not text in UTF-8"
     if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+        return f"{error.strerror}{_ADVICE.get(error.errno or 0, '')}"
     return str(error)
 
 
@@ -99,18 +104,31 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{named} must be in an existing folder; {path.parent} is none")
     # The folder is not flushed: after a power loss the former file may be back, but whole.
-    file, draft = _new_draft(path)
+    with errors_with_path(named):
+        file, draft = _new_draft(path)
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                if sys.platform != "win32":  # where open files cannot be renamed
+                    os.replace(draft, path)  # while locked: `remove_drafts` removes unlocked drafts
+            if sys.platform == "win32":
+                os.replace(draft, path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def errors_with_path(path: Path) -> Iterator[None]:
+    """Name a file in errors of the system that name no file, or a draft of it."""
     try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            if sys.platform != "win32":  # where open files cannot be renamed
-                os.replace(draft, path)  # while locked: `remove_drafts` removes unlocked drafts
-        if sys.platform == "win32":
-            os.replace(draft, path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        name = os.path.basename(os.fspath(error.filename or ""))
+        if error.strerror and (not name or _DRAFT.fullmatch(name)):
+            error.filename, error.filename2 = str(path), None
         raise
 
 

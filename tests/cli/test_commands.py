@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import re
@@ -47,6 +48,44 @@ def test_run_leaves_a_report_although_nobody_reads_what_it_prints(spec, tmp_path
         done = python("-m", "keyhole", "run", spec, "--out", "out", cwd=tmp_path, out=unread)
     assert done.returncode == 0
     assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_a_disk_that_is_full_is_named_with_the_file(keyhole, spec, tmp_path, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    code, _, err = keyhole("run", spec, "--out", tmp_path / "out", "--threads", 1)
+    expected = f"keyhole: {tmp_path / 'out' / 'run.json'}: No space left on device"
+    assert (code, err.splitlines()[-1]) == (2, expected)
+
+
+def test_results_of_a_run_are_shown_where_no_report_can_be_written(
+    keyhole, spec, tmp_path, monkeypatch
+):
+    command = ("run", spec, "--out", tmp_path / "out", "--threads", 1, "--quiet")
+    (tmp_path / "out").mkdir()
+    before = keyhole(*command)[1]
+
+    def refuse(draft, *_):
+        raise OSError(errno.EROFS, "Read-only file system", str(draft))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    code, out, err = keyhole(*command)
+    assert code == 0
+    assert out == before[: before.index("report: ")]
+    assert err.startswith("keyhole: warning: no report was written: ")
+    assert err.endswith(": Read-only file system\n")
+    assert not re.search(r"[0-9a-f]{32}", err)  # of a draft
+    assert json.loads(keyhole(*command, "--json")[1])["report"] is None
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device is always full")
+def test_standard_output_that_is_full_is_named(tmp_path):
+    with open("/dev/full", "w") as full:
+        done = python("-m", "keyhole", "catalog", cwd=tmp_path, out=full)
+    expected = (2, "keyhole: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == expected
 
 
 SWEEP = """[sweep]

@@ -18,8 +18,7 @@ import typer
 from keyhole.cli import exit_codes
 from keyhole.cli.app import app
 from keyhole.cli.completion_shell_check import check_shell
-from keyhole.cli.terminal_output import EscapedStream, one_line_text
-from keyhole.files import explain_os_error
+from keyhole.cli.terminal_output import EscapedStream, error_text, one_line_text
 from keyhole.status_output import print_status
 from keyhole.validate import short_repr
 
@@ -59,7 +58,7 @@ def _code() -> int | None:
         code = _refused(str(error) or "there is not enough memory")
     # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
-        code = _refused(_message(error), exit_codes.exit_code_of(error))
+        code = _refused(error_text(error), exit_codes.exit_code_of(error))
     except Exception as error:
         # Typer's usage errors have no public base class, but all of them have this method.
         if not hasattr(error, "format_message"):
@@ -72,14 +71,6 @@ def _interruption_text() -> str:
     if sys.argv[1:2] and sys.argv[1] in _RESUMING:
         return "interrupted; the same command resumes from here"
     return "interrupted"
-
-
-def _message(error: Exception) -> str:
-    """Return the message of an error; of the system's, file and reason without its number."""
-    if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
-        files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        return ": ".join([*files, explain_os_error(error)])
-    return str(error)
 
 
 def _usage_message(error: Any) -> str:

@@ -1,6 +1,7 @@
 """Command `run`: simulate the experiment in a spec file, or forecast its time; print results."""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 import typer
 
 from keyhole.cli.json_output import print_json
-from keyhole.cli.terminal_output import one_line_text
+from keyhole.cli.terminal_output import one_line_text, try_to_write
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
@@ -47,13 +48,14 @@ def run_spec(
     if not quiet:
         print_step("drawing the report")
     # Before anything is printed: a closed pipe makes printing fail.
-    report = write_run_report(result, summaries=summaries)
+    report = try_to_write(partial(write_run_report, result, summaries=summaries))
     if as_json:
         points = summaries.points if summaries is not None else [result.curves]
         print_json({"points": [_point_as_json(point) for point in points], "report": report})
     else:
         _print_results(result, summaries)
-        typer.echo(f"report: {report}")
+        if report is not None:
+            typer.echo(f"report: {report}")
 
 
 def _print_results(result: RunFolder, summaries: Summaries | None) -> None:

@@ -1,13 +1,18 @@
 """Layout of output: wrapped on a terminal, one line per item in a pipe."""
 
+import errno
 import re
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 import typer
 
+from keyhole.files import explain_os_error
+from keyhole.status_output import print_status
 from keyhole.validate import escape_controls
 
 _MOST_COLUMNS: Final = 100
@@ -35,6 +40,25 @@ class EscapedStream:
 def one_line_text(text: str) -> str:
     """Return a text on one line, with control characters escaped."""
     return escape_controls(" ".join(text.split()))
+
+
+def error_text(error: Exception) -> str:
+    """Return the message of an error; of the system's, file and reason without its number."""
+    if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
+        files = [str(file) for file in (error.filename, error.filename2) if file is not None]
+        # Files are named where they are written: what remains is what a command prints.
+        is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
+    return str(error)
+
+
+def try_to_write(write: Callable[[], Path | None]) -> Path | None:
+    """Return the report that a function writes; warn if it cannot, since the results are there."""
+    try:
+        return write()
+    except OSError as error:
+        print_status(f"keyhole: warning: no report was written: {one_line_text(error_text(error))}")
+        return None
 
 
 def print_heading(text: str, indent: int = 0) -> None:

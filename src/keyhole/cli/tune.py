@@ -3,6 +3,7 @@
 import re
 import shlex
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,6 +12,7 @@ from typer.core import TyperGroup
 
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
+from keyhole.cli.terminal_output import try_to_write
 from keyhole.clusters.cluster_connection import check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.durations import parse_duration
@@ -132,7 +134,7 @@ def run(
     _print(tune)
     if page is not None:
         typer.echo(f"report: {page}")
-    elif tune.runs:
+    elif tune.runs and not has_extra("plots"):
         typer.echo(str(missing_extra("plots", "the report")))
 
 
@@ -227,7 +229,7 @@ def _write_report(tune: "SavedTune") -> Path | None:
         return None
     from keyhole.tune.report import write_report
 
-    return write_report(tune)
+    return try_to_write(partial(write_report, tune))
 
 
 def _print(tune: "SavedTune") -> None:

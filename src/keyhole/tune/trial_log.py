@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self, get_type_hints
 
-from keyhole.files import flush_folder
+from keyhole.files import errors_with_path, flush_folder
 from keyhole.validate import check_choice, short_repr
 
 EXPIRED: Final = "expired"
@@ -111,9 +111,10 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
-        self._file.write(json.dumps(asdict(record), allow_nan=False).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with errors_with_path(self.path):
+            self._file.write(json.dumps(asdict(record), allow_nan=False).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self.all.append(record)
         if record.is_counted:
             self.by_id[record.id] = record

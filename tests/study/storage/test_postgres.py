@@ -168,6 +168,58 @@ def test_a_connection_that_was_cut_is_made_anew(store, database):
     assert list(store.read(study)) == [ROW]
 
 
+@pytest.mark.interpreted
+def test_an_idle_connection_that_was_lost_is_made_anew_without_an_error(database):
+    cut = (
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+        " WHERE application_name = 'keyhole' AND datname = current_database()"
+    )
+    with labels(database) as study:
+        for use in (study.ask, study.recommend, lambda: study.ask(key="k"), study.log):
+            use()
+            administer(database, cut)
+            use()
+        assert [row.seq for row in study.log()] == [1, 2, 3]
+
+
+def test_a_connection_that_is_lost_twice_is_an_error(database, monkeypatch):
+    attempts = []
+
+    def refuse(*_, **__):
+        attempts.append(1)
+        raise psycopg.OperationalError("the server is gone")
+
+    with closing(open_store(database)) as store:
+        administer(database, f"SELECT pg_terminate_backend({store._db.info.backend_pid}, 10000)")
+        monkeypatch.setattr(psycopg, "connect", refuse)
+        with pytest.raises(StoreError, match="the server is gone"):
+            store.studies()
+    assert len(attempts) == 1
+
+
+@pytest.mark.parametrize(
+    "change", ["PREPARE keyhole_add AS SELECT 1", "DEALLOCATE ALL"], ids=["another's", "gone"]
+)
+def test_a_pool_that_changes_sessions_is_refused_with_what_is_needed(database, monkeypatch, change):
+    # As pgbouncer does with pool_mode = transaction: the session is that of another client.
+    connect, connections = psycopg.connect, []
+
+    def connect_to_pool(**parameters):
+        connections.append(connect(**parameters))
+        if change.startswith("PREPARE"):
+            connections[-1].execute(change)
+        return connections[-1]
+
+    monkeypatch.setattr(psycopg, "connect", connect_to_pool)
+    with pytest.raises(StoreError, match="needs a session-level pool") as refused:  # noqa: PT012
+        store = open_store(database)
+        study = store.create("labels", b"", 0.0)
+        connections[-1].execute(change)
+        store.begin(study, 0)
+    assert not refused.value.later
+    assert "try again" not in str(refused.value)
+
+
 def test_a_fork_must_open_the_store_again_and_leaves_it_open(store):
     study = store.create("labels", b"", 0.0)
     pid = os.fork()

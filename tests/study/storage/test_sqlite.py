@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import weakref
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +20,7 @@ from keyhole.study.storage import (
     sqlite_connection,
     writer_queue,
 )
+from tests.forks import in_child
 
 ROW = Row(1, 1, None, None, 0.0, b"")
 
@@ -523,3 +524,21 @@ def test_whether_there_is_room_is_not_asked_of_a_file_whose_errors_are_no_text(t
             raise UnicodeDecodeError("utf-8", b"\xce", 0, 1, "invalid continuation byte")
 
     assert sqlite_connection.has_disk_space(Damaged())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such limit")
+def test_too_many_open_files_are_named_as_what_they_are(path):
+    def open_at_the_limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        with suppress(OSError):
+            while True:
+                os.dup(0)
+        with pytest.raises(StoreError) as refused:
+            open_store(path)
+        return refused.value
+
+    open_store(path).close()
+    said = in_child(open_at_the_limit)
+    assert str(path) in said
+    assert "Too many open files (ulimit -n)" in said
+    assert "must be allowed to write" not in said

@@ -8,7 +8,7 @@ import uuid
 from contextlib import closing, suppress
 from pathlib import Path
 
-from keyhole.files import flush_folder, folder_lock
+from keyhole.files import errors_with_path, flush_folder, folder_lock
 from keyhole.study.storage.store_factory import open_store
 
 
@@ -54,7 +54,8 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     # A complete draft is renamed, so a backup that is killed leaves no file that looks like one.
     # Its folder is locked while it is at work: the next backup removes unlocked drafts.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    folder.mkdir()
+    with errors_with_path(path):
+        folder.mkdir()
     try:
         with folder_lock(folder):
             draft = folder / path.name

@@ -15,6 +15,6 @@ class DamagedError(StoreError):
 
 
 class FinalStoreError(StoreError):
-    """The database was replaced: the study must be opened again."""
+    """The database cannot be used as it is: it was replaced, or its address must be another."""
 
     later = False

@@ -8,15 +8,16 @@ in the schema `keyhole`.
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
+from keyhole.study.storage.errors import FinalStoreError, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.postgres_address import format_address
 from keyhole.study.storage.rows import QueryResult, Record, Row
 from keyhole.study.storage.sqlite import Sqlite
 from keyhole.study.storage.store import Store
@@ -58,10 +59,17 @@ _ADD: Final = (
 )
 _COLUMNS: Final = len(Row._fields) + 1  # with the digest
 _BATCH: Final = 4096  # rows that the server sends together in a backup
+# A prepared statement that is there already, or is gone: another session than a moment ago.
+_NEEDS_SESSION: Final = (
+    "the address is that of a pool which changes sessions between transactions: a study needs a "
+    "session-level pool (in pgbouncer pool_mode = session), or the server's own address"
+)
 _ADVICE: Final = {
     "23505": "another process has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
     "42501": "the user must be allowed to write to schema keyhole, or to create it",  # privilege
+    "42P05": _NEEDS_SESSION,
+    "26000": _NEEDS_SESSION,
     None: "if a write was under way, open the study again to see whether it is there",
 }
 # Advisory locks are numbers shared by all applications of a database: ours have this class.
@@ -85,6 +93,8 @@ _SESSION: Final = (
     " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
 )
 
+_T = TypeVar("_T")
+
 
 class Postgres(Store):
     """A store on a PostgreSQL server."""
@@ -105,7 +115,7 @@ class Postgres(Store):
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
         self._address: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "UTF8"}
-        self.where = _format_address(given)
+        self.where = format_address(given)
         self._db: psycopg.Connection | None = None
         self._is_known = False  # the tables were there
         FORK_LOCK.add(self)
@@ -118,11 +128,10 @@ class Postgres(Store):
         return other
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        return self._connected().cursor(binary=True).execute(sql, values).fetchall()
+        return self._begin(lambda db: db.cursor(binary=True).execute(sql, values).fetchall())
 
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
-        db = self._connected()
-        db.execute(f"{_BEGIN}; {_WRITE}")
+        db = self._begin(lambda db: db.execute(f"{_BEGIN}; {_WRITE}")).connection
         self._check_version(self._version(db))
         made = db.execute(self._sql[schema.CREATE_STUDY] + " RETURNING id", study).fetchone()
         if made is None:
@@ -144,7 +153,8 @@ class Postgres(Store):
         """Return version, identity and rows of a study, in one round trip."""
         identity = f"EXECUTE keyhole_identity({study:d})"
         since = f"EXECUTE keyhole_since({study:d}, {after:d})"
-        cursor = self._connected().execute(f"{begin}{identity}; {since}", prepare=False)
+        query = f"{begin}{identity}; {since}"
+        cursor = self._begin(lambda db: db.execute(query, prepare=False))
         results = [cursor.fetchall()] if cursor.description else []
         while cursor.nextset():
             results += [cursor.fetchall()] if cursor.description else []
@@ -166,8 +176,8 @@ class Postgres(Store):
             raise self._driver.OperationalError("the server has rolled the transaction back")
 
     def _copy(self, path: Path) -> None:
-        db = self._connected()
-        db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        db = self._begin(lambda db: db.execute(begin)).connection
         self._check_version(self._version(db))
         with closing(Sqlite(path)) as copy:
             copy.fill(self._rows)
@@ -178,6 +188,20 @@ class Postgres(Store):
         with self._connected().cursor(name="keyhole_rows", binary=True) as cursor:
             cursor.itersize = _BATCH
             yield from cursor.execute(f"SELECT {', '.join(columns)} FROM keyhole.{table}")
+
+    def _begin(self, execute: "Callable[[psycopg.Connection], _T]") -> _T:
+        """Execute what reads or begins a transaction; again if an idle connection was lost."""
+        idle = self._db
+        if idle is None or idle.info.transaction_status != self._driver.pq.TransactionStatus.IDLE:
+            return execute(self._connected())
+        try:
+            return execute(idle)
+        except self._driver.OperationalError:
+            if not idle.closed:
+                raise
+        # Nothing had been written, so nothing can be written twice.
+        self._drop()
+        return execute(self._connected())
 
     def _undo(self) -> None:
         if self._db is None:
@@ -207,6 +231,10 @@ class Postgres(Store):
             nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
             os.dup2(nothing, db.pgconn.socket, inheritable=False)
             os.close(nothing)
+
+    def _error_class(self, error: Exception) -> type[StoreError]:
+        is_pool = getattr(error, "sqlstate", None) in ("42P05", "26000")
+        return FinalStoreError if is_pool else StoreError
 
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -286,15 +314,3 @@ class Postgres(Store):
             return 0
         version = db.execute("SELECT version FROM keyhole.version").fetchone()
         return version[0] if version else 0
-
-
-def _format_address(given: Mapping[str, Any]) -> str:
-    """Return an address with user, hosts, ports and database, and nothing secret."""
-    hosts = (given.get("host") or given.get("hostaddr") or "").split(",")
-    ports = str(given.get("port", "")).split(",")
-    ports = ports * len(hosts) if len(ports) == 1 else ports
-    places = ",".join(
-        f"{host}:{port}" if port else host for host, port in zip_longest(hosts, ports, fillvalue="")
-    )
-    user = f"{given['user']}@" if given.get("user") else ""
-    return f"postgresql://{user}{places}/{given.get('dbname', '')}"

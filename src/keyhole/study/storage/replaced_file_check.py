@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.study.storage.errors import FinalStoreError
-from keyhole.study.storage.file_identity import explain_hard_links, file_identity, log_identities
+from keyhole.study.storage.file_identity import (
+    explain_hard_links,
+    file_identity,
+    log_identities,
+    share_with_group,
+)
 from keyhole.study.storage.main_file_record import FileRecord, LogRecord, explain_mismatch
 from keyhole.study.storage.sqlite_connection import refuse_file
 
@@ -46,6 +51,7 @@ class OpenFile:
         logs, written = log_identities(self._name), (found.st_mtime_ns, found.st_size)
         if self._logs is None:
             self._logs = None if None in logs else logs  # SQLite makes them when it first reads
+            share_with_group(self._name)
         elif self._logs != logs:
             why = (
                 "the -wal and -shm beside it were removed or replaced while it was open: end this "

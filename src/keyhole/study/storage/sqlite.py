@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_error_messages
-from keyhole.study.storage.errors import DamagedError
+from keyhole.study.storage.errors import DamagedError, StoreError
 from keyhole.study.storage.page_check import find_damage
 from keyhole.study.storage.rows import QueryResult, Record, Row
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
@@ -117,9 +117,14 @@ class Sqlite(SqliteFile):
     def _copy(self, path: Path) -> None:
         with (
             self._open_reader() as db,
-            closing(sqlite_connection.connect(path, "mode=rwc")) as copy,
+            closing(sqlite_connection.connect(path, sqlite_connection.CREATE)) as copy,
         ):
-            db.backup(copy)
+            try:
+                db.backup(copy)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorname != "SQLITE_FULL":
+                    raise
+                raise StoreError(f"{path}: {self._explain(error)}") from error
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
@@ -140,8 +145,8 @@ class Sqlite(SqliteFile):
             db.executemany(statement, read(table, columns))
         self._commit()
 
-    def _is_damage(self, error: Exception) -> bool:
-        return sqlite_error_messages.is_damage(error)
+    def _error_class(self, error: Exception) -> type[StoreError]:
+        return DamagedError if sqlite_error_messages.is_damage(error) else StoreError
 
     def _explain(self, error: Exception) -> str:
-        return sqlite_error_messages.explain_error(error)
+        return sqlite_error_messages.explain_error(error, self.path)

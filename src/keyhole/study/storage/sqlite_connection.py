@@ -6,21 +6,23 @@ SQLite alone, even to read a header.
 """
 
 import ctypes
+import errno
 import os
 import sqlite3
 import weakref
 from contextlib import closing, suppress
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_IFREG, S_ISDIR
 from typing import Any, Final
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.file_identity import check_location, file_identity
+from keyhole.study.storage.file_identity import check_location, file_identity, has_access
 
 BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
 APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header of our files
 
 _READ: Final = "mode=ro"
+CREATE: Final = "mode=rwc"
 READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
 # Errors of a damaged file; SQLite's message may quote bytes that are no text.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -70,7 +72,14 @@ def connect(path: Path, how: str) -> Connection:
                 "the file is empty, and the -wal beside it is not: while a copy is being put "
                 "there, try again; else put a whole copy there, and remove -wal and -shm"
             )
-    return Connection(
+    if how == CREATE and not path.exists():
+        # SQLite itself would make a file that no group may write to, whatever the umask.
+        with suppress(AttributeError, OSError):
+            os.mknod(path, S_IFREG | 0o666)
+    is_reader = not has_access(path, os.W_OK)
+    if is_reader and how != READ_FILE_ALONE:
+        how += "&readonly_shm=1"  # else the `-shm` would be the reader's, and lock writers out
+    db = Connection(
         path,
         f"{path.as_uri()}?{how}",
         uri=True,
@@ -78,6 +87,50 @@ def connect(path: Path, how: str) -> Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+    if how != READ_FILE_ALONE and os.name == "posix":
+        try:
+            _open_log(db, is_reader)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def _open_log(db: Connection, is_reader: bool) -> None:
+    """Let SQLite open the log; leave none that belongs to a user who may only read.
+
+    Raises
+    ------
+    OSError
+        If the last writer has just removed the log, or if the log is one that a reader has made.
+    """
+    # Where there is no log SQLite makes one, also for a reader. Nobody goes on with that, since a
+    # writer could not write to it, and would find that the reader removes it.
+    log = Path(f"{db.path}-wal")
+    before = _stat(log)
+    try:
+        db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except _UNREADABLE as error:
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
+            raise  # another error is that of the next statement too, which may know what to do
+    after = _stat(log)
+    if after and not after.st_size:
+        if is_reader and after.st_uid == os.geteuid():
+            for path in (log, Path(f"{db.path}-shm")):
+                if (beside := _stat(path)) and beside.st_uid == after.st_uid:
+                    path.unlink(missing_ok=True)
+            after = None
+        elif not is_reader and not has_access(log, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(log))
+    if (before or is_reader) and not (before and after and os.path.samestat(before, after)):
+        raise BlockingIOError("the last writer has just closed the file: try again")
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """Return what `stat` says of a file; None if it is not there."""
+    with suppress(FileNotFoundError):
+        return path.stat()
+    return None
 
 
 def configure_connection(db: Connection, *, flush: bool, checkpoints: bool) -> None:
@@ -141,10 +194,9 @@ def file_stamp(path: Path) -> tuple[int, int, int, bool]:
 
 
 def can_read_immutable(path: Path) -> bool:
-    """Return whether a file can be read, its folder not written to, and nobody has it open."""
-    ids = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
-    is_shut = os.access(path, os.R_OK, **ids) and not os.access(path.parent, os.W_OK, **ids)
-    return is_shut and not Path(f"{path}-wal").exists()
+    """Return whether a file can be read, it or its folder not be written, and it has no log."""
+    is_writable = has_access(path, os.W_OK) and has_access(path.parent, os.W_OK)
+    return has_access(path, os.R_OK) and not is_writable and not Path(f"{path}-wal").exists()
 
 
 def check_file(path: Path) -> None:
@@ -180,7 +232,7 @@ def check_file(path: Path) -> None:
                 ) from None
     # The last transactions, and so the header, may be in the log alone.
     if Path(f"{path}-wal").exists():
-        with suppress(sqlite3.Error), closing(connect(path, _READ)) as db:
+        with suppress(sqlite3.Error, OSError), closing(connect(path, _READ)) as db:
             check_header(path, db)
 
 

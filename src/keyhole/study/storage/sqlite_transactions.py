@@ -15,6 +15,7 @@ from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
+    CREATE,
     READ_FILE_ALONE,
     Connection,
     can_read_immutable,
@@ -169,15 +170,20 @@ class SqliteFile(QueuedFile):
     def _open_reader(self) -> Iterator[Connection]:
         """Yield a connection to read with."""
         with FORK_LOCK.shared(self):
+            if self._immutable_stamp is not None:
+                self._disconnect()  # it has no lock: its pages may be those of before
             db = self._connected()
             # Within a transaction the file was compared when it began.
             while not (db.in_transaction or self._is_current(has_queue_lock=False)):
                 self._disconnect()
                 db = self._connected()
-            yield db
-            if self._immutable_stamp is not None and self._immutable_stamp != file_stamp(self.path):
-                self._disconnect()  # read without a lock: it may be half of a transaction
-                raise sqlite3.OperationalError("the file was written to meanwhile: read it again")
+            stamp = self._immutable_stamp
+            try:
+                yield db
+            finally:
+                # Half of a transaction may have been read, which may even look like damage.
+                if stamp is not None and stamp != file_stamp(self.path):
+                    raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
     def _connect_only(self) -> None:
         """Connect, and read nothing."""
@@ -234,7 +240,7 @@ class SqliteFile(QueuedFile):
         """Connect, and create what is not there yet."""
         with FORK_LOCK.shared(self):
             check_file(self.path)
-            is_ready = self._connect_and_check("mode=rwc")
+            is_ready = self._connect_and_check(CREATE)
         if not is_ready:
             self._lock_queue()
             with FORK_LOCK.shared(self):
@@ -260,18 +266,16 @@ class SqliteFile(QueuedFile):
 
     def _connect_and_check(self, how: str) -> bool:
         """Connect; return whether tables and journal mode are up to date."""
-        try:
-            return self._is_ready(self._connect(how))
-        except sqlite3.OperationalError:
-            if not can_read_immutable(self.path):
-                raise
-            # Without write permission in the folder SQLite cannot create `-shm`. While no process
-            # has the file open, it can be read as immutable, without any lock.
-            self._disconnect()
-            before = file_stamp(self.path)
-            version = find_version(self.path, self._connect(READ_FILE_ALONE))
-            self._immutable_stamp = before
-            return version == len(schema.STEPS)
+        while not can_read_immutable(self.path):
+            with suppress(BlockingIOError):  # the last writer has just closed the file
+                return self._is_ready(self._connect(how))
+        # Who may not write in the folder cannot create `-wal` and `-shm`, and who may not write to
+        # the file should not: they would be the reader's, and lock writers out. While no process
+        # has the file open, it can be read as immutable, without any lock.
+        stamp = file_stamp(self.path)
+        version = find_version(self.path, self._connect(READ_FILE_ALONE))
+        self._immutable_stamp = stamp
+        return version == len(schema.STEPS)
 
     def _connect(self, how: str) -> Connection:
         """Connect to the file."""

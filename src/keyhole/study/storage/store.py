@@ -323,9 +323,8 @@ class Store(ABC):
             return work(*values)
         except self.failures as error:
             self._drop()
-            kind = DamagedError if self._is_damage(error) else StoreError
             why = " ".join(self._explain(error).split())
-            raise kind(f"{self.where}: {why}") from error
+            raise self._error_class(error)(f"{self.where}: {why}") from error
         except BaseException:
             # Also after an interrupt: a lock that is held would stop all other writers.
             self.rollback()
@@ -367,9 +366,9 @@ class Store(ABC):
     def _drop(self) -> None:
         """Drop the connection, and with it the lock."""
 
-    def _is_damage(self, error: Exception) -> bool:
-        """Return whether the driver says that the database is damaged."""
-        return False
+    @abstractmethod
+    def _error_class(self, error: Exception) -> type[StoreError]:
+        """Return what an error of the driver means: damage, or whether to try again later."""
 
     @abstractmethod
     def _explain(self, error: Exception) -> str:
