@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
@@ -15,7 +16,7 @@ from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import MEMORY_RANGE
-from keyhole.spec_values import unknown_name_error
+from keyhole.spec_values import error_message, unknown_name_error
 from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
 from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
@@ -23,6 +24,7 @@ from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     Range,
     check_choice,
+    check_distinct,
     check_integer,
     check_line,
     check_number,
@@ -208,28 +210,37 @@ class Spec:
         # Specs of earlier versions had this entry in place of `objective`.
         if "worth" in data:
             data = {**data, "objective": _objective_from_worth(data["worth"])}
-        success, limits = SuccessRule.from_table(data["success"]), tuple(data["limits"])
+        success, limits = SuccessRule.from_table(data["success"]), _parse_limits(data["limits"])
+        try:
+            saved = _SavedTables(arms=data["arms"], instances=data["instances"])
+        except ValidationError as error:
+            raise ValueError(error_message(error)) from None
+        for name, table in saved:
+            check_distinct(name, [check_line(name, one.name) for one in table])
         return cls(
-            name=data["name"],
-            arms=tuple(_arm_from_json(arm) for arm in data["arms"]),
+            name=check_line("name", data["name"]),
+            arms=saved.arms,
             limits=limits,
-            instances=tuple(Instance(**one) for one in data["instances"]),
+            instances=saved.instances,
             success=success,
             objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
-            seed=data["seed"],
-            memory=data["memory"],
-            cores=data["cores"],
-            clock=data["clock"],
-            environment=data["environment"],
+            seed=check_seed(data["seed"]),
+            memory=_parse_memory(data["memory"]),
+            cores=check_integer("cores", data["cores"], Range(ge=1)),
+            clock=check_choice("clock", data["clock"], _CLOCKS),
+            environment=_check_environment(data["environment"]),
             policy=_parse_policy(data["policy"]),
-            notes=data["notes"],
-            folder=Path(data["folder"]),
+            notes=_check_text("notes", data["notes"]),
+            folder=Path(_check_text("folder", data["folder"])),
         )
 
 
-def _arm_from_json(data: Mapping[str, Any]) -> Arm:
-    lists = {name: tuple(data.get(name, ())) for name in ("command", "cells")}
-    return Arm(**{**data, **lists})
+class _SavedTables(BaseModel):
+    """The tables of `Spec.as_json` that differ from those of a spec as it was written."""
+
+    model_config = ConfigDict(extra="forbid")
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
+    instances: Annotated[tuple[Instance, ...], Field(min_length=1)]
 
 
 def _objective_from_worth(worth: Any) -> Any:
