@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from keyhole.validate import escape_controls
+
 _DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 60.0
 _ADVICE: Final = {
@@ -53,7 +55,19 @@ def explain_os_error(error: Exception) -> str:
         return "it is not text in UTF-8"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{_ADVICE.get(error.errno or 0, '')}"
-    return str(error)
+    return escape_controls(" ".join(str(error).split()))  # Arrow's messages have several lines
+
+
+def check_no_device(path: Path) -> None:
+    """Refuse a device, a named pipe or a socket, which may be read without an end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"{path} must be a file, got a device, a named pipe or a socket")
+
+
+def read_saved_file(path: Path) -> bytes:
+    """Return the content of a file in a folder of results, which others may have put there."""
+    check_no_device(path)
+    return path.read_bytes()
 
 
 def read_text_file(path: Path) -> str:
@@ -99,8 +113,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
     # `os.replace` would remove a device or a named pipe, and nobody would read what is written.
     if path.is_symlink():
         raise ValueError(f"{named} must be a file, got a loop of symbolic links")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{named} must be a file, got a device, a named pipe or a socket")
+    check_no_device(named)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{named} must be in an existing folder; {path.parent} is none")
     # The folder is not flushed: after a power loss the former file may be back, but whole.

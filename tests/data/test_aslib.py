@@ -289,7 +289,11 @@ TABLE = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"runtime": None}, "the column runtime must be given"),
+        ({"runtime": None}, "the column runtime must be given once, got"),
+        (
+            {"objective": [0.0, 0.0], "objective_consistent": ["False", "True"]},
+            "objective_consistent must be true or false, got 'False'",
+        ),
         ({"cutoff": [10.0, 11.0]}, "cutoff must be the same in all rows"),
         ({"cutoff": [None, None]}, "cutoff must be a number of seconds above 0, got 'None'"),
         ({"runstatus": ["ok", "bad"]}, "runstatus must be one of"),
@@ -306,8 +310,26 @@ def test_bad_tables_are_named(tmp_path, change, message):
     columns = TABLE | change
     table = pa.table({name: values for name, values in columns.items() if values is not None})
     pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=rf"x.parquet(, row 2)?: {message}"):
+    with pytest.raises(ValueError, match=rf"x.parquet(, row [12])?: {message}"):
         load_aslib(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("name", ["runtime", "objective"])
+def test_a_column_of_a_table_must_be_given_once(tmp_path, name):
+    columns = TABLE | {"objective": [0.0, 0.0]}
+    table = pa.table(columns).append_column(name, [columns[name]])
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match=f"^[^\n]*: the column {name} must be given once, got"):
+        load_aslib(tmp_path / "x.parquet")
+
+
+def test_the_error_of_a_damaged_page_is_one_line(tmp_path):
+    pq.write_table(pa.table(TABLE), tmp_path / "x.parquet")
+    data = (tmp_path / "x.parquet").read_bytes()
+    (tmp_path / "x.parquet").write_bytes(data[:4] + b"\xff" * 40 + data[44:])
+    with pytest.raises(ValueError, match=r"x.parquet: the file must be Parquet: .") as error:
+        load_aslib(tmp_path / "x.parquet")
+    assert str(error.value).isprintable()
 
 
 @pytest.mark.parametrize("unknown", [None, math.nan])

@@ -1,6 +1,7 @@
 import json
 import random
 import shutil
+import sys
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -254,6 +255,55 @@ def test_a_spec_that_cannot_be_read_is_refused(copied):
     (copied / "spec.json").write_text("{")
     with pytest.raises(ValueError, match=r"spec.json was altered after the run"):
         load_run(copied)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other devices")
+@pytest.mark.parametrize("name", ["values.parquet", "curves.parquet", "spec.json"])
+def test_a_device_in_a_run_folder_is_refused(copied, name):
+    (copied / name).unlink()
+    (copied / name).symlink_to("/dev/null")
+    with pytest.raises(ValueError, match=f"{name} must be a file, got a device"):
+        load_run(copied)
+
+
+@pytest.fixture
+def swept(tmp_path):
+    saved = Path(__file__).parents[1] / "saved" / "before_renames" / "sweep"
+    return shutil.copytree(saved, tmp_path / "sweep")
+
+
+def one_group(path):
+    pq.write_table(pq.read_table(path), path)
+
+
+def no_parquet(path):
+    path.write_bytes(b"PAR1" * 3)
+
+
+def no_means(path):
+    with pq.ParquetFile(path) as file:
+        groups = [file.read_row_group(i) for i in range(file.num_row_groups)]
+    with pq.ParquetWriter(path, groups[0].drop_columns("mean").schema) as writer:
+        for group in groups:
+            writer.write_table(group.drop_columns("mean"))
+
+
+@pytest.mark.parametrize("damage", [one_group, no_parquet, no_means])
+def test_forged_means_of_a_sweep_are_refused_by_their_file(swept, damage):
+    damage(swept / "curves.parquet")
+    checksums = json.loads((swept / "run.json").read_text())["checksums"]
+    checksums["curves.parquet"] = checksum((swept / "curves.parquet").read_bytes())
+    forged(swept, checksums=checksums)
+    with pytest.raises(ValueError, match=r"curves.parquet cannot be read: .") as error:
+        str(open_run(swept))
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("count", [10**30, 2**40, 9])
+def test_more_row_groups_than_the_file_has_are_refused(swept, count):
+    forged(swept, groups=[count, *[1] * 7])
+    with pytest.raises(ValueError, match=r"sweep cannot be read: values.parquet has 8 row groups"):
+        _ = open_run(swept).points[0].curves
 
 
 def test_a_run_that_was_cut_off_before_its_end_is_not_finished(copied):

@@ -25,6 +25,40 @@ def folder(tmp_path, monkeypatch):
     return shutil.copytree(SAVED / "tune", tmp_path / "tune")
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cores": []}, "cores must be a whole number"),
+        ({"limits": ["../../x", 1.0]}, "limits must be numbers of seconds"),
+        ({"limits": [1.0, 0.1]}, "limits must"),
+        ({"arms": [1.5]}, r"arms\[0\] must be"),
+        ({"arms": [{"name": "a", "parameters": "<b>"}]}, r"arms\[0\].parameters must be"),
+        ({"arms": [{"name": "a", "nice": 3}]}, r"arms\[0\].nice"),
+        ({"arms": [{"name": "a"}, {"name": "a"}]}, "arms must"),
+        ({"arms": []}, "arms must"),
+        ({"instances": [{"name": None}]}, r"instances\[0\].name must be"),
+        ({"name": 3}, "name must be"),
+        ({"folder": []}, "folder must be"),
+        ({"environment": {"A": 1}}, "environment must be"),
+    ],
+)
+def test_an_entry_of_another_form_is_named(folder, change, words):
+    spec = json.loads((folder / "tune.json").read_text())
+    (folder / "tune.json").write_text(json.dumps(spec | change))
+    with pytest.raises(ValueError, match=rf"tune.json is damaged: {words}"):
+        SavedTune.load(folder)
+
+
+def test_an_entry_that_is_missing_or_nested_too_deeply_is_named(folder):
+    spec = json.loads((folder / "tune.json").read_text())
+    (folder / "tune.json").write_text(json.dumps({n: v for n, v in spec.items() if n != "clock"}))
+    with pytest.raises(ValueError, match=r"tune.json is damaged: it has no entry 'clock'"):
+        SavedTune.load(folder)
+    (folder / "tune.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"tune.json is damaged: "):
+        SavedTune.load(folder)
+
+
 def facts_of(run):
     """Return the values of a record without times and random ids."""
     return [run.round, run.arm, run.limit, run.instance, run.seed, run.seconds, run.reward,

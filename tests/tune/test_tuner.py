@@ -2,6 +2,7 @@ import dataclasses
 import errno
 import itertools
 import json
+import math
 import os
 import re
 import shlex
@@ -393,6 +394,11 @@ def cut(path, lines):
         ("arm", "third", "line 1, is not a record of a run: arm 'third' is not in the spec"),
         ("outcome", "good", "line 1, is not a record of a run: outcome must be one of ok"),
         ("other", 1, "line 1, is not a record of a run: it has an unknown entry 'other'"),
+        ("at", 1e300, "line 1, is not a record of a run: at must lie in"),
+        ("seconds", -5.0, "line 1, is not a record of a run: seconds must lie in"),
+        ("seconds", 1e308, "line 1, is not a record of a run: seconds must lie in"),
+        ("cpu", math.inf, "line 1, is not a record of a run: cpu must lie in"),
+        ("elapsed", math.nan, "line 1, is not a record of a run: elapsed must lie in"),
     ],
 )
 def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
@@ -400,6 +406,15 @@ def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
     record = json.loads((tmp_path / RUNS).read_text()) | {entry: value}
     (tmp_path / RUNS).write_text(json.dumps(record) + "\n")
     with pytest.raises(ValueError, match=words):
+        SavedTune.load(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other devices")
+def test_a_device_in_the_place_of_the_runs_is_refused(spec, tmp_path):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
+    (tmp_path / RUNS).unlink()
+    (tmp_path / RUNS).symlink_to("/dev/null")
+    with pytest.raises(ValueError, match=f"{RUNS} must be a file, got a device"):
         SavedTune.load(tmp_path)
 
 

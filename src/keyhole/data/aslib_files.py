@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from keyhole.data.csv_rows import read_text, shorten_message
 from keyhole.extras import require_extra
+from keyhole.files import explain_os_error
+from keyhole.validate import short_repr
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
@@ -175,18 +177,18 @@ def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
-        table = pq.read_table(path)
-        wanted = [name for name in (*_TABLE, *_FURTHER) if name in table.column_names]
-        columns = {name: table[name].to_pylist() for name in wanted}
+        names = pq.read_schema(path).names
+        wanted = [name for name in (*_TABLE, *_FURTHER) if names.count(name) == 1]
+        columns = pq.read_table(path, columns=wanted).to_pydict()
     # A damaged file may fail in its metadata, in a page, or in a text that is not UTF-8.
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(
-            f"{path}: the file must be Parquet: {shorten_message(str(error))}"
+            f"{path}: the file must be Parquet: {shorten_message(explain_os_error(error))}"
         ) from None
-    for name in _TABLE:
-        if name not in columns:
-            got = shorten_message(str(table.column_names))
-            raise ValueError(f"{path}: the column {name} must be given, got {got}")
+    for name in (*_TABLE, *_FURTHER):
+        if name not in columns and (name in _TABLE or name in names):
+            got = shorten_message(str(names))
+            raise ValueError(f"{path}: the column {name} must be given once, got {got}")
     cutoffs = list(dict.fromkeys(map(str, columns["cutoff"])))
     if len(cutoffs) != 1:
         got = shorten_message(", ".join(cutoffs)) or "no row"
@@ -207,6 +209,9 @@ def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterat
         unknown = time is None or time != time  # NaN
         seconds = _parse_runtime(where, "?" if unknown else str(time), str(status), cutoff)
         quality = math.nan
+        if good not in (True, False, None):
+            text = f"objective_consistent must be true or false, got {short_repr(good)}"
+            raise ValueError(f"{where}: {text}")
         if good and objective is not None and seconds < math.inf:
             quality = _quality(where, _Measure("objective", "", False), str(objective))
         yield ScenarioRun((str(instance), str(repetition)), str(solver), seconds, quality)

@@ -25,9 +25,14 @@ from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_versions import spec_from_version_2
-from keyhole.experiment.sweep_parquet import read_point
+from keyhole.experiment.sweep_parquet import read_point, reading_errors
 from keyhole.experiment.sweep_points import point_values, problem_at
-from keyhole.files import content_checksum, explain_os_error, write_atomically
+from keyhole.files import (
+    check_no_device,
+    content_checksum,
+    read_saved_file,
+    write_atomically,
+)
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.validate import escape_html, short_repr
@@ -134,7 +139,9 @@ class RunFolder:
         for point in self.points:
             setting = problem_at(self.spec, point.values)["setting"]
             known |= setting_registry.find_setting(setting).metrics
-        return sweep_table(self.folder / RESULTS[1], points, known)
+        path = self.folder / RESULTS[1]
+        with reading_errors(path):
+            return sweep_table(path, points, known)
 
 
 def as_json(content: Mapping[str, Any]) -> str:
@@ -156,7 +163,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
-        content = json.loads((folder / _PROVENANCE).read_bytes())
+        content = json.loads(read_saved_file(folder / _PROVENANCE))
         found = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
@@ -236,7 +243,7 @@ def open_run(path: str | Path) -> RunFolder:
     for name in (*RESULTS, SPEC) if provenance["version"] > 1 else RESULTS:
         _check_unaltered(folder, name, provenance)
     try:
-        spec = json.loads((folder / SPEC).read_bytes())
+        spec = json.loads(read_saved_file(folder / SPEC))
         # Only the form is checked: files and policies that the spec names may be gone by now.
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
@@ -263,7 +270,7 @@ def _points(
         )
         for values, count, arms in parts:
             # Row groups are numbered through the whole file, and points follow each other in it.
-            groups = list(range(first, first + count))
+            groups = range(first, first + count)
             first += count
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
             setting = problem_at(spec, values)["setting"]
@@ -275,12 +282,10 @@ def _points(
 
 def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
     """Return the curves of a table that `table` reads."""
-    try:
+    with reading_errors(folder):
         # No setting declares them: simulations add them to any setting's metrics.
         known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         return _curves(table(), known, arms or None)
-    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise ValueError(f"{folder} cannot be read: {explain_os_error(error)}") from error
 
 
 def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:
@@ -317,6 +322,7 @@ def checksum(data: bytes) -> str:
 
 def file_checksum(path: Path) -> str:
     """Return the SHA-256 of a file, which need not fit into memory."""
+    check_no_device(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -36,7 +36,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
 from keyhole.experiment.writing_time import estimate_writing
-from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
+from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
@@ -195,7 +195,7 @@ def _difference(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
     """Describe how the run in a folder differs from a run of a spec now."""
     # The digest tells that two runs differ, not in what: likely differences are looked for in turn.
     try:
-        there = dict(json.loads((folder / SPEC).read_bytes()))
+        there = dict(json.loads(read_saved_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
     here = spec.table()

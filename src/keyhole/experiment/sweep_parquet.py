@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from keyhole.files import open_draft
+from keyhole.files import explain_os_error, open_draft
 
 Sweep = Mapping[str, Sequence[Any]]
 Write = Callable[[Mapping[str, Any], pa.Table], int]
@@ -39,6 +39,15 @@ def values_schema(metrics: Iterable[str]) -> pa.Schema:
     """Return the schema of `keyhole.experiment.run_folder.values_table`."""
     front = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
     return pa.schema([*front, *((metric, pa.float64()) for metric in metrics)])
+
+
+@contextmanager
+def reading_errors(path: Path) -> Iterator[None]:
+    """Let the errors of a file that was altered, or of its content, name it."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
 
 
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
@@ -99,10 +108,12 @@ def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
         yield write
 
 
-def read_point(path: Path, groups: Sequence[int], sweep: Sweep) -> pa.Table:
+def read_point(path: Path, groups: range, sweep: Sweep) -> pa.Table:
     """Return the table of a point, without the columns of the sweep."""
     with pq.ParquetFile(path) as file:
-        table = file.read_row_groups(groups)
+        if groups.stop > file.num_row_groups:
+            raise ValueError(f"{path.name} has {file.num_row_groups} row groups")
+        table = file.read_row_groups(list(groups))
     # A metric that this point lacks is a column of nulls in the file, which has the metrics of all.
     empty = [name for name in table.column_names if table[name].null_count == table.num_rows]
     return table.drop_columns([*sweep, *empty])

@@ -12,7 +12,7 @@ from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.files import has_content, remove_drafts, write_atomically
+from keyhole.files import has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
@@ -165,7 +165,7 @@ def _check_folder(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if has_content(folder):
         try:
-            found = json.loads((folder / BATCH_MARKER).read_bytes())
+            found = json.loads(read_saved_file(folder / BATCH_MARKER))
         except (OSError, ValueError, RecursionError):
             found = None
         if found != _make_marker(scale):

@@ -18,7 +18,7 @@ from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.writing_time import estimate_writing
-from keyhole.files import has_content, remove_drafts, write_atomically
+from keyhole.files import has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.pages.notebook_html import notebook_html
 from keyhole.pages.table import Table
 from keyhole.papers.background_compilation import background_compilation
@@ -301,7 +301,7 @@ def _read_marker(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
-        found: dict[str, Any] = json.loads((folder / MARKER).read_bytes())
+        found: dict[str, Any] = json.loads(read_saved_file(folder / MARKER))
         form, version = found["format"], int(found["version"])
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         # Any damage to the marker means that the folder is not ours to write into.

@@ -82,7 +82,9 @@ def read_spec(folder: Path) -> Spec:
         raise FileNotFoundError(f"{folder} must be a tune folder, but has no {SPEC}")
     try:
         return Spec.from_json(json.loads(path.read_text("utf-8")))
-    except (ValueError, KeyError, TypeError) as error:
+    except KeyError as error:
+        raise ValueError(f"{path} is damaged: it has no entry {error}") from None
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
 
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
@@ -15,7 +16,7 @@ from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import MEMORY_RANGE
-from keyhole.spec_values import unknown_name_error
+from keyhole.spec_values import error_message, unknown_name_error
 from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
 from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
@@ -23,6 +24,7 @@ from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     Range,
     check_choice,
+    check_distinct,
     check_integer,
     check_line,
     check_number,
@@ -36,6 +38,8 @@ DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
                    "memory", "cores", "clock", "environment", "policy", "grace")  # fmt: skip
+_DEFAULTS: Final = {"name": "tune", "notes": "", "seed": 0, "memory": None, "cores": 1,
+                    "clock": "wall", "environment": {}, "policy": None, "grace": 0}  # fmt: skip
 _PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
@@ -124,7 +128,6 @@ class Spec:
         limits = _parse_limits(table["limits"])
         success = SuccessRule.from_table(table.get("success", {}))
         spec = cls(
-            name=check_line("name", table.get("name", "tune")),
             arms=parse_arms(table["arm"]),
             limits=limits,
             instances=parse_instances(table.get("instances"), folder),
@@ -132,15 +135,8 @@ class Spec:
             objective=CostModel.from_entry(
                 table.get("objective", "PAR2"), limits[-1], success.span
             ),
-            seed=check_seed(table.get("seed", 0)),
-            memory=_parse_memory(table.get("memory")),
-            cores=check_integer("cores", table.get("cores", 1), Range(ge=1)),
-            clock=check_choice("clock", table.get("clock", "wall"), _CLOCKS),
-            environment=_check_environment(table.get("environment", {})),
-            policy=_parse_policy(table.get("policy")),
-            notes=_check_text("notes", table.get("notes", "")),
             folder=folder,
-            grace=_parse_grace(table.get("grace", 0)),
+            **_parse_values(_DEFAULTS | table),
         )
         success.check_limits(limits)
         # One run's command line is made on trial, so that errors of templates show before the first
@@ -215,23 +211,30 @@ class Spec:
         # Specs of earlier versions had this entry in place of `objective`.
         if "worth" in data:
             data = {**data, "objective": _objective_from_worth(data["worth"])}
-        success, limits = SuccessRule.from_table(data["success"]), tuple(data["limits"])
+        success, limits = SuccessRule.from_table(data["success"]), _parse_limits(data["limits"])
+        try:
+            saved = _SavedTables(arms=data["arms"], instances=data["instances"])
+        except ValidationError as error:
+            raise ValueError(error_message(error)) from None
+        for name, table in saved:
+            check_distinct(name, [check_line(name, one.name) for one in table])
         return cls(
-            **{name: {"grace": 0.0, **data}[name] for name in _PLAIN},
-            arms=tuple(_arm_from_json(arm) for arm in data["arms"]),
+            arms=saved.arms,
             limits=limits,
-            instances=tuple(Instance(**one) for one in data["instances"]),
+            instances=saved.instances,
             success=success,
             objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
-            environment=data["environment"],
-            policy=_parse_policy(data["policy"]),
-            folder=Path(data["folder"]),
+            folder=Path(_check_text("folder", data["folder"])),
+            **_parse_values({"grace": 0, **data}),
         )
 
 
-def _arm_from_json(data: Mapping[str, Any]) -> Arm:
-    lists = {name: tuple(data.get(name, ())) for name in ("command", "cells")}
-    return Arm(**{**data, **lists})
+class _SavedTables(BaseModel):
+    """The tables of `Spec.as_json` that differ from those of a spec as it was written."""
+
+    model_config = ConfigDict(extra="forbid")
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
+    instances: Annotated[tuple[Instance, ...], Field(min_length=1)]
 
 
 def _objective_from_worth(worth: Any) -> Any:
@@ -295,6 +298,21 @@ def _parse_memory(value: Any) -> int | None:
             f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
         )
     return None if value is None else check_integer("memory", value, MEMORY_RANGE)
+
+
+def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries that a spec and its saved form have alike."""
+    return {
+        "name": check_line("name", table["name"]),
+        "seed": check_seed(table["seed"]),
+        "memory": _parse_memory(table["memory"]),
+        "cores": check_integer("cores", table["cores"], Range(ge=1)),
+        "clock": check_choice("clock", table["clock"], _CLOCKS),
+        "environment": _check_environment(table["environment"]),
+        "policy": _parse_policy(table["policy"]),
+        "notes": _check_text("notes", table["notes"]),
+        "grace": _parse_grace(table["grace"]),
+    }
 
 
 def _parse_grace(value: Any) -> float:

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self, get_type_hints
 
-from keyhole.files import errors_with_path, flush_folder
-from keyhole.validate import check_choice, short_repr
+from keyhole.files import errors_with_path, flush_folder, read_saved_file
+from keyhole.validate import Range, check_choice, check_number, short_repr
 
 EXPIRED: Final = "expired"
 OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", EXPIRED)
@@ -134,7 +134,7 @@ class TrialLog:
 
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     """Yield the records of a file; an incomplete last line is left out."""
-    lines, arms = path.read_bytes().split(b"\n"), frozenset(arms)
+    lines, arms = read_saved_file(path).split(b"\n"), frozenset(arms)
     # The last part is empty, or a line that a kill cut off: its run is made again.
     for number, text in enumerate(lines[:-1], 1):
         try:
@@ -144,11 +144,13 @@ def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
             if fields.get("outcome") == "lapsed":  # as earlier versions called it
                 fields["outcome"] = EXPIRED
             yield _check_record(_make_record(fields), arms)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}, line {number}, is not a record of a run: {error}") from None
 
 
 _TYPES: Final = get_type_hints(TrialRecord)
+_SECONDS: Final = ("limit", "seconds", "cpu", "at", "elapsed", "others")
+_SECONDS_RANGE: Final = Range(ge=0, lt=2.5e11)  # up to a time in the year 9892
 
 
 def _make_record(fields: dict[str, Any]) -> TrialRecord:
@@ -168,6 +170,8 @@ def _check_record(record: TrialRecord, arms: Collection[str]) -> TrialRecord:
         # A whole number will do for a float, but not a boolean, which Python counts as an integer.
         if not isinstance(value, kind) and not (isinstance(0.0, kind) and type(value) is int):
             raise TypeError(f"{name} is {short_repr(value)}")
+        if name in _SECONDS:
+            check_number(name, value, _SECONDS_RANGE)
     check_choice("outcome", record.outcome, OUTCOMES)
     if record.arm not in arms:
         raise ValueError(f"arm {short_repr(record.arm)} is not in the spec")
