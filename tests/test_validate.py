@@ -9,6 +9,7 @@ from keyhole.validate import (
     check_choice,
     check_integer,
     check_line,
+    check_names,
     check_number,
     check_sequence,
     check_unit_interval,
@@ -208,3 +209,7 @@ def test_a_data_frame_is_refused_with_what_to_pass_instead():
 def test_a_value_is_shown_on_a_line():
     assert short_repr(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
     assert short_repr("a\nb") == r"'a\nb'"
+
+
+def test_visible_differences_are_not_warned_of():
+    check_names("arms", ["red", "Red", "red ", "r ed", "caf\xe9", "cafe", "m2", "m\xb2", ""])

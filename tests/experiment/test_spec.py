@@ -262,7 +262,7 @@ def test_files_are_named_in_errors(tmp_path, text):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*x\.toml"):
         Spec.from_file(tmp_path / "x.toml")
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"x\.toml cannot be read"):
+    with pytest.raises(ValueError, match=r"x\.toml is UTF-16: save it as UTF-8"):
         Spec.from_file(tmp_path / "x.toml")
     (tmp_path / "x.toml").write_text(text.replace("0.5", "5"))
     with pytest.raises(ValueError, match=r"x\.toml: problem.threshold must lie in"):
@@ -360,3 +360,8 @@ def test_what_a_spec_with_workers_needs_can_be_compiled_ahead():
         "LSA with workers in BernoulliRewardEnvironment",
         "Uniform with workers in BernoulliRewardEnvironment",
     ]
+
+
+def test_marks_of_windows_are_left_out(tmp_path, text):
+    (tmp_path / "x.toml").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert Spec.from_file(tmp_path / "x.toml") == Spec.from_text(text, folder=tmp_path)

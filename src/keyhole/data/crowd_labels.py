@@ -4,7 +4,6 @@ An item is an option (arm); to try it is to ask one more worker.
 """
 
 import csv
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from os import PathLike
@@ -14,17 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.text_formatting import join_words
-from keyhole.data.csv_rows import (
-    add_rows,
-    check_column_names,
-    errors_at_line,
-    open_rows,
-    read_text,
-    separator_hint,
-)
+from keyhole.data.csv_rows import check_column_names, read_rows
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_distinct
+from keyhole.validate import check_choice, check_names
 
 NAMES: Final = (
     "bluebirds",
@@ -87,7 +78,7 @@ class Labels:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        check_distinct("items", self.items)
+        check_names("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
             object.__setattr__(self, name, self._column(name, dtype))
         _check("counts", self.counts, self.counts >= 1, "be at least 1")
@@ -240,11 +231,9 @@ def read_labels_csv(
     (('cat', 'dog'), array([1. , 0.5]))
     """
     names = check_column_names(item=item, label=label, gold=gold)
-    reader = open_rows(_text(path))
-    with errors_at_line(path, reader):
-        columns = _columns(next(filter(None, reader), []), names)
-    tally = _Tally(columns, names)
-    add_rows(path, reader, len(columns), tally.add)
+    needed = 2 if names[-1] == _GOLD else 3
+    tally = _Tally(*names)
+    read_rows(path, names[:needed], tally.add, names[needed:], _OTHER_NAMES)
     return Labels(
         Path(path).stem,
         items=tuple(tally.places),
@@ -258,29 +247,26 @@ def read_labels_csv(
 class _Tally:
     """Counts of labels, one entry per item in the order of first appearance.
 
-    `names` are those of the columns of item, label and gold.
+    Errors call the values by the names of their columns.
     """
 
-    def __init__(self, columns: Sequence[str], names: Sequence[str]) -> None:
-        self._item, self._label, self._gold = names
-        self._item_at, self._label_at = columns.index(self._item), columns.index(self._label)
-        self._gold_at = columns.index(self._gold) if self._gold in columns else None
+    def __init__(self, item: str, label: str, gold: str) -> None:
+        self._item, self._label, self._gold = item, label, gold
         self.places: dict[str, int] = {}
         self.ones: list[int] = []
         self.counts: list[int] = []
         self.gold: list[int] = []
 
-    def add(self, row: list[str]) -> None:
+    def add(self, item: str, label: str, gold: str) -> None:
         """Count a row."""
-        label = _bit(row[self._label_at])
-        if label is None:
-            raise ValueError(f"{self._label} must be 0 or 1, got {row[self._label_at]!r}")
-        item = row[self._item_at].strip()
+        bit = _BITS.get(label.lower())
+        if bit is None:
+            raise ValueError(f"{self._label} must be 0 or 1, got {label!r}")
         place = self._place(item)
-        self.ones[place] += label
+        self.ones[place] += bit
         self.counts[place] += 1
-        if self._gold_at is not None and row[self._gold_at]:
-            self._set_gold(place, item, row[self._gold_at])
+        if gold:
+            self._set_gold(place, item, gold)
 
     def _place(self, item: str) -> int:
         place = self.places.get(item)
@@ -294,11 +280,11 @@ class _Tally:
         return place
 
     def _set_gold(self, place: int, item: str, text: str) -> None:
-        gold = _bit(text)
-        if gold is None and text.strip():
+        gold = _BITS.get(text.lower())
+        if gold is None:
             raise ValueError(f"{self._gold} must be 0, 1 or empty, got {text!r}")
         before = self.gold[place]
-        if gold is None or gold == before:
+        if gold == before:
             return
         # Rows that contradict each other: to keep the first or the last would hide the mistake.
         if before != _UNKNOWN:
@@ -306,35 +292,6 @@ class _Tally:
                 f"{self._gold} of {self._item} {item!r} must be {before} as before, got {text!r}"
             )
         self.gold[place] = gold
-
-
-def _bit(text: str) -> int | None:
-    """Return the 0 or 1 that a field represents, or None if it is neither."""
-    # First as it is: to strip every field would slow down files of many rows.
-    bit = _BITS.get(text)
-    return _BITS.get(text.strip().lower()) if bit is None else bit
-
-
-def _columns(header: list[str], names: Sequence[str]) -> list[str]:
-    """Return the names of the columns in lower case."""
-    columns, (item, label, gold) = [name.strip().lower() for name in header], names
-    needed = [item, label] if gold == _GOLD else [item, label, gold]
-    if not set(needed) <= set(columns):
-        got = ", ".join(map(repr, header))
-        hint = separator_hint(header) or _OTHER_NAMES
-        raise ValueError(f"the header must have the columns {join_words(needed)}, got {got}{hint}")
-    for name in names:
-        if columns.count(name) > 1:
-            raise ValueError(f"the header must have one column {name}, got {columns.count(name)}")
-    return columns
-
-
-def _text(path: str | PathLike[str]) -> str:
-    """Return the text of the file; refuse an empty one."""
-    text = read_text(path)
-    if not text.strip():
-        raise ValueError(f"{path}: the file must start with a header, got an empty file")
-    return text
 
 
 def _check(name: str, values: NDArray[Any], good: NDArray[np.bool_], allowed: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.contract.text_formatting import join_words
+from keyhole.files import decode_text
 from keyhole.validate import check_distinct, check_line
 
 _LONGEST: Final = 500  # characters of a message
@@ -64,18 +65,9 @@ def separator_hint(header: Sequence[str]) -> str:
 def read_text(path: str | PathLike[str]) -> str:
     """Return the text of a file in UTF-8; a decoding error names the line and the byte."""
     try:
-        data = Path(path).read_bytes()
-        # Spreadsheets write a byte order mark in front, which this encoding removes.
-        return data.decode("utf-8-sig")
+        return decode_text(Path(path).read_bytes(), path)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError as error:
-        # The added byte counts the line of the error even if the error is at its beginning.
-        line = len((data[: error.start] + b".").splitlines())
-        byte = data[error.start]
-        raise ValueError(
-            f"{path}, line {line}: the text must be UTF-8, got byte {byte:#x}"
-        ) from None
 
 
 def open_rows(text: str) -> Reader:
@@ -162,13 +154,14 @@ def read_rows(
     columns: Sequence[str],
     add: Callable[..., None],
     optional: Sequence[str] = (),
+    hint: str = "",
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
     Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other
     columns and blank lines are ignored. `add` is called for each row with the texts of these
     columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
-    those of bad rows are the errors of `add_rows`.
+    those of bad rows are the errors of `add_rows`. `hint` ends an error about the header.
 
     Examples
     --------
@@ -180,13 +173,17 @@ def read_rows(
     cat 3
     dog 5
     """
-    rows = open_rows(read_text(path))
+    text = read_text(path)
+    if not text.strip():
+        raise ValueError(f"{path}: the file must start with a header, got an empty file")
+    rows = open_rows(text)
     with errors_at_line(path, rows):
-        header = [name.strip().lower() for name in next(rows, [])]
+        header = [name.strip().lower() for name in next(filter(None, rows), [])]
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
                 raise ValueError(
-                    f"the header must have one column {name}, got {header}{separator_hint(header)}"
+                    f"the header must have one column {name}, got {header}"
+                    f"{separator_hint(header) or hint}"
                 )
     wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
 

@@ -4,7 +4,7 @@ import math
 from os import PathLike
 
 from keyhole.data.csv_rows import read_rows
-from keyhole.validate import ANY, Range, check_number
+from keyhole.validate import ANY, Range, check_names, check_number
 
 
 def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
@@ -40,6 +40,7 @@ def read_rewards(path: str | PathLike[str], allowed: Range) -> dict[str, list[fl
         arms.setdefault(arm, []).append(check_number("reward", parse_reward(reward), allowed))
 
     read_rows(path, ("arm", "reward"), add)
+    check_names("arms", arms)
     return arms
 
 

@@ -28,7 +28,7 @@ from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
-from keyhole.validate import check_distinct, check_line, check_sequence, check_short_line
+from keyhole.validate import check_line, check_names, check_sequence, check_short_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -290,9 +290,8 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
-        new = check_distinct(
-            "names", [check_line("name", name) for name in check_sequence("names", names)]
-        )
+        lines = [check_line("name", name) for name in check_sequence("names", names)]
+        new = check_names("names", lines, self._replica.read(lambda state: [*state.arms.names]))
         self._writer.submit(lambda transaction: ask_tell_operations.add_arms(transaction, new))
 
     def retire(self, name: str) -> None:
