@@ -170,7 +170,7 @@ def test_the_calendar_may_be_named(tmp_path):
 
 
 def test_a_spec_may_name_the_calendar(tmp_path):
-    read = PROBLEM_FACTORIES["semibandit"]["patrols"].read
+    read = PROBLEM_FACTORIES["semibandit"]["events"].read
     write(tmp_path, days_of(DAILY))
     table = {"file": "town.csv", "until": "2024-12-31"}
     assert len(read("places", table, tmp_path).counts) == 366
