@@ -31,7 +31,6 @@ from keyhole.validate import (
     check_choice,
     check_distinct,
     check_line,
-    check_names,
     check_number,
     check_seed,
     check_sequence,
@@ -92,7 +91,7 @@ class Definition:
                 f"studies need a vocabulary for the setting {policy.setting.name!r}: name a "
                 "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
             )
-        names = check_names("arms", _check_arm_names(arms))
+        names = _check_arm_names(arms)
         checked, scale = _facts(policy, facts, len(names))
         wanted = given.pop("pending", None)
         pending = pending_mode(policy, wanted)

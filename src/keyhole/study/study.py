@@ -166,9 +166,11 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
+        check_names("arms", definition.arms)  # not where it is opened: it may be an old one
         store = open_store(storage, durability=durability)
         try:
-            store.create(check_line("name", name), definition.to_bytes(), check_time(clock()))
+            check_names("name", [check_line("name", name)], [old for old, _ in store.studies()])
+            store.create(name, definition.to_bytes(), check_time(clock()))
         finally:
             store.close()
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
@@ -399,10 +401,12 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             old, definition, rows = read_export(Path(path), policies)
         store = open_store(storage)
         try:
-            store.create(check_line("name", name or old), definition.to_bytes(), time.time(), rows)
+            name = check_line("name", name or old)
+            check_names("name", [name], [study for study, _ in store.studies()])
+            store.create(name, definition.to_bytes(), time.time(), rows)
         finally:
             store.close()
-        return cls(storage, name or old, policies=policies)
+        return cls(storage, name, policies=policies)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Return the decisions that another policy would have taken, given the same feedback.

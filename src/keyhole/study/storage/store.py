@@ -18,7 +18,7 @@ from keyhole.study.storage import schema
 from keyhole.study.storage.digest_chain import add_row_digests, digest_of_definition, explain_damage
 from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
 from keyhole.study.storage.rows import LONGEST, QueryResult, Record, Row
-from keyhole.validate import check_line, check_names, check_short_line, short_repr, suggestion
+from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
 _NO_ROWS: Final = 2**62  # the number of no row
@@ -59,7 +59,6 @@ class Store(ABC):
         """Add a study with its definition and first rows in one transaction; return its number."""
         self._check_numbers(rows, 1)
         start = digest_of_definition(check_short_line("name", name, LONGEST), at, definition)
-        check_names("name", [name], [study for study, _ in self.studies()])
         if not self._run(self._create, (name, at, definition, start), add_row_digests(start, rows)):
             raise ValueError(
                 f"name must be new, got {short_repr(name)}: there is such a study already; open "
