@@ -9,6 +9,7 @@ from keyhole.validate import (
     check_choice,
     check_integer,
     check_line,
+    check_names,
     check_number,
     check_sequence,
     check_unit_interval,
@@ -259,3 +260,7 @@ def test_joiners_stay_where_writing_needs_them(text):
 )
 def test_a_suggestion_ignores_case_and_knows_parts_of_names(typed, words, meant):
     assert suggestion(typed, words) == (meant and f" (did you mean {meant}?)")
+
+
+def test_visible_differences_are_not_warned_of():
+    check_names("arms", ["red", "Red", "red ", "r ed", "caf\xe9", "cafe", "m2", "m\xb2", ""])

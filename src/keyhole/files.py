@@ -1,7 +1,9 @@
 """Reads of users' files with plain errors, atomic writes, and locks of folders."""
 
+import codecs
 import errno
 import hashlib
+import io
 import json
 import os
 import re
@@ -48,11 +50,7 @@ def explain_os_error(error: Exception) -> str:
     --------
     >>> explain_os_error(IsADirectoryError(21, "Is a directory", "results"))
     'Is a directory'
-    >>> explain_os_error(UnicodeDecodeError("utf-8", b"?", 0, 1, "invalid start byte"))
-    'it is not text in UTF-8'
     """
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not text in UTF-8"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{_ADVICE.get(error.errno or 0, '')}"
     return escape_controls(" ".join(str(error).split()))  # Arrow's messages have several lines
@@ -70,13 +68,44 @@ def read_saved_file(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def read_text_file(path: Path) -> str:
-    """Return the text of a user's file; errors name it."""
+def decode_text(data: bytes, name: object) -> str:
+    r"""Return the text of a file that a person may have written, in UTF-8; errors name the file.
+
+    A byte order mark in front, as of editors on Windows, is left out.
+
+    Examples
+    --------
+    >>> decode_text(b"\xef\xbb\xbfarm,reward", "log.csv")
+    'arm,reward'
+    >>> decode_text("arm,reward".encode("utf-16"), "log.csv")
+    Traceback (most recent call last):
+    ValueError: log.csv is UTF-16: save it as UTF-8
+    """
+    refuse_utf_16(data, name)
     try:
-        return path.read_text("utf-8")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The added byte counts the line of the error even if the error is at its beginning.
+        line = len((data[: error.start] + b".").splitlines())
+        raise ValueError(
+            f"{name}, line {line}: the text must be UTF-8, got byte {data[error.start]:#x}"
+        ) from None
+
+
+def refuse_utf_16(data: bytes, name: object) -> None:
+    """Refuse text in UTF-16, as Notepad's "Unicode" and PowerShell's ``>`` write it."""
+    # Without a byte order mark, one of the first two bytes is 0 if the text begins in English.
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:2]:
+        raise ValueError(f"{name} is UTF-16: save it as UTF-8")
+
+
+def read_text_file(path: Path) -> str:
+    """Return the text of a user's file, with line ends as Python's; errors name it."""
+    try:
+        return io.StringIO(decode_text(path.read_bytes(), path), newline=None).read()
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 import unicodedata
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ _FROM_THIS_POWER: Final = 2**20
 # Unicode's categories of control characters, halves of characters, and line and paragraph ends.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
+_VARIANTS: Final = tuple(map(chr, range(0xFE00, 0xFE10)))  # selectors of forms of a character
 _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 # Letters and marks without a shape: grapheme joiner, Hangul fillers, Khmer inherent vowels.
 _BLANKS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
@@ -346,6 +348,40 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     if times > 1:
         raise ValueError(f"{name} must differ, got {word!r} twice")
     return words
+
+
+def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -> tuple[Any, ...]:
+    r"""Return names as `check_distinct` does; warn of those that look alike, also to earlier ones.
+
+    They differ in invisible characters (zero-width ones, direction marks, byte order marks), in
+    kinds of spaces, or in forms of an accent. The names stay different.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     _ = check_names("arms", ["red", "blue", "red\u200b"])
+    >>> print(caught[0].message)
+    'red' and 'red\u200b' look alike, but are two names: write one of them otherwise
+    """
+    names = check_distinct(name, values)
+    texts = {_visible_text(text): text for text in earlier}
+    for text in names:
+        if isinstance(text, str) and text != (first := texts.setdefault(_visible_text(text), text)):
+            # At one place, for any caller, so that Python shows it once: a file's names also
+            # become the arms of a problem.
+            both = f"{first!a} and {text!a} look alike, but are two names"
+            warnings.warn(f"{both}: write one of them otherwise", stacklevel=1)
+    return names
+
+
+def _visible_text(name: str) -> str:
+    """Return a name without what cannot be seen, its accents and spaces in one form."""
+    if name.isascii():
+        return name
+    categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIANTS)
+    seen = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
+    return unicodedata.normalize("NFC", "".join(seen))
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:

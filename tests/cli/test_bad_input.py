@@ -298,10 +298,15 @@ def test_the_report_of_a_file_is_refused(keyhole, tmp_path):
 def test_a_file_that_cannot_be_read_is_refused_in_words(keyhole, tmp_path, command):
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
-    for name, reason in [("folder", "Is a directory"), ("bytes", "it is not text in UTF-8")]:
+    (tmp_path / "windows.toml").write_bytes("name = 'a'".encode("utf-16"))
+    for name, reason in [
+        ("folder", " cannot be read: Is a directory"),
+        ("bytes", ", line 1: the text must be UTF-8, got byte 0xff"),
+        ("windows", " is UTF-16: save it as UTF-8"),
+    ]:
         path = tmp_path / f"{name}.toml"
         words = command.replace("{path}", str(path)).split()
-        refused(*keyhole(*words), f"{path} cannot be read: {reason}")
+        refused(*keyhole(*words), f"{path}{reason}")
 
 
 def test_an_error_of_the_system_is_said_in_words(keyhole, monkeypatch):

@@ -343,3 +343,40 @@ def test_limits_beyond_the_cut_off_are_refused():
     scenario = Scenario("x", ("a",), np.array([[1.0]]), 10.0)
     with pytest.raises(ValueError, match="limits must be at most 1, the cut-off, got 2"):
         scenario.problem([0.5, 2.0])
+
+
+def test_spaces_quotes_and_comments_are_those_of_the_definition(tmp_path):
+    runs = (
+        ARFF[: ARFF.index("@DATA")]
+        + """@DATA
+  % an indented comment
+'i 1', 1, 'a b', 5, ok
+"it's" , 1 , 'a b' , 6 , ok
+'i 1',1,"c, 'd'",2,ok
+'it\\'s',1,'c, ''d''', 3,ok
+"""
+    )
+    description = """# ASlib
+scenario_id: 'TOY # 1'  # its name
+performance_measures:
+  # one of them
+  - runtime  # in seconds
+algorithm_cutoff_time: 10 # seconds
+"""
+    scenario = load_aslib(write(tmp_path, runs, description))
+    assert (scenario.name, scenario.cutoff) == ("TOY # 1", 10)
+    assert scenario.solvers == ("a b", "c, 'd'")
+    assert scenario.seconds.tolist() == [[5, 2], [6, 3]]
+
+
+def test_a_quotation_mark_that_is_not_closed_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="line 14: quotation marks must enclose a whole field"):
+        load_aslib(write(tmp_path, ARFF.replace("c.cnf,1,two", "'c.cnf,1,two")))
+
+
+def test_marks_of_windows_are_left_out(tmp_path):
+    write(tmp_path, "\ufeff" + ARFF, "\ufeff" + DESCRIPTION)
+    assert load_aslib(tmp_path).name == "TOY"
+    (tmp_path / "description.txt").write_bytes(DESCRIPTION.encode("utf-16"))
+    with pytest.raises(ValueError, match=r"description\.txt is UTF-16: save it as UTF-8"):
+        load_aslib(tmp_path)

@@ -1,10 +1,11 @@
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
 
 from keyhole import simulate
 from keyhole.data import Events, load_crimes, patrols, read_events_csv
+from keyhole.data.problem_factories import PROBLEM_FACTORIES
 from keyhole.semibandit import CSBST
 
 
@@ -61,7 +62,7 @@ def test_a_file_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the header must have one column day"),
+        ("", "csv: the file must start with a header, got an empty file"),
         ("day,place\n2024-01-01,a\n", "the header must have one column events"),
         ("day,place,events\n", "at least one row must follow the header"),
         ("day,place,events\n1.5.2024,a,1\n", "line 2: day must be a date such as .* '1.5.2024'"),
@@ -104,3 +105,72 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_bad_input_is_named(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+def days_of(dates):
+    return "day,place,events\n" + "".join(f"{day},a,1\n" for day in dates)
+
+
+DAILY = [date(2024, 1, 1) + timedelta(days=n) for n in range(59) if n % 3 < 2]
+
+
+@pytest.mark.parametrize(
+    ("dates", "step"),
+    [
+        ([date(2024, 1, 1) + timedelta(weeks=n) for n in range(12)], "11 of 11 .* of 7 days"),
+        ([date(2024, 1, 1) + timedelta(weeks=n) for n in range(30) if n % 3], "of 19 .* 7 days"),
+        ([date(2024, 1, 2) + timedelta(days=14 * n - (n == 4)) for n in range(16)], "14 days"),
+        ([date(2024, month, 1) for month in range(1, 13)], "11 of 11 .* of a month"),
+        ([date(2024 + n // 12, n % 12 + 1, 28) for n in range(0, 36, 3)], "11 of 11 .* a month"),
+    ],
+)
+def test_totals_of_weeks_and_months_are_refused(tmp_path, dates, step):
+    path = write(tmp_path, days_of(dates))
+    with pytest.raises(ValueError, match=rf"town\.csv: .*{step}, .*by since= and until="):
+        read_events_csv(path)
+    events = read_events_csv(path, since=dates[0], until="2031-12-31")
+    assert events.counts.sum() == len(dates)
+    assert len(events.counts) == (date(2031, 12, 31) - dates[0]).days + 1
+
+
+def test_days_by_chance_are_not_taken_for_totals(tmp_path):
+    draws = np.random.default_rng(7)
+    for share in (0.02, 0.1, 0.3, 0.5, 0.9, 1.0):
+        dates = [date(2020, 1, 1) + timedelta(days=int(n)) for n in range(300)]
+        dates = [day for day in dates if draws.random() < share] or dates[:1]
+        events = read_events_csv(write(tmp_path, days_of(dates)))
+        assert len(events.counts) == (dates[-1] - dates[0]).days + 1
+
+
+@pytest.mark.parametrize(
+    ("day", "message"),
+    [
+        ("2051-02-03", "day must lie from 2024-01-01 to 2024-02-28, got 2051-02-03: is its year"),
+        ("0015-02-03", "day must lie from 1583-01-01 to 2399-12-31, got 0015-02-03: is its year"),
+        ("2567-02-03", "got 2567-02-03: .* another calendar, such as the Buddhist"),
+        ("24-02-03", "four digits of the year.* got '24-02-03'"),
+        ("45443", "not a spreadsheet's serial number; got '45443'"),
+    ],
+)
+def test_days_of_other_years_and_calendars_are_named_with_the_line(tmp_path, day, message):
+    path = write(tmp_path, days_of([*DAILY[:5], day, *DAILY[5:]]))
+    with pytest.raises(ValueError, match=rf"town\.csv, line 7: .*{message}"):
+        read_events_csv(path)
+
+
+def test_the_calendar_may_be_named(tmp_path):
+    path = write(tmp_path, days_of([*DAILY, date(2027, 1, 1)]))
+    events = read_events_csv(path, since="2023-12-31", until=date(2027, 1, 2))
+    assert events.first == date(2023, 12, 31)
+    assert events.counts[[0, 1, -2, -1], 0].tolist() == [0, 1, 1, 0]
+    with pytest.raises(ValueError, match="line 42: day must lie from 2024-01-01 to 2024-12-31"):
+        read_events_csv(path, since="2024-01-01", until="2024-12-31")
+    with pytest.raises(ValueError, match=r"since must be a date such as .* got '1\.1\.2024'"):
+        read_events_csv(path, since="1.1.2024")
+
+
+def test_a_spec_may_name_the_calendar(tmp_path):
+    read = PROBLEM_FACTORIES["semibandit"]["events"].read
+    write(tmp_path, days_of(DAILY))
+    table = {"file": "town.csv", "until": "2024-12-31"}
+    assert len(read("places", table, tmp_path).counts) == 366

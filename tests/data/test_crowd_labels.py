@@ -235,9 +235,9 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
     [
         (
             {"item": "picture"},
-            "the header must have one column picture, got ['item', 'lab",
+            "the header must have one column picture, got ['item', 'label']; other names: ",
         ),
-        ({"gold": "truth"}, "the header must have one column truth, got ['item'"),
+        ({"gold": "truth"}, "the header must have one column truth, got ['item', 'label']"),
         ({"label": "ITEM"}, "item, label and gold must differ, got 'item' twice"),
         ({"item": 3}, "item must be a text, got 3"),
     ],
@@ -299,8 +299,8 @@ def test_every_line_ending_is_understood_and_counted(tmp_path: Path, end: str) -
             "(in a shell --delimiter ';')",
         ),
         (
-            ["item,label,Label", "a,1,0"],
-            ", line 1: the header must have one column label, got ['item', 'label', 'label']; "
+            ["", "item,label,Label", "a,1,0"],
+            ", line 2: the header must have one column label, got ['item', 'label', 'label']; "
             "other names: read_labels_csv(..., item=..., label=...), or labels = { file = ..., "
             "item = ..., label = ... } in a spec",
         ),

@@ -1,8 +1,17 @@
 """Of a file with bad rows, an error names the first few by their lines, and counts the others."""
 
+import re
+
 import pytest
 
-from keyhole.data import csv_rows, read_labels_csv
+from keyhole.data import (
+    csv_rows,
+    read_conversions_csv,
+    read_events_csv,
+    read_labels_csv,
+    read_measured_csv,
+    read_rewards_csv,
+)
 from keyhole.data.csv_rows import read_rows
 
 BAD = "label must be 0 or 1, got"
@@ -72,3 +81,48 @@ def test_all_readers_of_rows_name_several(write):
     path = write("a,a", "a,b", "b,b")
     words = "item and label must differ"
     assert refusal(path, read) == f"line 2: {words}; line 4: {words}"
+
+
+def test_blank_lines_before_the_header_are_ignored_by_all(tmp_path):
+    path = tmp_path / "rewards.csv"
+    path.write_text("\n\narm,reward,item,label\na,1,b,0\n")
+    assert read_rewards_csv(path) == {"a": [1.0]}
+    assert read_labels_csv(path).items == ("b",)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_refused_in_words(tmp_path, encoding):
+    path = tmp_path / "rewards.csv"
+    path.write_bytes("arm,reward\na,1\n".encode(encoding))
+    with pytest.raises(ValueError, match=r"rewards\.csv is UTF-16: save it as UTF-8"):
+        read_rewards_csv(path)
+
+
+LOOKALIKES = [
+    ("red", "red\u200b"),
+    ("red", "\ufeffred"),
+    ("red", "\u202ered"),
+    ("dark red", "dark\xa0red"),
+    ("caf\xe9", "cafe\u0301"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), LOOKALIKES)
+def test_names_that_look_alike_are_told_apart_with_a_warning(tmp_path, first, second):
+    files = {
+        read_rewards_csv: f"arm,reward\n{first},1\n{second},1\n",
+        read_labels_csv: f"item,label\n{first},1\n{second},1\n",
+        read_events_csv: f"day,place,events\n2024-05-01,{first},1\n2024-05-01,{second},1\n",
+        read_conversions_csv: f"shown_at,converted_at,arm\n2024-05-01,,{first}\n"
+        f"2024-05-01,,{second}\n",
+        read_measured_csv: f"arm,reward,consumption\n{first},1,1\n{second},1,1\n",
+    }
+    names = f"{first!a} and {second!a} look alike, but are two names"
+    for number, (read, text) in enumerate(files.items()):
+        path = tmp_path / f"{number}.csv"
+        path.write_text(text, "utf-8")
+        with pytest.warns(UserWarning, match=re.escape(names)):
+            read(path)
+    rewards = tmp_path / "0.csv"
+    with pytest.warns(UserWarning, match="look alike"):
+        assert list(read_rewards_csv(rewards)) == [first, second]

@@ -91,7 +91,7 @@ def test_what_does_not_convert_is_known_when_its_time_is_over():
 @pytest.mark.parametrize(
     ("text", "unit", "message"),
     [
-        ("", "day", "adverts.csv: the file must start with a header, got an empty file"),
+        ("", "day", "csv: the file must start with a header, got an empty file"),
         ("shown_at,arm\n", "day", "the header must have one column converted_at"),
         ("shown_at,converted_at,arm\n", "day", "at least one row must follow the header"),
         ("shown_at,converted_at,arm\nx,,a\n", "day", "line 2: shown_at must be a date .* got 'x'"),

@@ -16,7 +16,7 @@ def test_arms_keep_the_order_of_their_first_appearance(file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "rewards.csv: the file must start with a header, got an empty file"),
+        ("", "csv: the file must start with a header, got an empty file"),
         ("arm,value\na,1\n", r"line 1: the header must have one column reward, got \['arm', 'val"),
         ("arm,arm,reward\n", "line 1: the header must have one column arm"),
         ("arm,reward\n", "rewards.csv: at least one row must follow the header, got none"),

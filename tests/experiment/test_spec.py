@@ -262,7 +262,7 @@ def test_files_are_named_in_errors(tmp_path, text):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*x\.toml"):
         Spec.from_file(tmp_path / "x.toml")
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"x\.toml cannot be read"):
+    with pytest.raises(ValueError, match=r"x\.toml is UTF-16: save it as UTF-8"):
         Spec.from_file(tmp_path / "x.toml")
     (tmp_path / "x.toml").write_text(text.replace("0.5", "5"))
     with pytest.raises(ValueError, match=r"x\.toml: problem.threshold must lie in"):
@@ -387,3 +387,8 @@ def test_an_entry_in_the_wrong_table_is_told_where_it_belongs(text, old, new, ho
     with pytest.raises(ValueError, match="is not known") as refusal:
         Spec.from_text(text.replace(old, new))
     assert str(refusal.value).endswith(f"; it belongs {home}")
+
+
+def test_marks_of_windows_are_left_out(tmp_path, text):
+    (tmp_path / "x.toml").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert Spec.from_file(tmp_path / "x.toml") == Spec.from_text(text, folder=tmp_path)

@@ -287,3 +287,16 @@ def test_a_notebook_shows_an_arm_of_thousands_of_digits():
 
     learner = LSA().learner(arms=[10**5000, 3], threshold=0.5)
     assert "a whole number of 5001 digits" in learner._repr_html_()
+
+
+@pytest.mark.interpreted
+def test_names_that_look_alike_are_told_once_where_they_come_in(tmp_path):
+    names = ["dark red", "dark\xa0red"]
+    told = r"^'dark red' and 'dark\\xa0red' look alike, but are two names"
+    with pytest.warns(UserWarning, match=told) as caught:
+        learner = stochastic.UCB1().learner(arms=names)
+    assert len(caught) == 1
+    learner.save(tmp_path / "a.json")
+    assert Learner.load(tmp_path / "a.json").arm_names == tuple(names)  # without a warning
+    with pytest.warns(UserWarning, match=told):
+        assert stochastic.Problem(dict.fromkeys(names, 0.5)).arm_names == tuple(names)

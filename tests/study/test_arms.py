@@ -152,3 +152,17 @@ def test_decisions_to_be_handed_out_again_are_not_looked_at_by_each_ask(tmp_path
         assert again == first[1:21]
         assert calls["has_expired"] <= 2 * 20
         check_rebuilt_states_agree(study)
+
+
+def test_names_that_look_alike_are_told_once_where_they_come_in(tmp_path):
+    path = tmp_path / "s.db"
+    told = r"^'red' and 'red\\u200b' look alike, but are two names"
+    with pytest.warns(UserWarning, match=told) as caught:
+        study = Study.create(path, "s", UCB1(), ["red", "red\u200b"])
+    assert len(caught) == 1
+    with study, pytest.warns(UserWarning, match=r"and '\\ufeffred' look alike"):
+        study.add_arm("\ufeffred")
+    with Study.open(path, "s") as study:  # without a warning, which would be an error here
+        assert study.arms == ("red", "red\u200b", "\ufeffred")
+    with pytest.warns(UserWarning, match=r"^'s' and 's\\u200b' look alike"):
+        Study.create(path, "s\u200b", UCB1(), ["a", "b"]).close()

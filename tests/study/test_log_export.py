@@ -286,3 +286,12 @@ def test_a_damaged_export_says_at_which_line(tmp_path):
     (tmp_path / "bad.jsonl").write_text(first + second + "{}\n")
     with pytest.raises(ValueError, match="line 3"):
         Study.restore(tmp_path / "other.db", tmp_path / "bad.jsonl")
+
+
+def test_an_export_may_be_saved_by_an_editor_on_windows(path, tmp_path):
+    with eventful(path) as study:
+        study.export(tmp_path / "log.jsonl")
+        content = (tmp_path / "log.jsonl").read_bytes()
+        (tmp_path / "log.jsonl").write_bytes(b"\xef\xbb\xbf" + content)
+        with Study.restore(tmp_path / "other.db", tmp_path / "log.jsonl") as other:
+            assert other.log() == study.log()

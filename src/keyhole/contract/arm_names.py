@@ -12,6 +12,7 @@ from keyhole.cached_property import cached_property
 from keyhole.validate import (
     check_distinct,
     check_line,
+    check_names,
     check_sequence,
     column_to_array,
     short_repr,
@@ -161,7 +162,7 @@ def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
 def check_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
     """Return names of arms whose texts differ too: not 1 and "1"."""
     found = ArmNames(f"the arms of {field}", list(names)).names
-    check_distinct(f"the names of arms of {field}", map(name_text, found))
+    check_names(f"the names of arms of {field}", map(name_text, found))
     return found
 
 

@@ -17,7 +17,7 @@ from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder, read_table
 from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
-from keyhole.validate import SequenceLike, check_choice
+from keyhole.validate import SequenceLike, check_choice, check_names
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Default limits, as fractions of the cut-off."""
@@ -237,7 +237,8 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
         row[run.solver] = run
     if not found:
         raise ValueError(f"{path}: at least one run must be given, got none")
-    solvers = sorted({solver for row in found.values() for solver in row})
+    names = sorted({solver for row in found.values() for solver in row})
+    solvers = check_names("solvers", names)
     # With limits, a tune chose the runs, and need not have made all. Without, a gap is a fault of
     # the file.
     gaps = any(run.limit < math.inf for row in found.values() for run in row.values())
@@ -252,7 +253,7 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
     seconds, quality, limits = (table[:, :, k] for k in range(3))
     return Scenario(
         name,
-        tuple(solvers),
+        solvers,
         seconds,
         cutoff,
         None if np.isnan(quality).all() else quality,

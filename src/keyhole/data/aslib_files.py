@@ -1,6 +1,5 @@
 """Readers of scenario files of the algorithm selection library: ARFF or Parquet."""
 
-import csv
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,13 @@ _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other
 _TABLE: Final = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
 LIMIT: Final = "limit"
 """Column of the limits of runs that were stopped before the cut-off; runs may then be missing."""
+# A mark in a quoted field has a backslash before it, or is doubled, as Keyhole writes it; the
+# backslash at the end of a field is part of a name, such as a folder's.
+_FIELD: Final = re.compile(
+    r"""\s*(?:(["'])((?:\\\1(?!\s*,)|\1\1|(?!\1).)*)\1\s*|((?:[^"',][^,]*)?)),"""
+)
+_YAML: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
+"""A line up to its comment: a # at the beginning or after a space, not in quotation marks."""
 _FURTHER: Final = ("objective", "objective_consistent")
 
 
@@ -63,7 +69,8 @@ def _read_description(path: Path) -> _Entries:
     """Return the entries of a description: words after a name, or in a list below it."""
     entries, current = _Entries(), ""
     # A list has one of two forms: behind the name, or below it with a dash before each entry.
-    for line in read_text(path).splitlines():
+    for text in read_text(path).splitlines():
+        line = _YAML.findall(text)[0]
         if one := re.match(r"([a-z_]+)\s*:(.*)$", line):
             current = one.group(1)
             words = one.group(2).strip().strip("[]").split(",")
@@ -121,11 +128,10 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[S
         (one for one in measures if one.kind == "solution_quality" and one.name in columns), None
     )
     for number, line in enumerate(lines[at + 1 :], at + 2):
-        if not line.strip() or line.startswith("%"):
+        if not line.strip() or line.lstrip().startswith("%"):
             continue
         where = f"{path}, line {number}"
-        # ARFF allows either quotation mark; a reader of CSV knows one at a time.
-        fields = next(csv.reader([line], quotechar="'" if "'" in line else '"'))
+        fields = _split_fields(where, line)
         if len(fields) != len(columns):
             raise ValueError(f"{where}: the run must have {len(columns)} fields, got {len(fields)}")
         instance, repetition, solver, status, text = (fields[k].strip() for k in places)
@@ -137,6 +143,18 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[S
         if LIMIT in columns:
             limit = _seconds(path, LIMIT, fields[columns.index(LIMIT)].strip())
         yield ScenarioRun((instance, repetition), solver, seconds, good, limit)
+
+
+def _split_fields(where: str, line: str) -> list[str]:
+    """Return the fields of a run, plain or in quotation marks of either kind."""
+    fields, length = [], 0
+    for match in _FIELD.finditer(f"{line},"):
+        mark, quoted, plain = match.groups(default="")
+        fields.append(quoted.replace(f"\\{mark}", mark).replace(mark * 2, mark) if mark else plain)
+        length += len(match[0])
+    if length != len(line) + 1:
+        raise ValueError(f"{where}: quotation marks must enclose a whole field, got {line!r}")
+    return fields
 
 
 def _parse_runtime(where: str, text: str, status: str, cutoff: float) -> float:

@@ -4,8 +4,11 @@ A place is an option (arm). Bundled data and files of the user give the crimes; 
 enough patrols is assumed to have none.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
+from math import comb
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -16,10 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.data.csv_rows import read_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.semibandit import Problem
-from keyhole.validate import check_choice, check_distinct
+from keyhole.validate import check_choice, check_names
 
 PLACES: Final = ("tracts", "boroughs", "cities")
 _COLUMNS: Final = ("day", "place", "events")
+_GREGORIAN: Final = date(1583, 1, 1), date(2399, 12, 31)  # no years of other calendars
+_ONE_IN: Final = 10_000  # the chance of days by which a file is refused
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +63,7 @@ class Events:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the array."""
-        object.__setattr__(self, "places", check_distinct("places", self.places))
+        object.__setattr__(self, "places", check_names("places", self.places))
         # A copy, read-only below: later changes of the user's array must not reach the problem.
         counts = np.array(self.counts)
         if counts.dtype.kind not in "iu":
@@ -167,13 +172,27 @@ def load_crimes(places: str = "tracts") -> Events:
     )
 
 
-def read_events_csv(path: str | PathLike[str]) -> Events:
+def read_events_csv(
+    path: str | PathLike[str], *, since: date | str | None = None, until: date | str | None = None
+) -> Events:
     r"""Read events from a CSV file with one row for each day and place.
 
     The first row names the columns: ``day``, ``place`` and ``events``; other columns and blank
-    lines are ignored. Days are dates such as 2024-05-31; all from the first to the last in the file
-    count. A place without a row on a day has 0 events; write at least one row, with 0 events if
-    there are none, for the first and the last day.
+    lines are ignored. Days are dates such as 2024-05-31. All days from `since` to `until` count; a
+    place without a row on a day has 0 events.
+
+    Without `since` or `until` the days are checked, and a file is refused that looks like totals of
+    weeks or months (four of five of its days are as many days, a month, or a multiple of them after
+    the day before), or of which at most a quarter of the days are far from all others, as with a
+    mistyped year (by a gap as long as the others' time, or a year). Where each day has a row by
+    chance, independently of the others, either happens in less than 1 file in 1,000.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8, separated by commas.
+    since, until : date or str, optional
+        The first and the last day; by default those of the file.
 
     Examples
     --------
@@ -181,39 +200,93 @@ def read_events_csv(path: str | PathLike[str]) -> Events:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "town.csv")
     ...     _ = path.write_text("day,place,events\n2024-05-01,north,2\n2024-05-03,south,1\n")
-    ...     read_events_csv(path).counts
+    ...     events, may = read_events_csv(path), read_events_csv(path, until="2024-05-31")
+    >>> events.counts
     array([[2, 0],
            [0, 0],
            [0, 1]])
+    >>> may
+    Events(town: 2 places, 31 days, 0.05 events a day and place)
     """
-    found: dict[tuple[date, str], int] = {}
+    first = _GREGORIAN[0] if since is None else _parse_day("since", str(since))
+    last = _GREGORIAN[1] if until is None else _parse_day("until", str(until))
+    counts = _read_counts(path, first, last)
+    days = sorted({day for day, _ in counts})
+    if since is None or until is None:
+        main = _find_main_days(days)
+        if len(main) < len(days):
+            _read_counts(path, main[0], main[-1])  # which names the lines of the others
+        _refuse_totals(path, days)
+    first = days[0] if since is None else first
+    last = days[-1] if until is None else last
+    places = tuple(dict.fromkeys(place for _, place in counts))
+    # All days between the first and the last, also those without a row.
+    calendar = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    table = np.array([[counts.get((day, place), 0) for place in places] for day in calendar])
+    return Events(Path(path).stem, places, first, table, source=str(path))
+
+
+def _read_counts(path: str | PathLike[str], first: date, last: date) -> dict[tuple[date, str], int]:
+    """Return the numbers of events; refuse days before the first and after the last."""
+    counts: dict[tuple[date, str], int] = {}
 
     def add(day: str, place: str, events: str) -> None:
-        key = _key(day, place)
-        if key in found:
+        if not place:
+            raise ValueError("place must not be empty, got ''")
+        key = _parse_day("day", day), place
+        if not first <= key[0] <= last:
+            raise ValueError(
+                f"day must lie from {first} to {last}, got {day}: is its year mistyped, or of "
+                "another calendar, such as the Buddhist one (543 more)? Otherwise name the first "
+                "and the last day by since= and until="
+            )
+        if key in counts:
             raise ValueError(f"day and place must differ, got {day}, {place!r} twice")
         # int() is more lenient: it takes 1_000, and the digits of other scripts.
         if not events.isascii() or not events.isdecimal():
             raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
-        found[key] = int(events)
+        counts[key] = int(events)
 
     read_rows(path, _COLUMNS, add)
-    return _events(Path(path), found)
+    return counts
 
 
-def _key(day: str, place: str) -> tuple[date, str]:
-    if not place:
-        raise ValueError("place must not be empty, got ''")
+def _parse_day(name: str, text: str) -> date:
     try:
-        return date.fromisoformat(day), place
+        return date.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"day must be a date such as 2024-05-31, got {day!r}") from None
+        raise ValueError(
+            f"{name} must be a date such as 2024-05-31, with four digits of the year, and not a "
+            f"spreadsheet's serial number; got {text!r}"
+        ) from None
 
 
-def _events(path: Path, found: dict[tuple[date, str], int]) -> Events:
-    first, last = min(day for day, _ in found), max(day for day, _ in found)
-    places = tuple(dict.fromkeys(place for _, place in found))
-    # All days between the first and the last, also those without a row.
-    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    counts = np.array([[found.get((day, place), 0) for place in places] for day in days])
-    return Events(path.stem, places, first, counts, source=str(path))
+def _find_main_days(days: list[date]) -> list[date]:
+    """Return days without those, if any, that a gap parts from the others as hardly by chance."""
+    if len(days) < 4:
+        return days
+    gaps = [(later - day).days for day, later in pairwise(days)]
+    longest, span, inner = max(gaps), sum(gaps), len(gaps) - 1
+    at = gaps.index(longest) + 1
+    fewer, main = sorted((days[:at], days[at:]), key=len)
+    is_far = 4 * len(fewer) <= len(days) and longest >= min((main[-1] - main[0]).days, 365)
+    # Of all choices of as many days between the first and the last, these have so long a gap.
+    is_rare = _ONE_IN * len(gaps) * comb(span - longest, inner) < comb(span - 1, inner)
+    return main if is_far and is_rare else days
+
+
+def _refuse_totals(path: str | PathLike[str], days: list[date]) -> None:
+    """Refuse days that follow each other in steps, as they hardly do by chance."""
+    gaps = [(later - day).days for day, later in pairwise(days)]
+    step = Counter(gaps or [1]).most_common(1)[0][0]
+    by_step = sum(gap % step == 0 for gap in gaps)
+    months = sum(a.day == b.day or 28 <= (b - a).days <= 31 for a, b in pairwise(days))
+    # The chance of a step is at most 1 in `step`, and 1 in 11 for months, whatever the share of
+    # days in the file; that of at least `count` such steps at most the chance of some `count`.
+    for count, one_in, text in ((by_step, step, f"{step} days"), (months, 11, "a month")):
+        if 5 * count >= 4 * len(gaps) and comb(len(gaps), count) * _ONE_IN < one_in**count:
+            raise ValueError(
+                f"{path}: a row must have the events of one day, but {count} of {len(gaps)} steps "
+                f"from day to day are of {text}, or a multiple, as of totals. If the days between "
+                "had no events, name the first and the last day by since= and until="
+            )

@@ -4,7 +4,6 @@ An item is an option (arm); to try it is to ask one more worker.
 """
 
 import csv
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from os import PathLike
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from keyhole.data.csv_rows import check_column_names, read_rows
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_distinct
+from keyhole.validate import check_choice, check_names
 
 NAMES: Final = (
     "bluebirds",
@@ -79,7 +78,7 @@ class Labels:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        check_distinct("items", self.items)
+        check_names("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
             object.__setattr__(self, name, self._column(name, dtype))
         _check("counts", self.counts, self.counts >= 1, "be at least 1")
@@ -239,10 +238,15 @@ def read_labels_csv(
     (('cat', 'dog'), array([1. , 0.5]))
     """
     names = check_column_names(item=item, label=label, gold=gold)
-    required = names[:2] if gold == _GOLD else names
-    tally = _Tally(names)
+    required = 2 if names[-1] == _GOLD else 3
+    tally = _Tally(*names)
     read_rows(
-        path, required, tally.add, names[len(required) :], delimiter=delimiter, hint=_OTHER_NAMES
+        path,
+        names[:required],
+        tally.add,
+        names[required:],
+        delimiter=delimiter,
+        hint=_OTHER_NAMES,
     )
     return Labels(
         Path(path).stem,
@@ -257,11 +261,11 @@ def read_labels_csv(
 class _Tally:
     """Counts of labels, one entry per item in the order of first appearance.
 
-    `names` are those of the columns of item, label and gold.
+    Errors call the values by the names of their columns.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._item, self._label, self._gold = names
+    def __init__(self, item: str, label: str, gold: str) -> None:
+        self._item, self._label, self._gold = item, label, gold
         self.places: dict[str, int] = {}
         self.ones: list[int] = []
         self.counts: list[int] = []
@@ -269,7 +273,7 @@ class _Tally:
 
     def add(self, item: str, label: str, gold: str) -> None:
         """Count a row."""
-        bit = _bit(label)
+        bit = _BITS.get(label.lower())
         if bit is None:
             raise ValueError(f"{self._label} must be 0 or 1, got {label!r}")
         place = self._place(item)
@@ -290,7 +294,7 @@ class _Tally:
         return place
 
     def _set_gold(self, place: int, item: str, text: str) -> None:
-        gold = _bit(text)
+        gold = _BITS.get(text.lower())
         if gold is None:
             raise ValueError(f"{self._gold} must be 0, 1 or empty, got {text!r}")
         before = self.gold[place]
@@ -302,13 +306,6 @@ class _Tally:
                 f"{self._gold} of {self._item} {item!r} must be {before} as before, got {text!r}"
             )
         self.gold[place] = gold
-
-
-def _bit(text: str) -> int | None:
-    """Return the 0 or 1 that a field represents, or None if it is neither."""
-    # First as it is: few labels have capitals.
-    bit = _BITS.get(text)
-    return _BITS.get(text.lower()) if bit is None else bit
 
 
 def _check(name: str, values: NDArray[Any], good: NDArray[np.bool_], allowed: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.contract.text_formatting import join_words
+from keyhole.files import decode_text
 from keyhole.validate import check_choice, check_distinct, check_line
 
 _LONGEST: Final = 500  # characters of a message
@@ -183,18 +184,9 @@ def parse_delay(
 def read_text(path: str | PathLike[str]) -> str:
     """Return the text of a file in UTF-8; a decoding error names the line and the byte."""
     try:
-        data = Path(path).read_bytes()
-        # Spreadsheets write a byte order mark in front, which this encoding removes.
-        return data.decode("utf-8-sig")
+        return decode_text(Path(path).read_bytes(), path)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError as error:
-        # The added byte counts the line of the error even if the error is at its beginning.
-        line = len((data[: error.start] + b".").splitlines())
-        byte = data[error.start]
-        raise ValueError(
-            f"{path}, line {line}: the text must be UTF-8, got byte {byte:#x}"
-        ) from None
 
 
 def open_rows(text: str, delimiter: str = ",") -> Reader:
@@ -294,7 +286,7 @@ def read_rows(
     Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other
     columns and blank lines are ignored. `add` is called for each row with the texts of these
     columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
-    those of bad rows are the errors of `add_rows`, and those of the header end with the `hint`.
+    those of bad rows are the errors of `add_rows`. `hint` ends an error about the header.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
-from keyhole.validate import ANY, check_distinct, check_vector
+from keyhole.validate import ANY, check_names, check_vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +54,7 @@ class Times:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", check_distinct("arms", self.arms))
+        object.__setattr__(self, "arms", check_names("arms", self.arms))
         if len(self.minutes) != len(self.arms):
             raise ValueError(
                 f"minutes must have one list for each arm, {len(self.arms)}; "

@@ -20,7 +20,7 @@ from keyhole.data.csv_rows import DateParser, parse_delay, parse_number, read_ro
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
-from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_number
+from keyhole.validate import Range, check_choice, check_integer, check_names, check_number
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Names of a round's length, in seconds."""
@@ -67,7 +67,7 @@ class Conversions:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", check_distinct("arms", self.arms))
+        object.__setattr__(self, "arms", check_names("arms", self.arms))
         if len(self.delays) != len(self.arms):
             raise ValueError(
                 f"delays must have one list for each arm, {len(self.arms)}; got {len(self.delays)}"

@@ -17,7 +17,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import parse_number, read_rows, shorten_message
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
-from keyhole.validate import Range, SequenceLike, check_distinct, check_number, check_vector
+from keyhole.validate import Range, SequenceLike, check_names, check_number, check_vector
 
 _COLUMNS: Final = ("arm", "reward", "consumption")
 _LIMIT: Final = "limit"
@@ -55,7 +55,7 @@ class MeasuredRuns:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the lists into arrays."""
-        object.__setattr__(self, "arms", check_distinct("arms", self.arms))
+        object.__setattr__(self, "arms", check_names("arms", self.arms))
         unlimited = tuple(np.full(len(used), math.inf) for used in self.consumptions)
         given = {
             "rewards": self.rewards,

@@ -3,7 +3,7 @@
 from os import PathLike
 
 from keyhole.data.csv_rows import parse_number, read_rows
-from keyhole.validate import ANY, Range, check_number
+from keyhole.validate import ANY, Range, check_names, check_number
 
 
 def read_rewards_csv(
@@ -54,4 +54,5 @@ def read_rewards(
         arms.setdefault(arm, []).append(check_number("reward", value, allowed))
 
     read_rows(path, ("arm", "reward"), add, delimiter=delimiter)
+    check_names("arms", arms)
     return arms

@@ -13,7 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
-from keyhole.files import explain_os_error
+from keyhole.files import explain_os_error, refuse_utf_16
 from keyhole.interrupts import replaced_errors
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.play.user_modules import import_siblings, register_module
@@ -141,6 +141,8 @@ def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Po
         source = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{field}: {file!r} cannot be read: {explain_os_error(error)}") from error
+
+    refuse_utf_16(source, f"{field}: {file!r}")
 
     def replace(error: BaseException) -> ValueError:
         return ValueError(f"{field}: {file!r} cannot be imported: {_explain(error, path)}")

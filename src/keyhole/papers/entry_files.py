@@ -9,6 +9,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, Final
 
+from keyhole.files import decode_text
 from keyhole.validate import check_choice
 
 # By folder, in the order in which they are listed.
@@ -76,7 +77,7 @@ def read_tables(folder: Traversable, file: str) -> dict[str, Any]:
 
 def _read_toml(folder: Traversable, file: str) -> dict[str, Any]:
     try:
-        return tomllib.loads((folder / file).read_text(encoding="utf-8"))
+        return tomllib.loads(decode_text((folder / file).read_bytes(), "the text"))
     except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
         raise ValueError(f"{file}: {error}") from error
     except OSError as error:

@@ -49,7 +49,7 @@ from keyhole.play.learner_summary import describe_learner, learner_html
 from keyhole.play.log_replay import replay_rows
 from keyhole.play.replay_column_checks import reward_column
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.validate import Range, check_integer, check_seed, explain_memory_errors
+from keyhole.validate import Range, check_integer, check_names, check_seed, explain_memory_errors
 
 _ADDRESS: Final = Range(ge=0, lt=2**63)
 
@@ -114,6 +114,8 @@ class Learner(LearnerProgress):
         if text := policy.caution(known, None):
             warnings.warn(text, stacklevel=3)
         self._names = self._check_names(arm_names, known)
+        if self._names is not None:
+            check_names("arms", self._names)
         self._prepare(policy, known)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
-from keyhole.files import read_file, write_atomically
+from keyhole.files import decode_text, read_file, write_atomically
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventError, check_time
@@ -221,7 +221,8 @@ def write_export(path: Path, name: str, definition: Definition, rows: Sequence[R
 def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Definition, list[Row]]:
     """Return name, definition and rows of an export, checked."""
     try:
-        first, *rest = read_file(path, "an exported study").decode().splitlines() or [""]
+        text = decode_text(read_file(path, "an exported study"), path)
+        first, *rest = text.splitlines() or [""]
         with _name_line(1):
             header = json.loads(first)
             if header.get("format") != _FORMAT or header.get("version") not in (1, _VERSION):

@@ -29,8 +29,8 @@ from keyhole.study.storage.rows import LONGEST
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
 from keyhole.validate import (
-    check_distinct,
     check_line,
+    check_names,
     check_sequence,
     check_short_line,
     escape_html,
@@ -175,9 +175,11 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
+        check_names("arms", definition.arms)  # not where it is opened: it may be an old one
         store = open_store(storage, durability=durability)
         try:
-            store.create(check_line("name", name), definition.to_bytes(), check_time(clock()))
+            check_names("name", [check_line("name", name)], [old for old, _ in store.studies()])
+            store.create(name, definition.to_bytes(), check_time(clock()))
         finally:
             store.close()
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
@@ -311,9 +313,8 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
-        new = check_distinct(
-            "names", [check_line("name", name) for name in check_sequence("names", names)]
-        )
+        lines = [check_line("name", name) for name in check_sequence("names", names)]
+        new = check_names("names", lines, self._replica.read(lambda state: [*state.arms.names]))
         self._writer.submit(lambda transaction: ask_tell_operations.add_arms(transaction, new))
 
     def retire(self, name: str) -> None:
@@ -421,10 +422,12 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             old, definition, rows = read_export(Path(path), policies)
         store = open_store(storage)
         try:
-            store.create(check_line("name", name or old), definition.to_bytes(), time.time(), rows)
+            name = check_line("name", name or old)
+            check_names("name", [name], [study for study, _ in store.studies()])
+            store.create(name, definition.to_bytes(), time.time(), rows)
         finally:
             store.close()
-        return cls(storage, name or old, policies=policies)
+        return cls(storage, name, policies=policies)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Return the decisions that another policy would have taken, given the same feedback.

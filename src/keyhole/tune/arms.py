@@ -17,7 +17,7 @@ from keyhole.tune.shell_syntax import (
     explain_shell_syntax,
     join_lines,
 )
-from keyhole.validate import check_distinct, check_line, short_repr, suggestion
+from keyhole.validate import check_line, check_names, short_repr, suggestion
 
 RUN_FIELDS: Final = ("instance", "seed", "limit")
 """Names of the fields that every run has."""
@@ -111,7 +111,7 @@ def parse_arms(value: Any) -> tuple[Arm, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
     arms = [arm for i, table in enumerate(value) for arm in _parse_arm_table(f"arm[{i}]", table)]
-    check_distinct("names of arms", [arm.name for arm in arms])
+    check_names("names of arms", [arm.name for arm in arms])
     return tuple(arms)
 
 
