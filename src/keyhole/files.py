@@ -16,8 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from keyhole.validate import escape_controls
-
 _DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 60.0
 _ADVICE: Final = {
@@ -53,7 +51,7 @@ def explain_os_error(error: Exception) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{_ADVICE.get(error.errno or 0, '')}"
-    return escape_controls(" ".join(str(error).split()))  # Arrow's messages have several lines
+    return " ".join(str(error).split())  # Arrow's messages have several lines
 
 
 def check_no_device(path: Path) -> None:

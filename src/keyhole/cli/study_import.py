@@ -5,11 +5,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from keyhole.cli.durations import parse_duration
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, show_examples
 from keyhole.cli.study import Name, Own, Storage, open_study
 from keyhole.contract.text_formatting import count_text
+from keyhole.durations import parse_duration
 
 EXAMPLES: Final = show_examples(
     "keyhole study import items.db labels past.csv",

@@ -49,8 +49,8 @@ def _user_labels(field: str, value: Any, folder: Path) -> Labels:
 
 
 def _read_events(field: str, value: Any, folder: Path) -> Events:
-    days = dict(_parse_file_entry(field, value, "since", "until"))
-    return read_events_csv(file_path(field, days.pop("file", None), folder), **days)
+    path, days = _parse_file_entry(field, value, folder, "since", "until")
+    return read_events_csv(path, **days)
 
 
 def _parse_delay(field: str, value: Any, folder: Path) -> Any:

@@ -136,7 +136,7 @@ class Spec:
                 table.get("objective", "PAR2"), limits[-1], success.span
             ),
             folder=folder,
-            **_parse_values(_DEFAULTS | table),
+            **_parse_values({**_DEFAULTS, **table}),
         )
         success.check_limits(limits)
         # One run's command line is made on trial, so that errors of templates show before the first
