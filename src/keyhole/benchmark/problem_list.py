@@ -1,16 +1,17 @@
 """The fixed list of problems, and the policies that play each of them."""
 
+import tomllib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
+from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
 from keyhole.benchmark.problem import PARTS, BenchmarkProblem, wrong_choice_loss
+from keyhole.benchmark.problem_notation import expand
 from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
 from keyhole.experiment import Spec, setting_registry
 from keyhole.experiment.spec_factories import (
@@ -39,13 +40,20 @@ class Entrant:
 @cache
 def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
     """Return the problems of a setting, those for tuning first."""
-    found: list[BenchmarkProblem] = []
-    for part in PARTS:
-        module = f"{__package__}.problems.{part}_{setting}"
-        if find_spec(module) is not None:
-            listed = cast(Sequence[BenchmarkProblem], import_module(module).PROBLEMS)
-            found += [replace(one, setting=setting, part=part) for one in listed]
-    return tuple(found)
+    file = resources.files("keyhole.benchmark") / "problems" / f"{setting}.toml"
+    if not file.is_file():
+        return ()
+    return tuple(
+        BenchmarkProblem(
+            name=name,
+            situation=group["situation"],
+            setting=setting,
+            part=group["part"],
+            **expand(fields),
+        )
+        for group in tomllib.loads(file.read_text("utf-8"))["group"]
+        for name, fields in group["problems"].items()
+    )
 
 
 def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[BenchmarkProblem]:

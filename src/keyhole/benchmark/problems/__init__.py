@@ -1,1 +1,0 @@
-"""The problems of each setting, for tuning and for judging."""
