@@ -1,7 +1,8 @@
 """Durations as they are typed and printed, such as 90s and 1h30m."""
 
 import re
-from typing import Final
+from datetime import timedelta
+from typing import Any, Final
 
 from keyhole.validate import short_repr
 
@@ -25,6 +26,19 @@ def parse_duration(name: str, text: str) -> float:
         return float(text)
     parts = re.findall(r"([\d.]+)([smhd])", text)
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def to_seconds(name: str, duration: Any) -> Any:
+    """Return the seconds of a text or a `timedelta`; any other value as it is, to be checked.
+
+    Examples
+    --------
+    >>> [to_seconds("timeout", duration) for duration in ("7d", timedelta(hours=1), 90)]
+    [604800.0, 3600.0, 90]
+    """
+    if isinstance(duration, timedelta):
+        return duration.total_seconds()
+    return parse_duration(name, duration) if isinstance(duration, str) else duration
 
 
 def format_duration(seconds: float) -> str:

@@ -26,15 +26,15 @@ def expand(value: Any) -> Any:
         case {"geometric": mean}:
             slope = math.log1p(-1 / (1 + mean))
             return _quantiles(lambda above: math.log(above) / slope, _GEOMETRIC_QUANTILES)
-        case {"arms_with_delays": arms, **more}:
-            return _recorded_pairs(expand(arms), **more)
+        case {"arms_with_delays": arms}:
+            return _recorded_pairs(expand(arms), prompt_zeros=value.get("prompt_zeros", False))
         case dict():
             return {name: expand(field) for name, field in value.items()}
     return value
 
 
 def _recorded_pairs(
-    arms: Sequence[tuple[float, Sequence[int]]], *, prompt_zeros: bool = False
+    arms: Sequence[tuple[float, Sequence[int]]], *, prompt_zeros: bool
 ) -> dict[str, Any]:
     """Return the table of a problem whose arms have a mean reward and delays of their own.
 

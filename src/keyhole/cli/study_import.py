@@ -9,7 +9,6 @@ from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, show_examples
 from keyhole.cli.study import Name, Own, Storage, open_study
 from keyhole.contract.text_formatting import count_text
-from keyhole.durations import parse_duration
 
 EXAMPLES: Final = show_examples(
     "keyhole study import items.db labels past.csv",
@@ -57,9 +56,7 @@ def import_results(
     """
     columns = {"arm": arm, "reward": reward, "converted_at": converted_at, "shown_at": shown_at}
     form = {"key": key, "delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-    options: dict[str, Any] = columns | form
-    if within is not None:
-        options["within"] = parse_duration("--within", within)
+    options: dict[str, Any] = {**columns, **form, "within": within}
     with open_study(storage, name, own) as study:
         imported = study.import_csv(path, **options)
         pending = len(study.pending) if imported else 0

@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Final, NamedTuple
 
 from keyhole.contract.text_formatting import count_text
+from keyhole.durations import to_seconds
 from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision_ids import new_id
@@ -59,7 +60,7 @@ class PastResults:
         reward: str = "reward",
         converted_at: str | None = None,
         shown_at: str | None = None,
-        within: float | timedelta | None = None,
+        within: float | str | timedelta | None = None,
         key: str | None = None,
         delimiter: str = ",",
         date_format: str | None = None,
@@ -98,8 +99,9 @@ class PastResults:
             and `reward` is not read.
         shown_at : str, optional
             The column of the times of the decisions. It needs `converted_at`, then of times too.
-        within : float or timedelta, optional
-            The window in seconds. By default the study's timeout, from which it must not differ.
+        within : float, str or timedelta, optional
+            The window, in seconds or as a text such as "7d". By default the study's timeout, from
+            which it must not differ.
         key : str, optional
             The column of idempotency keys, such as numbers of visitors. Where the policy waits for
             each feedback (``pending="wait"``), younger decisions are left out all the same.
@@ -209,16 +211,15 @@ class _Target:
             )
         self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, reward)
 
-    def find_window(self, within: float | timedelta | None) -> float:
+    def find_window(self, within: float | str | timedelta | None) -> float:
         """Return the seconds within which a conversion counts, as in the decisions to come."""
-        rule, window = self._rule, within
+        rule = self._rule
+        window = to_seconds("within", within)
         if rule != TimeoutRule() and rule.on_timeout != NO_REWARD:
             raise ValueError(
                 "conversions need a study with on_timeout='no_reward', or without a timeout; with "
                 f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
             )
-        if isinstance(window, timedelta):
-            window = window.total_seconds()
         if window is None:
             window = rule.timeout
         if window is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
-from keyhole.durations import parse_duration
+from keyhole.durations import to_seconds
 from keyhole.extras import require_extra
 from keyhole.study import ask_tell_operations
 from keyhole.study.cached_state import ReadOnlyReplica
@@ -166,11 +166,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             The study, open.
         """
         check_clock(clock)
-        if isinstance(timeout, timedelta):
-            timeout = timeout.total_seconds()
-        elif isinstance(timeout, str):
-            timeout = parse_duration("timeout", timeout)
-        rule = TimeoutRule(timeout, timeout_decisions, on_timeout)
+        rule = TimeoutRule(to_seconds("timeout", timeout), timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
