@@ -97,7 +97,7 @@ def test_the_core_needs_no_extra():
     ("words", "needs"),
     [
         (["run", "x.toml", "--out", "x"], "there is no file x.toml"),
-        (["run", "x.toml"], "--out must be given: a folder for the results"),
+        (["run", str(SPEC)], "--out must be given: a folder for the results"),
         (
             ["run", str(SPEC), "--dry-run"],
             "keyhole run needs pyarrow, matplotlib, scipy: "

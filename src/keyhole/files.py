@@ -51,7 +51,9 @@ def explain_os_error(error: Exception) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{_ADVICE.get(error.errno or 0, '')}"
-    return " ".join(str(error).split())  # Arrow's messages have several lines
+    # Arrow's messages have several lines, and bytes of the file.
+    text = " ".join(str(error).split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def check_no_device(path: Path) -> None:

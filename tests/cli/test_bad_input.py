@@ -224,7 +224,7 @@ def test_a_run_of_another_spec_is_refused(keyhole, spec, tmp_path):
     ("words", "complaint"),
     [
         (["run"], "SPEC.toml"),
-        (["run", "x.toml"], "--out"),
+        (["run", "x.toml"], "there is no file x.toml"),
         (["run", "x.toml", "--out", "x", "--threads", "two"], "--threads"),
         (["rnu"], "rnu"),
         (["report"], "DIR"),

@@ -40,7 +40,8 @@ class _Group(TyperGroup):
         if not args:
             args = ["--help"]
         # What is no command is taken for a file, so that errors name the file.
-        hint = "" if args[0] in self.commands else suggestion(args[0], self.commands)
+        is_word = not args[0].startswith("-") and args[0] not in self.commands
+        hint = suggestion(args[0], self.commands) if is_word else ""
         if hint and not Path(args[0]).exists():
             raise ValueError(f"there is no command or file {args[0]!r}{hint}")
         if args[0] not in self.commands and "--help" not in args[:1]:

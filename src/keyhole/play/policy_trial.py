@@ -135,6 +135,8 @@ def _play(plan: Plan, label: str, rounds: int) -> None:
         if perf_counter() > ends:
             break
     is_whole = learner.is_done or learner.rounds == horizon
+    if not hasattr(policy, "recommend"):  # then its recommendation stays 0
+        return
     recommendation = _recommend(learner, is_whole)
     if recommendation is not None:
         environment.score(recommendation)  # which reads what an arm's number points to

@@ -41,8 +41,8 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> chances_to_be_highest(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(4).tolist()
-    [0.6667, 0.3333]
+    >>> chances_to_be_highest(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(3).tolist()
+    [0.667, 0.333]
     """
     widths = np.maximum(a**-0.5, 1.0 / a) + np.maximum(b**-0.5, 1.0 / b)
     points = np.sort((np.log(a / b)[:, None] + widths[:, None] * _GRID).ravel())

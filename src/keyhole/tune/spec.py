@@ -216,8 +216,10 @@ class Spec:
             saved = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
             raise ValueError(error_message(error)) from None
-        for name, table in saved:
-            check_distinct(name, [check_line(name, one.name) for one in table])
+        for name, table in saved:  # instances may be files whose names are not UTF-8
+            check_distinct(name, [entry.name for entry in table])
+        for arm in saved.arms:
+            check_line("arms", arm.name)
         return cls(
             arms=saved.arms,
             limits=limits,
