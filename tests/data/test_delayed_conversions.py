@@ -105,6 +105,11 @@ def test_what_does_not_convert_is_known_when_its_time_is_over():
             "line 2: converted_at must not be before shown_at, 2024-01-02; got 2024-01-01",
         ),
         (
+            "shown_at,converted_at,arm\n2024-01-02T12:00,2024-01-02,a\n",
+            "day",
+            "got 2024-01-02; a date alone is its midnight",
+        ),
+        (
             "shown_at,converted_at,arm\n2024-01-01T00:00,2024-01-02T00:00+00:00,a\n",
             "day",
             "converted_at must have a time zone if, and only if, the times before it have",

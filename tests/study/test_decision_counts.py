@@ -107,6 +107,9 @@ def test_the_chart_of_means_fits_them_and_tells_arms_apart(tmp_path):
         low, high = axes.get_ylim()
         means = [by_name["reward"].mean for by_name in study.means().values()]
         assert low < min(means) <= max(means) < high < 0.2
+        ends = [by_name["reward"].interval for by_name in study.means().values()]
+        narrowest = min(ends, key=lambda interval: interval[1] - interval[0])
+        assert low < narrowest[0] < narrowest[1] < high
         looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
         assert len(looks) == len({line.get_marker() for line in axes.lines}) == len(names)
         assert len({line.get_color() for line in axes.lines}) == 7

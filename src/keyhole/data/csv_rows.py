@@ -177,7 +177,10 @@ def parse_delay(
         return start, math.inf
     delay = parse_time(columns[1], second) - start
     if delay < 0:
-        raise ValueError(f"{columns[1]} must not be before {columns[0]}, {first}; got {second}")
+        error = f"{columns[1]} must not be before {columns[0]}, {first}; got {second}"
+        if ":" in first:
+            error += "; a date alone is its midnight, and times need an offset where clocks change"
+        raise ValueError(error)
     return start, delay
 
 

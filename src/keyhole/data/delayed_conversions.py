@@ -151,7 +151,7 @@ class Conversions:
             warnings.warn(
                 f"{total - kept:,} of {total:,} impressions of {self.name} are left out: they were "
                 f"not followed for longer than the {limit:g} rounds within which a conversion "
-                "counts; a smaller `within` leaves out fewer",
+                f"counts{'; a smaller `within` leaves out fewer' if limit else ''}",
                 stacklevel=3,
             )
         return limit, seen

@@ -68,4 +68,5 @@ def chances_text(chances: Mapping[str, float], pending: int) -> str:
     shown = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MOST_ARMS])
     more = f", {len(highest) - _MOST_ARMS:,} more" if len(highest) > _MOST_ARMS else ""
     missing = f", without {count_text(pending, 'pending decision')}" if pending else ""
-    return f"{shown}{more} (by the policy's posterior{missing}; no error rate is guaranteed)"
+    source = f"by the policy's posterior of these means{missing}"
+    return f"{shown}{more} ({source}; no error rate is guaranteed)"

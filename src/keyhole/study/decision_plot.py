@@ -1,6 +1,6 @@
 """The plot of a study: decisions by option, or mean feedback by option, over all decisions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ SHOWN: Final = ("decisions", "mean")
 _MOST_NAMED: Final = 8
 _MOST_STEPS: Final = 1000  # of a curve: more cannot be seen, and make a large file
 _MARKER_GAP: Final = 0.15  # between markers of a curve, in diagonals of the axes
+_MARGIN: Final = 0.05  # of the axis, beyond what must be seen
 _OTHERS: Final[Any] = {"color": "#999999", "linewidth": 0.7, "zorder": 1.0}
 
 Curve = tuple[IntArray, FloatArray]
@@ -40,13 +41,13 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     named, others = order[:_MOST_NAMED], order[_MOST_NAMED:]
     # By position, since colours by name, as policies have them, may be alike for two of few arms.
     styles = matplotlib_styles([f"arm {position}" for position in range(len(named))])
-    widths = []
+    intervals: list[tuple[float, float]] = []
     for rank, (arm, style) in enumerate(zip(sorted(named), styles.values(), strict=True)):
         steps, heights = map(_thin, curves[arm])
         marked = rank * _MARKER_GAP / _MOST_NAMED, _MARKER_GAP  # no marker covers another
         axes.step(steps, heights, where="post", label=names[arm], markevery=marked, **style)
         if shows == "mean" and name == counts.interval_word and len(steps):
-            widths.append(_fill_interval(counts, *told[arm], axes, str(style["color"])))
+            intervals.append(_fill_interval(counts, *told[arm], axes, str(style["color"])))
     if others:
         steps, heights = (
             np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in others])
@@ -57,20 +58,24 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     axes.set_xlabel("decision")
     axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {name}")
     if shows == "mean":
-        _fit_axis(axes, [curves[arm][1][-1] for arm in named if len(curves[arm][1])], widths)
+        _fit_axis(axes, [curves[arm][1][-1] for arm in named if len(curves[arm][1])], intervals)
     _add_legend(axes)
     return axes
 
 
-def _fit_axis(axes: "Axes", means: list[float], widths: list[float]) -> None:
-    """End the y axis beyond the last means by half of a usual interval.
+def _fit_axis(axes: "Axes", means: list[float], intervals: Sequence[tuple[float, float]]) -> None:
+    """Fit the y axis to the last means, and to the narrower half of their intervals.
 
-    Means and intervals of few decisions may lie outside.
+    Earlier means, and the wide intervals of arms with few decisions, may lie outside.
     """
-    margin = np.median(widths) / 2 if widths else np.ptp(means or [0.0])
-    if margin:
+    median = np.median([high - low for low, high in intervals]) if intervals else 0.0
+    narrow = [interval for interval in intervals if interval[1] - interval[0] <= median]
+    least = min(means + [low for low, _ in narrow], default=0.0)
+    most = max(means + [high for _, high in narrow], default=0.0)
+    if most > least:
+        margin = (most - least) * (_MARGIN if narrow else 1.0)
         low, high = axes.get_ylim()
-        axes.set_ylim(max(low, min(means) - margin), min(high, max(means) + margin))
+        axes.set_ylim(max(low, least - margin), min(high, most + margin))
 
 
 def plot_size(counts: DecisionCounts) -> tuple[float, float]:
@@ -115,8 +120,8 @@ def _extend(steps: IntArray, heights: FloatArray, end: int) -> Curve:
 
 def _fill_interval(
     counts: DecisionCounts, told: list[int], values: list[float], axes: "Axes", colour: str
-) -> float:
-    """Draw the intervals of an arm's mean, which hold it together; return the last one's width."""
+) -> tuple[float, float]:
+    """Draw the intervals of an arm's mean, which hold it together; return the last one."""
     totals = np.cumsum(values)
     places = _thin(np.arange(len(totals)))
     name = counts.interval_word
@@ -124,7 +129,7 @@ def _fill_interval(
     low, high = np.array(ends + ends[-1:]).T
     steps = np.append(np.array(told)[places], len(counts.asked))
     axes.fill_between(steps, low, high, step="post", color=colour, alpha=0.12, linewidth=0)
-    return float(high[-1] - low[-1])
+    return float(low[-1]), float(high[-1])
 
 
 def _add_legend(axes: "Axes") -> None:
