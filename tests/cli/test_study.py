@@ -661,6 +661,19 @@ def test_show_prints_the_chance_to_be_best(done, buttons, tmp_path):
     }
 
 
+def test_show_says_which_decisions_are_past_their_time(done, tmp_path):
+    path = tmp_path / "x.db"
+    facts = {"arms": ["a", "b"], "threshold": 0.5, "timeout": "7d"}
+    with Study.create(path, "s", LSA(), clock=lambda: 1e9, **facts) as study:
+        study.ask()
+    with Study.open(path, "s") as study:
+        assert "past their time: 1 of the pending, which expire at the next ask" in done(
+            "show", path
+        )
+        study.ask()
+    assert "past their time" not in done("show", path)
+
+
 def test_a_name_hides_no_characters_on_the_terminal(keyhole, tmp_path):
     path, arms = tmp_path / "x.db", ["a\u202eb", "\u0645\u06cc\u200c\u062e\u0648"]
     with Study.create(path, "s\u202et", LSA(), arms=arms, threshold=0.5) as study:

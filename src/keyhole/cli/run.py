@@ -1,7 +1,6 @@
 """Command `run`: simulate the experiment in a spec file, or forecast its time; print results."""
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final
@@ -48,7 +47,7 @@ def run_spec(
     if not quiet:
         print_step("drawing the report")
     # Before anything is printed: a closed pipe makes printing fail.
-    report = try_to_write(partial(write_run_report, result, summaries=summaries))
+    report = try_to_write(write_run_report, result, summaries=summaries)
     if as_json:
         points = summaries.points if summaries is not None else [result.curves]
         print_json({"points": [_point_as_json(point) for point in points], "report": report})

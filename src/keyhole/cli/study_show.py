@@ -1,5 +1,6 @@
 """The command `keyhole study show`: recommendation, means by arm (option), pending decisions."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +23,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
     The chance to be best is that of the policy's posterior, where it has one.
     Means, and the list of arms without feedback, are left out above 200,000 events; in Python
-    Study.means() counts them, in some 25 s for a million.
+    Study.means() counts them.
     """
     from keyhole.study.arm_means import mean_lines
     from keyhole.study.best_chances import chances_text
@@ -30,6 +31,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
 
     with open_study(storage, name, own) as study:
         policy, pending, expired = study.policy, study.pending, study.to_ask_again
+        rule = study.definition.rule
         means = study.means(most_events=MOST_EVENTS)
         content = {"name": name} | _content(study, means, MOST_EVENTS)
     if as_json:
@@ -46,6 +48,13 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     if means is None:
         typer.echo(f"More than {MOST_EVENTS:,} events: Study.means() in Python counts them.")
     marked = frozenset(expired)
+    now = time.time()
+    overdue = sum(
+        decision.id not in marked and rule.has_expired(now - decision.at.timestamp(), 0)
+        for decision in pending
+    )
+    if overdue:
+        typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
     for decision in pending:
         mark = ", expired: to ask again" if decision.id in marked else ""
         typer.echo(

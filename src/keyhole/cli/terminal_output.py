@@ -52,10 +52,10 @@ def error_text(error: Exception) -> str:
     return str(error)
 
 
-def try_to_write(write: Callable[[], Path | None]) -> Path | None:
+def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
     """Return the report that a function writes; warn if it cannot, since the results are there."""
     try:
-        return write()
+        return write(*arguments, **options)
     except OSError as error:
         print_status(f"keyhole: warning: no report was written: {one_line_text(error_text(error))}")
         return None

@@ -3,7 +3,6 @@
 import re
 import shlex
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -230,7 +229,7 @@ def _write_report(tune: "SavedTune") -> Path | None:
         return None
     from keyhole.tune.report import write_report
 
-    return try_to_write(partial(write_report, tune))
+    return try_to_write(write_report, tune)
 
 
 def _print(tune: "SavedTune") -> None:

@@ -13,7 +13,7 @@ from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import order_arms, plot_decisions, plot_size
 
 MOST_EVENTS: Final = 200_000
-"""The most events that a summary reads anew, in some 5 seconds; a million take 25."""
+"""The most events that a summary reads anew: more take many seconds."""
 _MOST_ARMS: Final = 12
 _MOST_DRAWN: Final = 200  # arms: more take seconds, and are a grey heap
 
