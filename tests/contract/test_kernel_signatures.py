@@ -382,11 +382,6 @@ def test_the_documentation_shows_the_signatures(signatures):
     assert signature_table(signatures) in page.read_text()
 
 
-def test_the_former_name_of_a_kernel_is_refused_with_the_new_one():
-    with pytest.raises(ValueError, match=r"^the kernel imagine of Mine .* is called impute now$"):
-        derive(Whole, imagine=lambda p, s: None)
-
-
 def test_an_index_that_may_return_nothing_is_refused_with_its_line():
     with pytest.raises(TypeError, match=r"Forgetful.index must return a value in every .*line \d+"):
 

@@ -1,4 +1,4 @@
-"""Run folders written before names in specs were changed are read, and mean, the same.
+"""Run folders that version 0.2.0 wrote are read, and mean, the same.
 
 See tests/saved/README.md. That a spec means the same is seen by what it plays, to the bit.
 """
@@ -15,7 +15,7 @@ from keyhole.experiment.report import write_report
 
 pytestmark = pytest.mark.interpreted
 
-SAVED = Path(__file__).parents[1] / "saved" / "before_renames"
+SAVED = Path(__file__).parents[1] / "saved"
 EXPECTED = json.loads((SAVED / "runs.json").read_text())
 TABLES = ("values.parquet", "curves.parquet")
 

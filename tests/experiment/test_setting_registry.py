@@ -210,14 +210,3 @@ def test_a_users_class_that_cannot_be_made_is_one_line(tmp_path, text):
     message = r"^policy\[0\].name: 'mine.py:Mine' cannot be made: KeyError: 'oops' \(line 4\)$"
     with pytest.raises(ValueError, match=message):
         Spec.from_text(text.replace('name = "LSA"', 'name = "mine.py:Mine"'), folder=tmp_path)
-
-
-def test_a_package_of_the_former_group_is_left_out_with_a_warning(brought, monkeypatch):
-    brought()
-    points = [EntryPoint("toys", "toy_shop", "keyhole.rooms")]
-    monkeypatch.setattr(
-        setting_registry, "entry_points", lambda group: points if group == "keyhole.rooms" else []
-    )
-    message = "'toys' of toy_shop is left out: .* keyhole.rooms, is called keyhole.settings now$"
-    with pytest.warns(UserWarning, match=message):
-        assert setting_registry.setting_names() == list(BUILT_IN)

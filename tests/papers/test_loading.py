@@ -69,20 +69,6 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             IN + r"value\)\.metric must be one of aggregate_regret, simple_regret; got",
         ),
         (
-            'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9',
-            r"claims\[2\]\.kind 'counts' is now written kind = \"estimate\", "
-            r"of = \"proportion\"; of its fields, low is metric_low, high is metric_high, "
-            r"at_least is low, at_most is high",
-        ),
-        (
-            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0',
-            r"claims\[2\]\.kind 'exactly' is now written kind = \"estimate\", of = \"value\"$",
-        ),
-        (
-            'kind = "flat"\ncells = []',
-            r"claims\[2\]\.kind 'flat' is now written kind = \"equivalence\"$",
-        ),
-        (
             'kind = "ordering"\nproblems = ["easy", "hard"]\npolicy = "LSA"\nothers = ["Unifrom"]',
             r"claims\[2\] \(ordering\)\.others\[0\] must be one of LSA, Uniform; got 'Unifrom'",
         ),

@@ -1,4 +1,4 @@
-"""A reproduction that was written before names were changed is judged again, the same.
+"""A reproduction that version 0.2.0 wrote is judged again, the same.
 
 See tests/saved/README.md.
 """
@@ -12,7 +12,7 @@ import pytest
 from keyhole.experiment import Spec, open_run
 from keyhole.papers import Entry, is_reproduction, report_again
 
-SAVED = Path(__file__).parents[1] / "saved" / "before_renames"
+SAVED = Path(__file__).parents[1] / "saved"
 EXPECTED = json.loads((SAVED / "reproduction.json").read_text())
 
 

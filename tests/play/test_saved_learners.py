@@ -1,4 +1,4 @@
-"""Learners that were saved before public names were changed: they are read, and go on, the same.
+"""Learners that version 0.2.0 saved are read, and go on, the same.
 
 See tests/saved/README.md. In half of them a decision waits for its feedback.
 """
@@ -9,19 +9,28 @@ from pathlib import Path
 import pytest
 
 from keyhole import Learner
-from tests.play.test_saved_before import bit, pull_at_a_threshold
 
 pytestmark = pytest.mark.interpreted
 
-SAVED = Path(__file__).parents[1] / "saved" / "before_renames" / "learners"
+SAVED = Path(__file__).parents[1] / "saved" / "learners"
 EXPECTED = json.loads((SAVED / "expected.json").read_text())
 GO_ON = 25
+
+
+def bit(n):
+    return n * 7919 % 11 % 2
 
 
 def pull(learner, n):
     low, high = learner.scale
     arm = learner.ask()
     learner.tell(high if bit(n) else low)
+    return arm
+
+
+def pull_at_a_threshold(learner, n):
+    arm = learner.ask(threshold=1 + n % 3)
+    learner.tell(censored=True) if bit(n) else learner.tell(0)
     return arm
 
 

@@ -53,12 +53,6 @@ LINES, ORDER = list_of(tagged_union_reader(Line)), tagged_value_reader(around, g
             [{"distribution": "Line", "slope": 1}, 2],
             r"x\[1\] must be a table with the entry 'distribution'",
         ),
-        (tagged_union_reader(Line), {"law": "Line"}, "x.law is called x.distribution now"),
-        (
-            tagged_union_reader(Line, tag="function"),
-            {"law": "Line"},
-            "x.law is called x.function now",
-        ),
         (ORDER, "aruond", r"x must be one of around; got 'aruond' \(did you mean 'around'\?\)"),
         (ORDER, "given", "x must be one of around; got 'given'"),
         (ORDER, {"around": 1}, "x must be one of given; got 'around'"),

@@ -98,53 +98,28 @@ def test_a_log_that_means_something_else_is_refused(path, change, why):
     assert "\n" not in str(said.value)
 
 
-def test_a_definition_without_fields_is_one_of_an_earlier_version(path):
-    redefine(path, lambda words: words.pop("setting"))
-    with Study.open(path, "runs") as study:
-        assert study.ask().arm == "a"
-
-
-def to_format_1(words):
-    """Give a definition the names that it had in format 1."""
-    rule = words["rule"]
-    words["rule"] = {
-        "seconds": rule["timeout"], "decisions": rule["timeout_decisions"], "after": "nothing came",
-    }  # fmt: skip
-    words |= {"format": 1, "pending": "imagine", "second": words.pop("time_unit")}
-
-
-def test_a_definition_of_format_1_is_read_and_left_as_it_is(tmp_path):
-    path = tmp_path / "s.db"
-    given = {"timeout": 5.0, "timeout_decisions": 9, "on_timeout": "no_reward", "time_unit": 0.5}
-    with Study.create(path, "runs", RCUCB(), ["a", "b"], pending="impute", **given, **FACTS) as new:
-        definition = new.definition
-    redefine(path, to_format_1)
+@pytest.mark.parametrize("found", [1, 3])
+def test_a_definition_of_another_format_is_refused_and_left_as_it_is(path, found):
+    redefine(path, lambda words: words.update(format=found, keyhole="0.0"))
     with closing(sqlite3.connect(path)) as db:
         before = db.execute("SELECT head FROM study").fetchone()
-    with Study.open(path, "runs") as study:
-        assert study.definition.to_bytes() == definition.to_bytes()
-        assert study.ask().arm == "a"
-        study.export(tmp_path / "runs.jsonl")
+    with pytest.raises(
+        ValueError, match=r"made by keyhole 0.0, in a format that keyhole .* does not"
+    ):
+        Study.open(path, "runs")
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT head FROM study").fetchone() == before
-    first = json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])
-    assert (first["version"], first["head"]["format"]) == (2, 2)
 
 
-def test_an_export_of_version_1_is_read(path, tmp_path):
-    with labels(tmp_path / "l.db", on_timeout="forget") as study:
-        study.expire(study.ask().id)
-        log = study.log()
+@pytest.mark.parametrize("found", [1, 3])
+def test_an_export_of_another_version_is_refused(path, tmp_path, found):
+    with Study.open(path, "runs") as study:
         study.export(tmp_path / "l.jsonl")
-    text = (tmp_path / "l.jsonl").read_text()
-    assert '"event": "expired"' in text
-    lines = [json.loads(line) for line in text.replace('"expired"', '"lapsed"').splitlines()]
-    lines[0]["version"] = 1
-    to_format_1(lines[0]["head"])
-    lines[0]["head"]["rule"]["after"] = "forget"
-    (tmp_path / "old.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with Study.restore(tmp_path / "new.db", tmp_path / "old.jsonl") as study:
-        assert study.log() == log
+    lines = (tmp_path / "l.jsonl").read_text().splitlines(keepends=True)
+    lines[0] = json.dumps(json.loads(lines[0]) | {"version": found}) + "\n"
+    (tmp_path / "l.jsonl").write_text("".join(lines))
+    with pytest.raises(ValueError, match=r"line 1: it is not an export of version 2"):
+        Study.restore(tmp_path / "new.db", tmp_path / "l.jsonl")
 
 
 def test_an_export_may_have_another_order(path, tmp_path):

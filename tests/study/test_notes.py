@@ -1,20 +1,14 @@
 """What the log keeps of a telling that no policy learns: that a run failed, and did not earn 0."""
 
-import sqlite3
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from keyhole.resource import RCUCB, Power
 from keyhole.study import DifferentFeedbackError, Study
-from keyhole.study.storage import schema
 from tests.study.studies import check_rebuilt_states_agree, fingerprint, state_of
 
 pytestmark = pytest.mark.interpreted
 
 FACTS = {"limits": [1.0, 10.0], "cost": Power(slope=0.01), "penalty": Power(slope=0.01)}
-VERSION_1 = Path(__file__).parent / "storage" / "version_1.sql"
 
 
 @pytest.fixture
@@ -78,35 +72,3 @@ def test_a_failure_is_exported_and_restored(runs, tmp_path):
     with Study.restore(tmp_path / "other.db", tmp_path / "log.jsonl") as other:
         assert other.log() == runs.log()
         assert other.replay(RCUCB()).agreed == 1
-
-
-@pytest.fixture
-def old(tmp_path):
-    """Make a database as the first version of the schema had it."""
-    with closing(sqlite3.connect(tmp_path / "old.db")) as db:
-        db.executescript(VERSION_1.read_text())
-    return tmp_path / "old.db"
-
-
-def test_a_study_of_the_first_version_goes_on(old):
-    with Study.open(old, "runs") as study:
-        assert told(study) == [
-            {"reward": 0.5, "consumption": 0.25},
-            {"reward": 0.0, "consumption": 0.5},
-            {"exceeded": True},
-            {"reward": 0.0, "consumption": 0.75},
-        ]
-        study.tell(study.pending[0].id, consumption=0.5, failed=True)
-        assert told(study)[-1] == {"consumption": 0.5, "failed": True}
-        check_rebuilt_states_agree(study)
-    with closing(sqlite3.connect(old)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (len(schema.STEPS),)
-
-
-def test_what_was_told_to_the_first_version_may_be_told_again(old):
-    with Study.open(old, "runs") as study:
-        done = [row.decision for row in study.log()[:3]]
-        study.tell(done[0], reward=0.5, consumption=0.25)
-        study.tell(done[1], reward=0, consumption=0.5)
-        study.tell(done[2], exceeded=True)
-        assert len(study.log()) == 10

@@ -1,8 +1,4 @@
-"""Databases and exports written by earlier versions, with former names, still open.
-
-Their files are described in tests/saved/README.md. Event names are compared with the kinds of rows:
-former names may be others.
-"""
+"""Databases and exports that version 0.2.0 wrote still open: see tests/saved/README.md."""
 
 import hashlib
 import json
@@ -20,7 +16,7 @@ from tests.study.test_vocabulary import Champion
 
 pytestmark = pytest.mark.interpreted
 
-SAVED = Path(__file__).parents[1] / "saved" / "before_renames" / "studies"
+SAVED = Path(__file__).parents[1] / "saved" / "studies"
 EXPECTED = json.loads((SAVED / "expected.json").read_text())
 NOW = 1.7e9
 OWN = [Champion]

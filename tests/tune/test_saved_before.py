@@ -1,4 +1,4 @@
-"""A tune folder with the former names is read and resumed with the same results.
+"""A tune folder that version 0.2.0 wrote is read and resumed with the same results.
 
 See tests/saved/README.md.
 """
@@ -14,7 +14,7 @@ from keyhole.study import Study
 from keyhole.tune import SavedTune, Spec, Tuner
 from tests.tune.conftest import Simulated
 
-SAVED = Path(__file__).parents[1] / "saved" / "before_renames"
+SAVED = Path(__file__).parents[1] / "saved"
 EXPECTED = json.loads((SAVED / "tune.json").read_text())
 MORE = 8
 

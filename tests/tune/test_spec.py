@@ -214,21 +214,6 @@ def test_a_program_is_searched_on_the_path_of_its_run(tmp_path):
     assert Spec.from_table(TABLE | {"arm": [arm], "environment": paths}).arms[0].command
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("PAR10", "PAR10"),
-        ({"second": 0.5, "giving_up": 0.25}, {"cost_per_second": 0.5, "cost_of_giving_up": 0.25}),
-    ],
-)
-def test_a_spec_with_the_former_entry_worth_is_read(before, now):
-    spec = Spec.from_table(TABLE | {"objective": now})
-    said = spec.as_json()
-    said["worth"] = before
-    del said["objective"]
-    assert Spec.from_json(said) == spec
-
-
 def test_the_folder_may_be_a_text(tmp_path):
     (tmp_path / "x").write_text("#!/bin/sh\n")
     (tmp_path / "x").chmod(0o755)

@@ -155,14 +155,6 @@ def test_a_damaged_line_is_named(spec, tmp_path):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
 
 
-def test_the_former_name_of_expired_runs_is_read(spec, tmp_path):
-    Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
-    lines = [json.loads(line) for line in (tmp_path / RUNS).read_text().splitlines()]
-    lines.insert(1, {**lines[1], "outcome": "lapsed", "reward": None})
-    (tmp_path / RUNS).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert [run.outcome for run in SavedTune.load(tmp_path).expired] == ["expired"]
-
-
 def test_a_run_during_which_the_machine_slept_is_repeated(spec, tmp_path):
     def sleep(number, run):
         return dataclasses.replace(run, slept=True) if number == 2 else run

@@ -227,9 +227,6 @@ def _check_is_called(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) 
     """Refuse a function that is never called."""
     if name in known:
         return
-    if name == "imagine" and IMPUTE.name in known:
-        where = source_location(kernel)
-        raise ValueError(f"the kernel imagine of {cls.__name__} ({where}) is called impute now")
     hint = suggestion(name, known) or ": a function that kernels call belongs outside the class"
     raise ValueError(
         f"a kernel of {cls.__name__} ({source_location(kernel)}) must be one of "

@@ -9,7 +9,7 @@ so far, while the run goes on), ``values.parquet`` (every metric in every histor
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +24,6 @@ from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.spec_versions import spec_from_version_2
 from keyhole.experiment.sweep_parquet import read_point, reading_errors
 from keyhole.experiment.sweep_points import point_values, problem_at
 from keyhole.files import (
@@ -156,10 +155,7 @@ def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Return the content of ``run.json``; refuse one that was altered or is of a later version.
-
-    A ``run.json`` of version 1 has no checksum.
-    """
+    """Return the content of ``run.json``; refuse one that was altered or is of another version."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
@@ -167,16 +163,15 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         found = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
-    if found not in [(FORMAT, 1), (FORMAT, 2), (FORMAT, VERSION)]:
+    if found != (FORMAT, VERSION):
         raise ValueError(
             f"{folder} is not a run folder that this version can read: {short_repr(found)}"
         )
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.
     checksum_found = result.pop("checksum", None)
-    if checksum_found != (content_checksum(result) if found[1] > 1 else None):
+    if checksum_found != content_checksum(result):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
-    result.setdefault("checksums", {})  # missing in an unfinished run of version 1
     for name, kind in _ENTRIES.items():
         if not isinstance(result.get(name), kind):
             raise ValueError(f"{folder / _PROVENANCE} is damaged: its entry {name} is not valid")
@@ -239,8 +234,7 @@ def open_run(path: str | Path) -> RunFolder:
     provenance = read_provenance(folder)
     if not isinstance(provenance.get("finished"), str):
         raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
-    # Version 1 recorded no checksum of the spec.
-    for name in (*RESULTS, SPEC) if provenance["version"] > 1 else RESULTS:
+    for name in (*RESULTS, SPEC):
         _check_unaltered(folder, name, provenance)
     try:
         spec = json.loads(read_saved_file(folder / SPEC))
@@ -249,9 +243,6 @@ def open_run(path: str | Path) -> RunFolder:
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
     points = _points(folder, spec, provenance)
-    if provenance["version"] < VERSION:
-        points = tuple(replace(point, values=spec_from_version_2(point.values)) for point in points)
-        spec = spec_from_version_2(spec)
     return RunFolder(folder, spec, provenance, points)
 
 

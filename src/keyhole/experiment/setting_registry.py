@@ -25,7 +25,6 @@ from keyhole.spec_values import ProblemFactory
 from keyhole.validate import check_choice, check_line
 
 GROUP: Final = "keyhole.settings"
-_FORMER_GROUP: Final = "keyhole.rooms"
 BUILT_IN: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")
 """Keyhole's own settings, the classical one first."""
 
@@ -124,13 +123,6 @@ def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
-    # A package may be older than the group's name: its setting must not be missing in silence.
-    for point in entry_points(group=_FORMER_GROUP):
-        text = (
-            f"the setting {point.name!r} of {_package(point)} is left out: the group of its entry "
-            f"point, {_FORMER_GROUP}, is called {GROUP} now"
-        )
-        warnings.warn(text, stacklevel=2)
     found: dict[str, tuple[EntryPoint, ...]] = {}
     # Sorted: the order in which Python finds installed packages differs between machines.
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, _package(one))):

@@ -13,7 +13,6 @@ from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.entry_files import FILES
 from keyhole.papers.entry_references import PlansOf, check_names
-from keyhole.papers.refused_claim_kinds import refuse_former_kind
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
@@ -31,7 +30,6 @@ def read_claims(
         where = f"claims[{i}]"
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
-        refuse_former_kind(f"{where}.kind", table.get("kind"))
         kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
         of = table.get("of")
         where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"

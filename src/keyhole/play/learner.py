@@ -328,7 +328,6 @@ class Learner(LearnerProgress):
         self._names = self._check_names(saved.arm_names, facts)
         side = compiled_policy(type(policy))
         sizes = side.sizes(policy.numbers() | facts)
-        saved = saved.reduce_trees_to_keys(side.state, sizes)
         # Shapes are checked before memory is allocated: a file may name any number of arms.
         saved.check_form("state", side.state, sizes)
         self._loaded = loaded

@@ -19,11 +19,11 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,6 @@ _VERSION: Final = 1
 _WITH_SCALE: Final = 2
 _WITH_NAMES: Final = 3
 _ROUNDS: Final = Range(ge=0, le=2**53)  # a float represents every integer up to there
-_FORMER_TREE_CANDIDATES: Final = 24  # from here on whole trees were saved once
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
 _DIGITS: Final = 600  # Python reads as many, whatever `sys.set_int_max_str_digits` was told
 _LONG_NUMBER: Final = 10**_DIGITS
@@ -81,21 +80,6 @@ class SavedLearner:
         """Refuse arrays whose dtypes or shapes differ from those of a layout."""
         kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
         self._compare(group, kept)
-
-    def reduce_trees_to_keys(self, layout: Layout, sizes: Mapping[str, int]) -> Self:
-        """Return a copy in which argmin trees are reduced to their keys, as they are saved now.
-
-        Of 24 candidates and more, the whole binary tree was saved once.
-        """
-        state = dict(self.arrays.get("state", {}))
-        for name, field in layout.fields.items():
-            store = state.get(name)
-            if field.tree and store is not None:
-                (candidates,) = field.extent(sizes)
-                leaves = 1 << (candidates - 1).bit_length()
-                if candidates >= _FORMER_TREE_CANDIDATES and store.shape == (2 * leaves,):
-                    state[name] = store[leaves : leaves + candidates]
-        return replace(self, arrays={**self.arrays, "state": state})
 
     def fill(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner with equal dtypes and shapes."""

@@ -72,8 +72,6 @@ class ProblemFactory:
         """
         entries = self.entries
         for other in given:
-            if other == "law" and other not in entries and "distribution" in entries:
-                raise ValueError("problem.law is called problem.distribution now")
             if other not in (name, *entries):
                 raise unknown_name_error(f"problem.{other}", ["setting", name, *entries])
         for other, entry in entries.items():

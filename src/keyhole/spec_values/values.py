@@ -77,8 +77,6 @@ def tagged_union_reader(*kinds: Callable[..., Any], tag: str = "distribution") -
             raise TypeError(
                 f"{field} must be a table with the entry {tag!r}, got {short_repr(value)}"
             )
-        if "law" in value and tag not in value:
-            raise ValueError(f"{field}.law is called {field}.{tag} now")
         if tag not in value:
             raise ValueError(f"{field}.{tag} must be given: one of {', '.join(known)}")
         kind = known[check_choice(f"{field}.{tag}", value[tag], known)]

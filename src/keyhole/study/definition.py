@@ -23,7 +23,6 @@ from keyhole.play.example_decisions import example_decisions
 from keyhole.play.reserved_study_words import check_words, declared_words
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
-from keyhole.study.definition_versions import convert_definition
 from keyhole.study.setting_code_errors import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.validate import (
@@ -225,11 +224,10 @@ class Definition:
     ) -> Self:
         """Return the definition that `to_bytes` wrote; the policy's class is found as by learners.
 
-        With `ordered`, which rows of bytes need, the fields must also have the same order. Early
-        versions wrote no fields.
+        With `ordered`, which rows of bytes need, the fields must also have the same order.
         """
         try:
-            return cls._read(convert_definition(_parse_json(data)), policies, ordered)
+            return cls._read(_parse_json(data), policies, ordered)
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"the definition of the study is damaged: {error!r}") from error
 
@@ -254,8 +252,7 @@ class Definition:
             content["time_unit"],
             Scale.of(content["scale"]),
         )
-        if "setting" in content:
-            found._check_setting(content["setting"], ordered)
+        found._check_setting(content["setting"], ordered)
         return found
 
 

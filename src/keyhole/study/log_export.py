@@ -50,7 +50,6 @@ _KINDS: Final = {word: kind for kind, word in EVENT_NAMES.items()}
 _FORMAT: Final = "keyhole-study"
 _VERSION: Final = 2
 _COMMON: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
-_EVENTS_OF_VERSION_1: Final = {"lapsed": "expired", "arrived": "sum told"}
 
 
 class EventFormatter:
@@ -225,8 +224,8 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
         first, *rest = text.splitlines() or [""]
         with _name_line(1):
             header = json.loads(first)
-            if header.get("format") != _FORMAT or header.get("version") not in (1, _VERSION):
-                raise ValueError(f"it is not an export of version 1 or {_VERSION}")
+            if header.get("format") != _FORMAT or header.get("version") != _VERSION:
+                raise ValueError(f"it is not an export of version {_VERSION}")
             definition = Definition.from_bytes(
                 json.dumps(header["head"]).encode(), policies, ordered=False
             )
@@ -235,9 +234,6 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
         for number, text in enumerate(rest, 2):
             with _name_line(number):
                 event = json.loads(text)
-                if header["version"] == 1:
-                    word = event.get("event")
-                    event["event"] = _EVENTS_OF_VERSION_1.get(word, word)
                 rows.append(formatter.row(event))
         if len(rows) != events:
             raise ValueError(f"it had {events} events, and has {len(rows)}")

@@ -207,10 +207,7 @@ class Spec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the spec of the data of `as_json`, also of earlier versions."""
-        # Specs of earlier versions had this entry in place of `objective`.
-        if "worth" in data:
-            data = {**data, "objective": _objective_from_worth(data["worth"])}
+        """Return the spec of the data of `as_json`, also of 0.2.0, which had no `grace`."""
         success, limits = SuccessRule.from_table(data["success"]), _parse_limits(data["limits"])
         try:
             saved = _SavedTables(arms=data["arms"], instances=data["instances"])
@@ -237,14 +234,6 @@ class _SavedTables(BaseModel):
     model_config = ConfigDict(extra="forbid")
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
     instances: Annotated[tuple[Instance, ...], Field(min_length=1)]
-
-
-def _objective_from_worth(worth: Any) -> Any:
-    """Return the entry ``worth`` of earlier versions as an ``objective``."""
-    names = {"second": "cost_per_second", "giving_up": "cost_of_giving_up"}
-    if not isinstance(worth, Mapping):
-        return worth
-    return {names.get(name, name): value for name, value in worth.items()}
 
 
 def _check_places(table: Mapping[str, Any]) -> None:

@@ -141,8 +141,6 @@ def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
             fields = json.loads(text)
             if not isinstance(fields, dict):
                 raise TypeError(f"it must be an object, got {short_repr(fields)}")
-            if fields.get("outcome") == "lapsed":  # as earlier versions called it
-                fields["outcome"] = EXPIRED
             yield _check_record(_make_record(fields), arms)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}, line {number}, is not a record of a run: {error}") from None

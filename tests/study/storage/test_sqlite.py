@@ -69,6 +69,13 @@ def test_a_newer_store_is_refused(path):
     assert "of version at most 3, got 7" in refusal(path)
 
 
+def test_a_store_of_a_version_that_was_not_published_is_refused(path):
+    open_store(path).close()
+    made(path, "PRAGMA user_version = 2")
+    (path.parent / "studies.db-queue").unlink()
+    assert "of version 3 or later, got 2" in refusal(path)
+
+
 def test_a_newer_store_is_refused_when_only_its_log_says_so(path):
     open_store(path).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:

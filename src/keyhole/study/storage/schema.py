@@ -7,40 +7,23 @@ appended. An older database is migrated when it is opened, in one transaction.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from keyhole.study.storage.digest_migration import Execute, add_digests
+OLDEST: Final = 3
+"""The version of 0.2.0; earlier ones were not published."""
 
-Step = tuple[str | Callable[[Execute], None], ...]
-
-STEPS: Final[list[Step]] = [
+STEPS: Final[list[tuple[str, ...]]] = [
+    (),
+    (),
     (
         "CREATE TABLE {schema}study (id {identity} PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
-        " at {float} NOT NULL, head {bytes} NOT NULL)",
-        "CREATE TABLE {schema}event (study {integer} NOT NULL, seq {integer} NOT NULL,"
-        " kind {integer} NOT NULL, decision TEXT, key TEXT, at {float} NOT NULL,"
-        " body {bytes} NOT NULL, PRIMARY KEY (study, seq)){clustered}",
-        "CREATE INDEX event_decision ON {schema}event (study, decision) WHERE decision IS NOT NULL",
-        "CREATE UNIQUE INDEX event_key ON {schema}event (study, key) WHERE key IS NOT NULL",
-        "CREATE TABLE {schema}snapshot (study {integer} PRIMARY KEY, seq {integer} NOT NULL,"
-        " body {bytes} NOT NULL)",
-    ),
-    # Version 2: notes may follow feedback in a body, which older readers cannot parse.
-    (),
-    # Version 3: each event has a digest, chained to the one before. The table is created anew, so
-    # that a process that still has version 2 open cannot add an event without a digest.
-    (
-        "DROP INDEX {schema}event_decision",
-        "DROP INDEX {schema}event_key",
-        "ALTER TABLE {schema}event RENAME TO event_2",
+        " at {float} NOT NULL, head {bytes} NOT NULL, digest {bytes})",
         "CREATE TABLE {schema}event (study {integer} NOT NULL, seq {integer} NOT NULL,"
         " kind {integer} NOT NULL, decision TEXT, key TEXT, at {float} NOT NULL,"
         " body {bytes} NOT NULL, digest {bytes} NOT NULL, PRIMARY KEY (study, seq)){clustered}",
-        "ALTER TABLE {schema}study ADD COLUMN digest {bytes}",
-        "ALTER TABLE {schema}snapshot ADD COLUMN digest {bytes}",
-        "CREATE TABLE {schema}tail (study {integer} PRIMARY KEY, seq {integer} NOT NULL)",
-        add_digests,
-        "DROP TABLE {schema}event_2",
         "CREATE INDEX event_decision ON {schema}event (study, decision) WHERE decision IS NOT NULL",
         "CREATE UNIQUE INDEX event_key ON {schema}event (study, key) WHERE key IS NOT NULL",
+        "CREATE TABLE {schema}snapshot (study {integer} PRIMARY KEY, seq {integer} NOT NULL,"
+        " body {bytes} NOT NULL, digest {bytes})",
+        "CREATE TABLE {schema}tail (study {integer} PRIMARY KEY, seq {integer} NOT NULL)",
     ),
 ]
 
@@ -81,26 +64,24 @@ SAVE_SNAPSHOT: Final = (
 
 
 def check_version(where: str, found: int) -> None:
-    """Refuse a database with a newer schema than this package knows."""
+    """Refuse a database with another schema than this package knows."""
     if found > len(STEPS):
         raise ValueError(
             f"storage must have a schema of version at most {len(STEPS)}, got {found}: {where} was "
             "written by a newer Keyhole, which opens it; nothing was changed"
         )
+    if 0 < found < OLDEST:
+        raise ValueError(
+            f"storage must have a schema of version {OLDEST} or later, got {found}: {where} was "
+            "written by a Keyhole before 0.2.0, which was not published; nothing was changed"
+        )
 
 
 def migrate(execute: Callable[..., Any], found: int, dialect: Mapping[str, str]) -> None:
     """Run the migrations that a database of version `found` lacks."""
-
-    def execute_in_dialect(statement: str, *values: Any) -> Any:
-        return execute(statement.format_map(dialect), *values)
-
     for step in STEPS[found:]:
         for statement in step:
-            if callable(statement):
-                statement(execute_in_dialect)
-            else:
-                execute_in_dialect(statement)
+            execute(statement.format_map(dialect))
 
 
 def format_queries(dialect: Mapping[str, str]) -> dict[str, str]:
