@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -232,16 +233,18 @@ def test_import(keyhole, done, labels, tmp_path):
 
 def test_import_of_conversions(keyhole, done, tmp_path):
     shop = tmp_path / "shop.db", "shop"
-    Study.create(*shop, LSA(), ["cat", "owl"], threshold=0.5).close()
+    rule = {"timeout": "7d", "on_timeout": "no_reward"}
+    Study.create(*shop, LSA(), ["cat", "owl"], threshold=0.5, **rule).close()
     past = tmp_path / "past.csv"
-    past.write_text("id;arm;shown;bought\n1;cat;01.02.2026;\n2;owl;10.02.2026;\n")
+    old, young = (f"{datetime.now(UTC) - timedelta(days):%d.%m.%Y}" for days in (20, 2))
+    past.write_text(f"id;arm;shown;bought\n1;cat;{old};\n2;owl;{young};\n")
     words = "import", *shop, past, "--shown-at", "shown", "--converted-at", "bought"
-    words += "--key", "id", "--date-format", "%d.%m.%Y", "--within", "7d"
+    words += "--key", "id", "--date-format", "%d.%m.%Y"
     refused(*keyhole("study", *words), "give delimiter=';' (in a shell --delimiter ';')")
     words += "--delimiter", ";"
     assert done(*words) == "shop: 2 decisions imported, 1 of them pending\n"
     unknown = keyhole("study", "tell", *shop, "1", "--by-key", "reward=1")
-    refused(*unknown, "key must be that of a decision of this study, got '1'")
+    refused(*unknown, "imported as pending, got '1'")
     done("tell", *shop, "2", "--by-key", "reward=1")
     assert "owl: 1 told, mean reward 1.00" in done("show", *shop)
 

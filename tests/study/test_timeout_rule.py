@@ -165,6 +165,19 @@ def test_nothing_came_is_a_reward_of_0(path, clock):
         check_rebuilt_states_agree(study)
 
 
+def test_a_reward_after_its_time_counts_no_more_if_nobody_asked_meanwhile(path, clock):
+    with labels(path, timeout=10, on_timeout="no_reward", clock=clock) as study:
+        early, late, last = study.ask(), study.ask(), study.ask()
+        clock.now += 5
+        study.tell(early.id, 1)
+        clock.now += 6
+        study.tell(late.id, 1)
+        assert kinds(study)[3:] == ["told", "expired", "expired", "told too late"]
+        assert study.pending == []
+        assert [study.means()[one.arm]["reward"].mean for one in (early, late, last)] == [1, 0, 0]
+        check_rebuilt_states_agree(study)
+
+
 @pytest.mark.parametrize("after", ["forget", "no_reward"])
 def test_a_decision_is_given_up_once(path, after):
     with labels(path, on_timeout=after) as study:

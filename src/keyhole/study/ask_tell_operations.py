@@ -87,7 +87,10 @@ def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
     event = transaction.find_by_key(key)
     if event is None or event.decision is None:
-        raise ValueError(f"key must be that of a decision of this study, got {short_repr(key)}")
+        raise ValueError(
+            "key must be that of a decision of this study, asked or imported as pending, got "
+            f"{short_repr(key)}"
+        )
     id = event.decision
     return make_decision(transaction.state, id, _row_of(transaction, id))
 
@@ -199,6 +202,9 @@ def tell(
 ) -> None:
     """Record the feedback of a decision."""
     state = transaction.state
+    # A reward counts within the timeout, whether or not somebody has asked since it was over.
+    if state.definition.rule.on_timeout == NO_REWARD:
+        _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None
     if row is not None:
         transaction.write(TOLD, id, encode_feedback(state, row, unnamed, feedback))

@@ -150,7 +150,7 @@ class PastResults:
         )
         past = [decision for decision, _ in rows]
         if has_times:
-            window, now = target.find_window(within), self._writer.clock()
+            window, now = target.find_window(within, key), self._writer.clock()
             past = split_by_age(rows, window, now, keep_pending=target.can_wait)
         # Without times a decision is its arm and its reward, as in files that were imported before.
         results = [decision[: 4 if has_times else 2] for decision in past]
@@ -211,9 +211,15 @@ class _Target:
             )
         self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, reward)
 
-    def find_window(self, within: float | str | timedelta | None) -> float:
+    def find_window(self, within: float | str | timedelta | None, key: str | None) -> float:
         """Return the seconds within which a conversion counts, as in the decisions to come."""
         rule = self._rule
+        if key is not None and rule == TimeoutRule():
+            raise ValueError(
+                "key needs a study with a timeout and on_timeout='no_reward': without, decisions "
+                "that never convert would stay pending, and means be those of buyers alone; "
+                "without key, rows whose window is not over are left out"
+            )
         window = to_seconds("within", within)
         if rule != TimeoutRule() and rule.on_timeout != NO_REWARD:
             raise ValueError(
