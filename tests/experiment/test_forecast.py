@@ -41,7 +41,7 @@ def steady(plan, policy):
 
 
 def of(lines="", measure=None, *, text=TEXT, **options):
-    given = {"measure": measure or Measured(steady), "slowness": lambda: 1.0}
+    given = {"measure": measure or Measured(steady)}
     return forecast(Spec.from_text(text + lines), **given | options)
 
 
@@ -125,16 +125,6 @@ def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):
     assert found.seconds == pytest.approx(found.rounds, rel=1e-3)
     assert (again := of()).compiled == 0
     assert again.compiling == 0.0
-
-
-def test_what_is_written_takes_time_too():
-    plain, swept = of(), of(f"[sweep]\nseed = {list(range(50))}")
-    assert plain.seconds == 2 * 16 * 60
-    assert plain.writing > 0.1
-    # Two metrics: each over the rounds, at the first points, and at the end against the seed.
-    assert swept.writing - plain.writing > 2 * 24 * 0.1
-    assert of(slowness=lambda: 3.0).writing == pytest.approx(3 * plain.writing)
-    assert forecast(Spec.from_text(TEXT), measure=Measured(steady)).writing > 0  # here and now
 
 
 def test_a_policy_of_which_no_round_ends_is_named():

@@ -27,7 +27,7 @@ def test_lines_say_how_much_time_is_left_in_all(capsys):
 
     def observe(*what):
         seen.append(what)
-        return "about 5 s left in all"
+        return "about 5 s left"
 
     with progress_report(True, observe) as report:
         report("LSA", 0, 10)
@@ -35,7 +35,7 @@ def test_lines_say_how_much_time_is_left_in_all(capsys):
     assert seen == [("LSA", 0, 10), ("LSA", 10, 10)]
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("LSA: 100 %")
-    assert line.endswith("; about 5 s left in all")
+    assert line.endswith("; about 5 s left")
 
 
 def test_a_speed_of_the_first_moment_says_no_time(capsys, monkeypatch):

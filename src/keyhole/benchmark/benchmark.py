@@ -44,7 +44,6 @@ _BLOCKS: Final = "simulations"
 _TIMES: Final = "nanoseconds.json"
 _QUANTILE: Final = 0.9
 _DIGITS: Final = 6  # in the results file
-_SECONDS_AFTER: Final = 0.03  # of each run: to measure the time of its rounds, and for the page
 
 
 def bench(
@@ -133,10 +132,9 @@ def _simulate(
 ) -> None:
     """Simulate what the cache lacks, and show the time left, also that of compilation."""
     work = list_work(specs, cache, threads) if progress else []
-    writing = len(work) * _SECONDS_AFTER
     # One by one, although the cache could fill all at once: the time left differs by policy, and
     # most of it may be compilation.
-    with track_total(progress, work, writing=writing) as total:
+    with track_total(progress, work) as total:
         for name, spec in specs.items():
             cache.fill([spec], None, threads, None if total is None else total.of(name))
             if total is not None:

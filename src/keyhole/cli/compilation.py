@@ -1,18 +1,22 @@
 """Commands `compile` and `cache`: compile policies ahead of time, show or empty the cache."""
 
 from pathlib import Path
+from time import monotonic
 
 import typer
 
 from keyhole.cli.json_output import print_json
+from keyhole.durations import format_duration
 from keyhole.experiment import setting_registry
-from keyhole.experiment.compilation_progress import CompilationProgress
-from keyhole.experiment.compile_jobs import CompileJob, setting_jobs, spec_jobs
+from keyhole.experiment.compile_jobs import CompileJob, find_file, setting_jobs, spec_jobs
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
+from keyhole.kernels.compiler_fork_locks import import_numba
+from keyhole.play.progress import StatusLine
 from keyhole.validate import short_repr, suggestion
 
 _MEGABYTE = 10**6
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = False) -> None:
@@ -21,16 +25,25 @@ def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = Fals
     Progress tells how long the rest will take, as soon as something was compiled.
     """
     jobs = _jobs(what)
-    progress = CompilationProgress(jobs)
+    missing = [file is None or not file.exists() for file in map(find_file, jobs)]
+    if any(missing):
+        import_numba()  # which takes a second, and is no part of the time of the first kernel
+    line, seconds, compiled = StatusLine(_SECONDS_BETWEEN_LINES), 0.0, 0
     for number, (name, compile_it) in enumerate(jobs, 1):
+        began = monotonic()
         compile_it()
         if not as_json:
             typer.echo(f"{number} of {len(jobs)}: {name}")
-        progress.count_next()
-        if not quiet:
-            progress.show()
+        if not missing[number - 1]:
+            continue
+        compiled += 1
+        seconds += monotonic() - began
+        left = sum(missing[number:])
+        if left and not quiet and (compiled == 1 or line.is_due):
+            time_left = format_duration(left * seconds / compiled)
+            line.print(f"{left} left to compile, about {time_left}")
     if as_json:
-        print_json({"kernels": [name for name, _ in jobs], "compiled": progress.compiled})
+        print_json({"kernels": [name for name, _ in jobs], "compiled": compiled})
         return
     _print_size()
 

@@ -130,9 +130,9 @@ def _lines(found: Forecast, on: str, starting: float) -> list[str]:
         named = one_line_text(", ".join(found.endless))
         return [*lines, f"time: not known; no round of {named} ended while it was measured"]
     lines.append(
-        f"time: about {format_duration(found.seconds + found.writing + starting)} {where}, of "
-        f"which {format_duration(starting)} to start and {format_duration(found.writing)} for "
-        f"tables and report; measured by {_counted(found.samples, 'run')} of a moment"
+        f"time: about {format_duration(found.seconds + starting)} {where}, of which "
+        f"{format_duration(starting)} to start; measured by {_counted(found.samples, 'run')} of a "
+        "moment; tables and report come on top"
     )
     return lines
 

@@ -14,9 +14,7 @@ import numpy as np
 from keyhole.clusters import Cluster
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.writing_time import SECONDS_TO_DRAW, estimate_writing
 from keyhole.kernels.cache_files import cached_files
-from keyhole.pages.figure_files import FIGURE_KINDS, blank_figure, figure_bytes
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob
@@ -56,8 +54,6 @@ class Forecast:
         How many threads measured at once, and how many runs.
     seconds : float
         Duration of the simulation; infinite if no round of a policy ended in the measurement.
-    writing : float
-        Seconds to write tables and report.
     endless : tuple of str
         The policies of which no round ended.
     """
@@ -72,7 +68,6 @@ class Forecast:
     threads: int
     samples: int
     seconds: float
-    writing: float
     endless: tuple[str, ...]
 
 
@@ -122,13 +117,12 @@ def forecast(
     span: float = _SPAN,
     measure: Measure = measure_seconds_per_round,
     clock: Callable[[], float] = perf_counter,
-    slowness: Callable[[], float] | None = None,
 ) -> Forecast:
     """Measure runs of each kind for about `span` seconds in all; return the forecast of all runs.
 
     Kernels that are not in the cache are compiled first. On a cluster, which must be warm (see
-    `keyhole.play.cluster_jobs.warm_up_workers`), all workers measure at once. `slowness` returns
-    how much slower this machine draws figures than the reference machine; by default it measures.
+    `keyhole.play.cluster_jobs.warm_up_workers`), all workers measure at once. Tables and reports,
+    which are written at the end, are not counted.
     """
     if cluster is not None:
         threads, measure = cluster.capacity(), partial(measure_speed_on_cluster, cluster)
@@ -170,21 +164,8 @@ def forecast(
         threads=threads,
         samples=samples,
         seconds=math.inf if endless else seconds,
-        writing=estimate_writing(spec, len(jobs)) * (slowness or _measure_slowness)(),
         endless=tuple(endless),
     )
-
-
-def _measure_slowness() -> float:
-    """Return how many times longer a figure takes than on the reference machine."""
-    taken = [perf_counter()]
-    for _ in range(3):  # the first one loads fonts, and is not counted
-        figure = blank_figure()
-        figure.subplots().plot([0, 1])
-        for kind in FIGURE_KINDS:
-            figure_bytes(figure, kind)
-        taken.append(perf_counter())
-    return float(min(np.diff(taken)[1:])) / SECONDS_TO_DRAW
 
 
 def _kinds(jobs: Sequence[SimulationJob]) -> list[list[_Unit]]:

@@ -35,7 +35,6 @@ from keyhole.experiment.run_folder import (
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
-from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
@@ -134,8 +133,7 @@ def _observer(
     # Of a sweep, and on a cluster, only the total is shown, which says it by its own speed.
     if progress is not True or cluster is not None or spec.sweep is not None:
         return None
-    writing = estimate_writing(spec, len(spec.policy))
-    return TotalProgress(list_work({"": spec}, cache, threads), writing=writing).observer("")
+    return TotalProgress(list_work({"": spec}, cache, threads)).of("")
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def reproduce_all(
     )
     with (
         background_compilation(wanted, wanted=ahead),
-        track_total(shown, work, compilers=1 + ahead) as count,
+        track_total(shown, work) as count,
     ):
         for entry in wanted:
             result = simulate_entries(

@@ -17,7 +17,6 @@ from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.experiment.writing_time import estimate_writing
 from keyhole.files import has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.pages.notebook_html import notebook_html
 from keyhole.pages.table import Table
@@ -36,7 +35,6 @@ SHARED_FOLDER: Final = "shared"
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _VERSION: Final = 1
-_PAGE_SHARE: Final = 2.0  # a page with claims takes so much longer than the report of a run
 _Choice = tuple[Entry, str]
 
 ProgressOf = Callable[[Entry, str], Report]
@@ -197,8 +195,7 @@ def simulate_entries(
     count = None
     if progress is True and on == THREADS:
         work = list_work({str(place): spec for place, spec in specs.items()}, own, threads)
-        writing = _PAGE_SHARE * sum(estimate_writing(s, len(s.policy)) for s in specs.values())
-        count = TotalProgress(work, compilers=1 + ahead, writing=writing)
+        count = TotalProgress(work)
     with background_compilation([entry for entry, _ in choices], wanted=ahead):
         for entry, scale in choices:
             runs = {}
@@ -234,7 +231,7 @@ def _shown_progress(
         yield None
     else:
         print_step(f"{entry.problems[problem].title}:")
-        with progress_report(True, count.observer(str(place))) as report:
+        with progress_report(True, count.of(str(place))) as report:
             yield report
         count.finish(str(place))
 

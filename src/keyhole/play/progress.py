@@ -10,7 +10,7 @@ from typing import Any, Final
 from keyhole.status_output import print_status
 from keyhole.validate import escape_controls, short_repr
 
-Report = Callable[[str, int, int], None]
+Report = Callable[[str, int, int], object]
 """Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""
 Observe = Callable[[str, int, int], str]
 """Is told the same at each report, and returns the time left as text, or ""."""
