@@ -81,6 +81,9 @@ def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is not a run folder"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"format": "keyhole-run", "version": 9}))
+    with pytest.raises(ValueError, match="was written by a newer version of Keyhole"):
+        load_run(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({"format": "keyhole-run", "version": "3"}))
     with pytest.raises(ValueError, match="not a run folder that this version can read"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"format": "keyhole-run", "version": 1}))
