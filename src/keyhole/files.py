@@ -230,6 +230,12 @@ def has_content(folder: Path) -> bool:
     return False
 
 
+def refuse_newer(folder: Path, version: object, known: int) -> None:
+    """Refuse a folder of results whose format has a later version than the last known one."""
+    if isinstance(version, int) and version > known:
+        raise ValueError(f"{folder} was written by a newer version of Keyhole: open it with that")
+
+
 def remove_drafts(folder: Path) -> None:
     """Remove drafts of `write_atomically` that killed processes left.
 

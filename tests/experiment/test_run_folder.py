@@ -81,6 +81,9 @@ def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is not a run folder"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"format": "keyhole-run", "version": 9}))
+    with pytest.raises(ValueError, match="was written by a newer version of Keyhole"):
+        load_run(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({"format": "keyhole-run", "version": "3"}))
     with pytest.raises(ValueError, match="not a run folder that this version can read"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text("[" * 100_000)
@@ -134,10 +137,9 @@ def forged(folder, **change):
     (folder / "run.json").write_text(json.dumps(record))
 
 
-@pytest.mark.parametrize("found", [2, 4])
-def test_a_run_folder_of_another_version_is_refused(copied, found):
-    forged(copied, version=found)
-    message = rf"is not a run folder that this version can read: \('keyhole-run', {found}\)"
+def test_a_run_folder_of_a_version_that_was_not_published_is_refused(copied):
+    forged(copied, version=2)
+    message = r"is not a run folder that this version can read: \('keyhole-run', 2\)"
     with pytest.raises(ValueError, match=message):
         load_run(copied)
 

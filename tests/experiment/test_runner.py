@@ -387,3 +387,12 @@ def test_a_run_tries_the_policies_of_files_before_it_makes_its_folder(tmp_path, 
     ):
         run(Spec.from_text(text, folder=tmp_path), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_blocks_that_a_kill_left_after_the_results_are_removed(finished, text, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    (folder / "blocks").mkdir()
+    (folder / "blocks" / "a-0000000000-0000000008.block").write_bytes(b"left")
+    run(Spec.from_text(text), folder)
+    assert content(folder) == content(finished)
+    assert not (folder / "blocks").exists()

@@ -218,3 +218,13 @@ def test_what_cannot_be_varied_is_refused_in_one_line(lines, message):
     with pytest.raises(ValueError, match=message) as caught:
         points(lines)
     assert "\n" not in str(caught.value)
+
+
+def test_a_number_that_is_not_finite_is_named_as_it_was_written():
+    text = (
+        "name = 'a'\nseed = 1\nreplications = 4\nhorizon = 8\n"
+        "problem = {setting = 'thresholding', means = [0.2, nan], threshold = 0.5}\n"
+        "policy = [{label = 'LSA', name = 'LSA'}]\nsweep = {seed = [1, 2]}\n"
+    )
+    with pytest.raises(ValueError, match=r"problem.means\[1\] must lie in \[0, 1\], got nan"):
+        Spec.from_text(text)

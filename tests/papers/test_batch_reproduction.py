@@ -231,3 +231,26 @@ def test_an_error_in_a_users_entry_is_named(tmp_path, change, message):
 def test_a_missing_entry_is_reported(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*mine\.toml"):
         reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")
+
+
+def test_a_folder_of_a_newer_version_is_named_so(tmp_path):
+    marker = tmp_path / "everything.json"
+    marker.write_text('{"format": "keyhole-everything", "version": 2, "scale": "quick"}')
+    with pytest.raises(ValueError, match="was written by a newer version of Keyhole"):
+        reproduce_all(out=tmp_path)
+    assert list(tmp_path.iterdir()) == [marker]
+
+
+def test_a_project_that_is_moved_is_resumed(tmp_path, plain_figures, monkeypatch):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    (old / "rewards.csv").write_text("reward,arm\n" + "0.2,cat\n0.4,dog\n" * 5)
+    (old / "mine.toml").write_text(MINE)
+    first = reproduce(str(old / "mine.toml"), out=old / "results")
+    old.rename(new)
+    with pytest.raises(FileNotFoundError, match="belongs to an entry that was moved or removed"):
+        report_again(new / "results")
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", None)
+    again = reproduce(str(new / "mine.toml"), out=new / "results")
+    assert again.verdicts == first.verdicts
+    assert report_again(new / "results").verdicts == first.verdicts

@@ -6,6 +6,8 @@ See tests/saved/README.md.
 import dataclasses
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,28 @@ def found(folder):
             }
         )
     )
+
+
+@pytest.mark.parametrize("more", [{"version": 9}, {"retries": 3}], ids=str)
+def test_a_folder_of_a_newer_version_is_left_alone(folder, more):
+    path, spec = folder / "tune.json", SavedTune.load(folder).spec
+    path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    for attempt in (lambda: SavedTune.load(folder), lambda: Tuner(spec, folder).run(runs=99)):
+        with pytest.raises(ValueError, match=rf"does not know \({next(iter(more))}\): open it"):
+            attempt()
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_nothing_is_written_beside_a_study_of_a_newer_version(folder):
+    spec = dataclasses.replace(SavedTune.load(folder).spec, notes="other notes")
+    with closing(sqlite3.connect(folder / "study.db")) as database:
+        database.execute("PRAGMA user_version = 99")
+        database.commit()
+    before = (folder / "tune.json").read_bytes()
+    with pytest.raises(ValueError, match="was written by a newer Keyhole"):
+        Tuner(spec, folder).run(runs=99)
+    assert (folder / "tune.json").read_bytes() == before
 
 
 def test_a_saved_tune_is_opened_with_its_runs(folder):

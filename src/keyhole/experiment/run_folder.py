@@ -30,6 +30,7 @@ from keyhole.files import (
     check_no_device,
     content_checksum,
     read_saved_file,
+    refuse_newer,
     write_atomically,
 )
 from keyhole.metric import SIMULATION_METRICS, Metric
@@ -163,6 +164,8 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         found = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
+    if found[0] == FORMAT:
+        refuse_newer(folder, found[1], VERSION)
     if found != (FORMAT, VERSION):
         raise ValueError(
             f"{folder} is not a run folder that this version can read: {short_repr(found)}"

@@ -118,7 +118,8 @@ def run(
             checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             write_provenance(folder, provenance | {"finished": _now()})
-            shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
+        # Also of a finished run: it may have been killed while its blocks were removed.
+        shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return open_run(folder)
 
 

@@ -137,7 +137,7 @@ class Spec(BaseModel):
     ((100,), ['LSA(alpha=1.35)'])
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
     name: Annotated[str, Field(min_length=1), AfterValidator(_check_one_line)]
     title: Annotated[str, AfterValidator(_check_one_line)] = ""
     notes: Annotated[str, AfterValidator(_check_paragraphs)] = ""

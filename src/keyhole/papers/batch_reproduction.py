@@ -12,7 +12,13 @@ from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.files import has_content, read_saved_file, remove_drafts, write_atomically
+from keyhole.files import (
+    has_content,
+    read_saved_file,
+    refuse_newer,
+    remove_drafts,
+    write_atomically,
+)
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
@@ -170,6 +176,8 @@ def _check_folder(folder: Path, scale: str) -> None:
             found = None
         if found != _make_marker(scale):
             same = isinstance(found, dict) and found.get("format") == _FORMAT
+            if same:
+                refuse_newer(folder, found.get("version"), _VERSION)
             what = f"reproductions at scale {found.get('scale')!r}" if same else "something else"
             raise ValueError(f"{folder} holds {what}; choose another folder")
 

@@ -17,7 +17,13 @@ from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.files import has_content, read_saved_file, remove_drafts, write_atomically
+from keyhole.files import (
+    has_content,
+    read_saved_file,
+    refuse_newer,
+    remove_drafts,
+    write_atomically,
+)
 from keyhole.pages.notebook_html import notebook_html
 from keyhole.pages.table import Table
 from keyhole.papers.background_compilation import background_compilation
@@ -277,7 +283,7 @@ def _make_marker(title: str, choices: Sequence[_Choice], command: str) -> dict[s
 def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
     """Refuse a folder with other contents."""
     if has_content(folder):
-        found = _read_marker(folder)
+        found = _read_marker(folder, marker["parts"])
         # With `renew` the parts may differ, as after a new version, but not the command.
         if found != marker and not (renew and found.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
@@ -288,13 +294,12 @@ def _write_marker(folder: Path, marker: Mapping[str, Any]) -> None:
     # Drafts are temporary files of an atomic write that was interrupted.
     if has_content(folder):
         remove_drafts(folder)
-        if _read_marker(folder) == marker:
-            return
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
 
 
-def _read_marker(folder: Path) -> dict[str, Any]:
+def _read_marker(folder: Path, parts: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return the marker of a folder, with the entries of `parts` for those of the same name."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
@@ -305,16 +310,23 @@ def _read_marker(folder: Path) -> dict[str, Any]:
         form, version = "", 0
     if form != _FORMAT:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    if version > _VERSION:
-        raise ValueError(f"{folder} was written by a newer version of Keyhole")
+    refuse_newer(folder, version, _VERSION)
+    # An entry of the user's own may have been moved since; each run has a digest of what it is.
+    moved = {Path(part["entry"]).name: part["entry"] for part in parts}
     try:
         check_line("title", found["title"])
         for part in found["parts"]:
+            part["entry"] = moved.get(Path(part["entry"]).name, part["entry"])
             known = Entry.find(part["entry"]).problems
             check_choice("scale", part["scale"], SCALES)
             check_distinct(
                 "problems", [check_choice("problem", name, known) for name in part["problems"]]
             )
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{folder} belongs to an entry that was moved or removed: {error}; if it was moved, "
+            "reproduce it again into this folder"
+        ) from None
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / MARKER} is damaged: {error}") from error
     return found

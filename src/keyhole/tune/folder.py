@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ NAME: Final = "tune"
 """Name of the study in its database."""
 _MAY_DIFFER: Final = ("name", "notes", "folder")
 """Entries of the spec that may change when a tune is resumed."""
+_ENTRIES: Final = {entry.name for entry in fields(Spec)}
 
 
 @contextmanager
@@ -58,6 +60,9 @@ def _check_spec(folder: Path, spec: Spec) -> None:
                     f"{folder} belongs to a tune with another spec: {where} was {short_repr(old)}, "
                     f"is now {short_repr(new)}; choose another folder"
                 )
+        # A study that this version cannot open is refused before anything is written.
+        if (folder / STUDY).exists():
+            open_store(folder / STUDY).close()
     # Written each time, since name and notes may have changed.
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
@@ -81,11 +86,18 @@ def read_spec(folder: Path) -> Spec:
     if not path.is_file():
         raise FileNotFoundError(f"{folder} must be a tune folder, but has no {SPEC}")
     try:
-        return Spec.from_json(json.loads(path.read_text("utf-8")))
+        content = json.loads(path.read_text("utf-8"))
+        spec = Spec.from_json(content)
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from None
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
+    if unknown := content.keys() - _ENTRIES:
+        raise ValueError(
+            f"{path} has entries that this version of Keyhole does not know "
+            f"({', '.join(sorted(unknown))}): open it with the newer version that wrote them"
+        )
+    return spec
 
 
 def open_study(folder: Path, spec: Spec) -> Study:
