@@ -364,7 +364,7 @@ def test_what_was_written_is_read(
     path = tmp_path_factory.getbasetemp() / "round_trip.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=quoting)
-        writer.writerow(["worker", "item", "label", "gold"])
+        writer.writerow(["country", "item", "label", "gold"])
         writer.writerows([["w", item, label, gold[item.strip()]] for item, label in rows])
     labels = read_labels_csv(path)
     bits = {item: [BITS[label] for name, label in rows if name.strip() == item] for item in items}

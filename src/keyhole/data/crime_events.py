@@ -256,8 +256,8 @@ def _parse_day(name: str, text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{name} must be a date such as 2024-05-31, with four digits of the year, and not a "
-            f"spreadsheet's serial number; got {text!r}"
+            f"{name} must be a date such as 2024-05-31, with four digits of the year, not seconds "
+            f"since 1970, and not a spreadsheet's serial number; got {text!r}"
         ) from None
 
 

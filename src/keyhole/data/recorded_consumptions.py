@@ -11,13 +11,20 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import parse_number, read_rows, shorten_message
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
-from keyhole.validate import Range, SequenceLike, check_names, check_number, check_vector
+from keyhole.validate import (
+    Range,
+    SequenceLike,
+    check_entries,
+    check_names,
+    check_number,
+    check_vector,
+)
 
 _COLUMNS: Final = ("arm", "reward", "consumption")
 _LIMIT: Final = "limit"
@@ -81,21 +88,16 @@ class MeasuredRuns:
                 )
         # A run that was ended at its limit has an infinite consumption.
         ended = np.isinf(used)
-        _refuse(f"rewards[{arm}]", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]")
-        _refuse(
-            f"rewards[{arm}]", rewards, ~ended | (rewards == 0), "be 0 for a run that was ended"
-        )
-        _refuse(f"consumptions[{arm}]", used, used >= 0, "be at least 0")
-        _refuse(f"limits[{arm}]", limits, limits > 0, "be above 0")
-        _refuse(
-            f"limits[{arm}]",
-            limits,
-            ~ended | np.isfinite(limits),
-            "be given for a run that was ended",
-        )
-        _refuse(
-            f"consumptions[{arm}]", used, ended | (used <= limits), "be at most the run's limit"
-        )
+        checks = [
+            ("rewards", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]"),
+            ("rewards", rewards, ~ended | (rewards == 0), "be 0 for a run that was ended"),
+            ("consumptions", used, used >= 0, "be at least 0"),
+            ("limits", limits, limits > 0, "be above 0"),
+            ("limits", limits, ~ended | np.isfinite(limits), "be given for a run that was ended"),
+            ("consumptions", used, ended | (used <= limits), "be at most the run's limit"),
+        ]
+        for name, values, is_allowed, allowed in checks:
+            check_entries(f"{name}[{arm}]", values, is_allowed, allowed)
 
     @property
     def _limits(self) -> tuple[FloatArray, ...]:
@@ -302,9 +304,3 @@ def _column(name: str, values: ArrayLike) -> FloatArray:
     column = column.astype(np.float64)
     column.setflags(write=False)
     return column
-
-
-def _refuse(name: str, values: FloatArray, good: NDArray[np.bool_], allowed: str) -> None:
-    """Refuse the first value that is not good."""
-    for at in np.flatnonzero(~good)[:1]:
-        raise ValueError(f"{name}[{at}] must {allowed}, got {values[at]:g}")
