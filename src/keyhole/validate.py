@@ -33,6 +33,7 @@ _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 # Letters and marks without a shape: grapheme joiner, Hangul fillers, Khmer inherent vowels.
 _BLANKS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _JOINERS: Final = ("\u200c", "\u200d")
+_ESCAPED_JOINER: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(200[cd])")
 _FIRST_SHAPED: Final = "\u0590"  # below are the scripts in which joiners change nothing
 _SHAPED: Final = {"AL", "NSM", "ON"}  # Arabic letters, signs such as a virama, emoji
 
@@ -139,7 +140,8 @@ def short_repr(value: Any) -> str:
 
 def _repr(value: Any) -> str:
     try:
-        return repr(value)
+        # Python escapes all joiners: `escape_controls` shows those that an emoji needs.
+        return _ESCAPED_JOINER.sub(lambda joiner: chr(int(joiner[1], 16)), repr(value))
     except ValueError:  # it has a number in it that is longer than Python prints
         return f"a {type(value).__name__} that is too long to print"
 

@@ -331,7 +331,9 @@ def test_bytes_that_are_not_utf8_are_refused_by_line(tmp_path: Path) -> None:
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none\.csv: there is no such file"):
+    with pytest.raises(
+        FileNotFoundError, match=r"none\.csv must be a text file; there is no such file"
+    ):
         read_labels_csv(tmp_path / "none.csv")
 
 

@@ -124,8 +124,9 @@ def test_names_that_look_alike_are_told_apart_with_a_warning(tmp_path, first, se
         with pytest.warns(UserWarning, match=re.escape(names)):
             read(path)
     rewards = tmp_path / "0.csv"
-    with pytest.warns(UserWarning, match="look alike"):
+    with pytest.warns(UserWarning, match="look alike") as caught:
         assert list(read_rewards_csv(rewards)) == [first, second]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 LOG = "shown_at,converted_at,arm\n"

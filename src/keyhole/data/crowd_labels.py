@@ -87,9 +87,8 @@ class Labels:
         check_entries("counts", self.counts, self.counts >= 1, "be at least 1")
         within = (self.ones >= 0) & (self.ones <= self.counts)
         check_entries("ones", self.ones, within, "lie between 0 and the number of labels")
-        check_entries(
-            "gold", self.gold, (self.gold >= _UNKNOWN) & (self.gold <= 1), "be 0, 1 or -1"
-        )
+        is_gold = (self.gold >= _UNKNOWN) & (self.gold <= 1)
+        check_entries("gold", self.gold, is_gold, "be 0, 1 or -1")
 
     def _column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
         values = np.asarray(getattr(self, name))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.contract.text_formatting import join_words
-from keyhole.files import decode_text
+from keyhole.files import decode_text, read_file
 from keyhole.validate import check_choice, check_distinct, check_line, warn_user
 
 _LONGEST: Final = 500  # characters of a message
@@ -28,7 +28,7 @@ _LEAVE_EMPTY: Final = ": leave the field empty where there is nothing"
 _EPOCH_UNITS: Final = {"unix": "seconds", "unix_ms": "milliseconds", "unix_us": "microseconds"}
 _EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # of the years 2001 to 2033
 # Not midnight, which may stand for a whole day.
-_SECOND: Final = re.compile(r"(?<!\d)(?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
+_SECOND: Final = re.compile(r"\d[T ](?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
 
 Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
@@ -203,11 +203,10 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
     >>> identify_moment("red", "2024-05-31 18:30:07"), identify_moment("red", "2024-05-31 18:30")
     (('red', '2024-05-31 18:30:07'), None)
     """
-    is_moment = any(
-        _SECOND.search(text) or (_EPOCH_TIME.fullmatch(text) and float(text) % 86_400)
-        for text in texts
-    )
-    return texts if is_moment else None
+    for text in texts:
+        if _SECOND.search(text) or (_EPOCH_TIME.fullmatch(text) and float(text) % 86_400):
+            return texts
+    return None
 
 
 def parse_delay(
@@ -235,10 +234,7 @@ def parse_delay(
 
 def read_text(path: str | PathLike[str]) -> str:
     """Return the text of a file in UTF-8; a decoding error names the line and the byte."""
-    try:
-        return decode_text(Path(path).read_bytes(), path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
+    return decode_text(read_file(Path(path), "a text file"), path)
 
 
 def open_rows(text: str, delimiter: str = ",") -> Reader:
@@ -322,7 +318,7 @@ def read_rows(
     *,
     delimiter: str = ",",
     hint: str = "",
-    identify: Callable[..., Hashable] | None = None,
+    identify: Callable[..., Hashable] = identify_moment,
     identity: str = "the times and the arm",
     is_key: bool = False,
 ) -> None:
@@ -334,9 +330,9 @@ def read_rows(
     those of bad rows are the errors of `add_rows`. `hint` ends an error about the header.
 
     `identify` returns what no two rows should have in common, and `identity` names, from the same
-    texts; a false value where equal rows are usual, as of days without anybody's name. Rows that
-    repeat it count all the same, and a warning says how many they are, and the line of the first.
-    If it is a key, they are refused.
+    texts; a false value where equal rows are usual, as of days without anybody's name. By default
+    they are usual but with a time to the second. Rows that repeat it count all the same, and a
+    warning says how many they are, and the line of the first. If it is a key, they are refused.
 
     Examples
     --------
@@ -365,7 +361,7 @@ def read_rows(
 
     def add_row(row: list[str]) -> None:
         texts = ["" if at is None else row[at].strip() for at in wanted]
-        value = identify(*texts) if identify else None
+        value = identify(*texts)
         first = first_lines.setdefault(value, rows.line_num) if value else rows.line_num
         if first < rows.line_num and is_key:
             raise ValueError(

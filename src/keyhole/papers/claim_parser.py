@@ -31,7 +31,7 @@ def read_claims(
         where = f"claims[{i}]"
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
-        refuse_former_kind(f"{where}.kind", table.get("kind"))
+        refuse_former_kind(f"{where}.kind", str(table.get("kind")))
         kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
         of = table.get("of")
         where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"

@@ -36,13 +36,13 @@ _ESTIMATES: Final[dict[str, tuple[str, dict[str, str]]]] = {
 }
 
 
-def refuse_former_kind(where: str, kind: object) -> None:
+def refuse_former_kind(where: str, kind: str) -> None:
     """Raise a ValueError that says how a claim of a former kind is written now."""
     if kind in _RENAMED:
-        raise ValueError(f'{where} {kind!r} is now written kind = "{_RENAMED[str(kind)]}"')
+        raise ValueError(f'{where} {kind!r} is now written kind = "{_RENAMED[kind]}"')
     if kind not in _ESTIMATES:
         return
-    of, fields = _ESTIMATES[str(kind)]
+    of, fields = _ESTIMATES[kind]
     message = f'{where} {kind!r} is now written kind = "estimate", of = "{of}"'
     if fields:
         renamed = ", ".join(f"{old} is {new}" for old, new in fields.items())
