@@ -162,6 +162,11 @@ def test_equal_rows_are_usual_where_times_do_not_say_the_second(tmp_path, row):
     assert len(read(tmp_path, f"{LOG}5,7,a\n5,7,a\n", unit=1).delays[0]) == 2
 
 
+def test_equal_numbers_are_usual_where_there_are_no_times(tmp_path):
+    text = "arm,reward,consumption\na,1,1500000001\na,1,1500000001\n"
+    assert len(read(tmp_path, text, read_measured_csv).rewards[0]) == 2  # a warning is an error
+
+
 @pytest.mark.parametrize("worker", ["worker", "Annotator", "rater_id", "WorkerId"])
 def test_a_second_label_of_an_item_by_one_worker_is_counted_with_a_warning(tmp_path, worker):
     rows = "x,1,ann\nx,1,bob\nx,1,ann\ny,1,ann\nx,0,ann\n"

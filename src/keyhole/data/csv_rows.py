@@ -318,7 +318,7 @@ def read_rows(
     *,
     delimiter: str = ",",
     hint: str = "",
-    identify: Callable[..., Hashable] = identify_moment,
+    identify: Callable[..., Hashable] = lambda *_: None,
     identity: str = "the times and the arm",
     is_key: bool = False,
 ) -> None:
@@ -330,9 +330,9 @@ def read_rows(
     those of bad rows are the errors of `add_rows`. `hint` ends an error about the header.
 
     `identify` returns what no two rows should have in common, and `identity` names, from the same
-    texts; a false value where equal rows are usual, as of days without anybody's name. By default
-    they are usual but with a time to the second. Rows that repeat it count all the same, and a
-    warning says how many they are, and the line of the first. If it is a key, they are refused.
+    texts; a false value where equal rows are usual, as of days without anybody's name. Rows that
+    repeat it count all the same, and a warning says how many they are, and the line of the first.
+    If it is a key, they are refused.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.csv_rows import DateParser, parse_delay, parse_number, read_rows
+from keyhole.data.csv_rows import DateParser, identify_moment, parse_delay, parse_number, read_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
@@ -269,7 +269,7 @@ def read_conversions_csv(
         times.append(parse_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
 
-    read_rows(path, _COLUMNS, add, delimiter=delimiter)
+    read_rows(path, _COLUMNS, add, delimiter=delimiter, identify=identify_moment)
     starts, gaps = np.array(times).T
     ends = starts + gaps
     last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))

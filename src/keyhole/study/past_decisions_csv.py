@@ -9,6 +9,7 @@ from typing import Any
 from keyhole.data.csv_rows import (
     DateParser,
     check_column_names,
+    identify_moment,
     is_filled,
     parse_delay,
     parse_number,
@@ -56,7 +57,7 @@ def read_past_decisions(
         rows.append((PastDecision(fields["arm"], reward, at, fields.get("key", "")), delay))
 
     names, key = check_column_names(**columns), columns.get("key")
-    form: dict[str, Any] = {}
+    form: dict[str, Any] = {"identify": identify_moment}
     if key:
         form = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
     read_rows(path, names, add, delimiter=delimiter, **form)
