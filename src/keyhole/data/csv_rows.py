@@ -364,9 +364,7 @@ def read_rows(
         value = identify(*texts)
         first = first_lines.setdefault(value, rows.line_num) if value else rows.line_num
         if first < rows.line_num and is_key:
-            raise ValueError(
-                f"{identity} must differ from row to row, got {value!r} as in line {first}"
-            )
+            raise ValueError(f"{identity} must differ by row, got {value!r} as in line {first}")
         if first < rows.line_num:
             repeats.append(rows.line_num)
         add(*texts)
