@@ -211,6 +211,9 @@ def test_a_data_frame_is_refused_with_what_to_pass_instead():
 def test_a_value_is_shown_on_a_line():
     assert short_repr(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
     assert short_repr("a\nb") == r"'a\nb'"
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    assert short_repr({family: "a\u200db"}) == rf"{{'{family}': 'a\u200db'}}"
+    assert short_repr(r"\u200d") == r"'\\u200d'"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 import unicodedata
 import warnings
 from collections import Counter
@@ -32,6 +33,7 @@ _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 # Letters and marks without a shape: grapheme joiner, Hangul fillers, Khmer inherent vowels.
 _BLANKS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _JOINERS: Final = ("\u200c", "\u200d")
+_ESCAPED_JOINER: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(200[cd])")
 _FIRST_SHAPED: Final = "\u0590"  # below are the scripts in which joiners change nothing
 _SHAPED: Final = {"AL", "NSM", "ON"}  # Arabic letters, signs such as a virama, emoji
 
@@ -138,7 +140,8 @@ def short_repr(value: Any) -> str:
 
 def _repr(value: Any) -> str:
     try:
-        return repr(value)
+        # Python escapes all joiners: `escape_controls` shows those that an emoji needs.
+        return _ESCAPED_JOINER.sub(lambda joiner: chr(int(joiner[1], 16)), repr(value))
     except ValueError:  # it has a number in it that is longer than Python prints
         return f"a {type(value).__name__} that is too long to print"
 
@@ -309,6 +312,22 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
     return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 
 
+def check_entries(
+    name: str, values: NDArray[Any], is_allowed: NDArray[np.bool_], allowed: str
+) -> None:
+    """Refuse the first entry of an array that is not allowed.
+
+    Examples
+    --------
+    >>> counts = np.array([1, 0])
+    >>> check_entries("counts", counts, counts >= 1, "be at least 1")
+    Traceback (most recent call last):
+    ValueError: counts[1] must be at least 1, got 0
+    """
+    for entry in np.flatnonzero(~is_allowed)[:1]:
+        raise ValueError(f"{name}[{entry}] must {allowed}, got {values[entry]}")
+
+
 def check_sequence(name: str, values: Any, wanted: str = "a sequence of names") -> list[Any]:
     """Return the entries of a sequence, a column or a generator, in their order.
 
@@ -368,11 +387,17 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
     texts = {_visible_text(text): text for text in earlier}
     for text in names:
         if isinstance(text, str) and text != (first := texts.setdefault(_visible_text(text), text)):
-            # At one place, for any caller, so that Python shows it once: a file's names also
-            # become the arms of a problem.
             both = f"{first!a} and {text!a} look alike, but are two names"
-            warnings.warn(f"{both}: write one of them otherwise", stacklevel=1)
+            warn_user(f"{both}: write one of them otherwise")
     return names
+
+
+def warn_user(text: str) -> None:
+    """Warn at the line outside Keyhole from which it was called, however deep."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("keyhole."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
 
 
 def _visible_text(name: str) -> str:

@@ -141,6 +141,17 @@ def test_the_help_of_a_command_has_an_example_of_its_own(done):
     assert "Such as threshold=3." in done("ask", "--help")
 
 
+@pytest.mark.parametrize(("pending", "shown"), [(10, 10), (11, 10), (40, 10)])
+def test_show_prints_the_ends_of_many_pending_decisions(done, labels, path, pending, shown):
+    with Study.open(*labels) as study:
+        ids = [study.ask().id for _ in range(pending)]
+    lines = [line for line in done("show", *labels).splitlines() if "arm=" in line or "..." in line]
+    assert [line.split()[0] for line in lines if "arm=" in line] == ids[:5] + ids[-5:]
+    more = [f"... {pending - shown:,} more pending (all: --json)"] if pending > shown else []
+    assert lines[5:-5] == more
+    assert len(json.loads(done("show", *labels, "--json"))["pending"]) == pending
+
+
 def test_show_marks_expired_decisions_that_wait_to_be_asked_again(done, labels):
     first = done("ask", *labels).split()[0]
     done("ask", *labels)
@@ -346,6 +357,13 @@ def test_sums(done, path, tmp_path):
     done("ask", path, "sums")
     done("ask", path, "sums")
     assert done("tell-sum", path, "sums", "0.5", "--rounds", "2") == ""
+    done("ask", path, "sums")
+    done("tell-sum", path, "sums", "1")
+    words = "There are no means of arms: 2 sums, 1.5 in all, told of 3 rounds."
+    assert words in done("show", path, "sums").splitlines()
+    assert json.loads(done("show", path, "sums", "--json"))["intervals"] == words
+    with Study.open(path, "sums") as study:
+        assert words in str(study)
     arrived = done("history", path, "sums").splitlines()[2]
     assert re.fullmatch(rf"3 {_TIME} sum told total=0.5 rounds=2", arrived)
 
@@ -607,7 +625,10 @@ def test_plan_says_how_long_a_test_takes_and_how_many_are_not_done(done):
     text = done("plan", "--means", ".1,.9", *SMALL)
     assert text.startswith("means: 0.1, 0.9\nBestArmStopping(")
     assert "0 of 9 were not done after 200,000 decisions" in text
-    assert text == done("plan", "--means", "A=.1,B=.9", *SMALL)
+    named = done("plan", "--means", "A=.1, B=.9", *SMALL)
+    assert named.splitlines() == ["means: A=0.1, B=0.9", *text.splitlines()[1:]]
+    said = json.loads(done("plan", "--means", "A=.1,.9", "--json", *SMALL))
+    assert (said["names"], said["means"]) == (["A", ""], [0.1, 0.9])
     text = done("plan", "--means", ".5,.51", "--decisions", "20", *SMALL)
     assert "9 of 9 were not done after 20 decisions" in text
     assert "To end sooner" in text
@@ -628,7 +649,9 @@ def test_plan_takes_the_means_so_far_and_says_that_they_are_optimistic(done, but
     (tmp_path / "past.csv").write_text("arm,reward\nred,0\nblue,1\nred,0\n")
     done("import", *buttons, tmp_path / "past.csv")
     text = done("plan", *buttons, *SMALL)
-    assert text.startswith("means: 0, 1 (those so far: the highest of them is likely too high")
+    assert text.startswith(
+        "means: red=0, blue=1 (those so far: the highest of them is likely too high"
+    )
     said = json.loads(done("plan", *buttons, "--json", *SMALL))
     assert (said["means"], said["means_so_far"], said["not_done"]) == ([0.0, 1.0], True, 0)
 
@@ -639,7 +662,10 @@ def test_plan_takes_the_means_so_far_and_says_that_they_are_optimistic(done, but
         ([], "--means must be given"),
         (["items.db"], "NAME"),
         (["--means", "4 %,5"], "--means must be numbers with commas between"),
-        (["--means", "4,5"], "must lie in"),
+        (["--means", "4,5"], "keyhole: each of --means must lie in [0, 1], got 4"),
+        (["--means", "A=.1,A=.2"], "the names in --means must differ, got 'A' twice"),
+        (["--means", ".1,.2", "--threshold", "5"], "keyhole: --threshold must lie in [0, 1]"),
+        (["--means", ".1,.2", "--decisions", "0"], "--decisions"),
         (["--means", ".1,.2", "--tolerance", ".1"], "tolerance is not known"),
         (["--means", ".1,.2", "--rule", "UCB1"], "policy must be one that can stop"),
     ],

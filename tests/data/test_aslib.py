@@ -265,10 +265,14 @@ def test_bad_descriptions_are_named(tmp_path, value):
 
 
 def test_missing_files_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"description.txt: there is no such file"):
+    with pytest.raises(
+        FileNotFoundError, match=r"description.txt must be a text file; there is no such file"
+    ):
         load_aslib(tmp_path)
     (tmp_path / "description.txt").write_text(DESCRIPTION)
-    with pytest.raises(FileNotFoundError, match=r"algorithm_runs.arff: there is no such file"):
+    with pytest.raises(
+        FileNotFoundError, match=r"algorithm_runs.arff must be a text file; there is no such file"
+    ):
         load_aslib(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"x.parquet: there is no such file"):
         load_aslib(tmp_path / "x.parquet")

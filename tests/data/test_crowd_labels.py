@@ -331,7 +331,9 @@ def test_bytes_that_are_not_utf8_are_refused_by_line(tmp_path: Path) -> None:
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none\.csv: there is no such file"):
+    with pytest.raises(
+        FileNotFoundError, match=r"none\.csv must be a text file; there is no such file"
+    ):
         read_labels_csv(tmp_path / "none.csv")
 
 
@@ -364,7 +366,7 @@ def test_what_was_written_is_read(
     path = tmp_path_factory.getbasetemp() / "round_trip.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=quoting)
-        writer.writerow(["worker", "item", "label", "gold"])
+        writer.writerow(["country", "item", "label", "gold"])
         writer.writerows([["w", item, label, gold[item.strip()]] for item, label in rows])
     labels = read_labels_csv(path)
     bits = {item: [BITS[label] for name, label in rows if name.strip() == item] for item in items}

@@ -35,7 +35,9 @@ def test_a_file_of_another_form_is_refused_by_line_and_field(file, text, message
 
 
 def test_a_file_that_is_no_text_is_refused(file):
-    with pytest.raises(FileNotFoundError, match=r"rewards.csv: there is no such file"):
+    with pytest.raises(
+        FileNotFoundError, match=r"rewards.csv must be a text file; there is no such file"
+    ):
         read_rewards_csv(file)
     file.write_bytes(b"arm,reward\n\xff,1\n")
     with pytest.raises(

@@ -156,7 +156,7 @@ def test_samples_are_given_in_the_spec_or_in_a_file(folder):
         ([], "problem.samples must have at least one arm, got none"),
         ([3], r"problem.samples\[0\] must be a list of numbers, got 3"),
         (3, "problem.samples must be a list for each arm, or the name of a file, got 3"),
-        ("no.csv", "problem.samples: .*no.csv: there is no such file"),
+        ("no.csv", "problem.samples: .*no.csv must be a text file; there is no such file"),
     ]:
         with pytest.raises(ValueError, match=f"^{message}"):
             make_problem(table | {"samples": value}, folder)

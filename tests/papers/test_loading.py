@@ -36,6 +36,7 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
     ("lines", "message"),
     [
         ('kind = "orderin"', r"claims\[2\]\.kind must be one of .*; got 'orderin' \(did you mean"),
+        ('kind = ["ordering"]', r"claims\[2\]\.kind must be one of .*; got \['ordering'\]"),
         (
             OF + '"value"\nproblem = "easy"\nvalue = 0.0\nvaleu = 1.0',
             IN + r"value\): each field must be one of .*got 'valeu'",
@@ -222,7 +223,9 @@ def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
         ('ratio_to = "Uniform"', 'ratio_to = "APT"', r"ratio_to must be one of LSA, Uniform; got"),
         ("tests = true", "tets = true", r"tets is not known and must be left out"),
         ("horizon = 60", "horizon = 0", r"problems\.(easy|hard): horizon must be greater than"),
-        ('label = "LSA"', "", r"policies\[0\]\.label must be given"),
+        ('label = "LSA"', "", r"policies\[0\]\.label must be a text, got None"),
+        ('label = "LSA"', "label = -inf", r"policies\[0\]\.label must be a text, got -inf"),
+        ('label = "LSA"', 'label = ["LSA"]', r"policies\[0\]\.label must be a text, got \['LSA'\]"),
     ],
 )
 def test_an_entry_with_an_unknown_name_is_refused(tmp_path, old, new, message):

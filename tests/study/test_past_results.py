@@ -355,8 +355,10 @@ def test_times_and_windows_are_checked(make_shop, export, rule, options, words):
     [
         ("20.01.2026;", "22.01.2026;", "between 1970 and now, 2026-01-21 00:00 UTC, and are UTC"),
         ("01.01.2026;", "01.01.1969;", "times must lie between 1970 and now"),
+        ("1;a;", "2;a;", "visitor must differ by row, got '2' as in line "),
+        ("14.01.2026;", "14.01.2026;01.01.1970", "bought must not be a default, got '01.01.1970'"),
         ("14.01.2026;", "14.01.2026;NULL", "got 'NULL': leave the field empty where there is"),
-        ("7;a;", "5;a;", "keys of pending decisions must differ, got '5' twice"),
+        ("7;a;", "5;a;", "line 8: visitor must differ by row, got '5' as in line 7"),
         ("16.01.2026", "14.01.2026", "line 2: bought must not be before shown, 15.01.2026; got"),
     ],
 )
@@ -366,6 +368,33 @@ def test_rows_with_times_are_checked(make_shop, export, before, after, words):
     with pytest.raises(ValueError, match=words):
         study.import_csv(export, key="visitor", **COLUMNS, **FORM)
     assert study.log() == []
+
+
+def test_rows_that_repeat_a_time_to_the_second_are_counted(make_shop, tmp_path):
+    path = tmp_path / "past.csv"
+    text = "arm,shown,bought\n" + "".join(f"a,2026-01-01T09:00:0{n % 3},\n" for n in range(4))
+    path.write_text(f"{text}b,2026-01-19T09:00:00,\n")
+    study, _ = make_shop()
+    words = "rows with the times and the arm of an earlier one: 1, the first in line 5; each counts"
+    with (
+        pytest.warns(UserWarning, match="1 of 5 rows are left out"),
+        pytest.warns(UserWarning, match=words),
+    ):
+        assert study.import_csv(path, **COLUMNS) == 4
+
+
+def test_times_since_1970_are_read_as_one_says(make_shop, tmp_path):
+    start = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
+    path = tmp_path / "past.csv"
+    rows = [f"a,{start},{start + 60}", f"b,{start + 1},", f"a,{start + 18 * DAY},"]
+    path.write_text("\n".join(["arm,shown,bought", *rows]))
+    study, _ = make_shop()
+    words = "got '1767225600': it looks like seconds since 1970; give date_format='unix'"
+    with pytest.raises(ValueError, match=words):
+        study.import_csv(path, **COLUMNS)
+    with pytest.warns(UserWarning, match="1 of 3 rows are left out"):
+        assert study.import_csv(path, date_format="unix", **COLUMNS) == 2
+    assert told(study) == [("a", 1), ("b", 0)]
 
 
 def test_without_times_nobody_knows_which_rows_are_too_young(make_shop, export):

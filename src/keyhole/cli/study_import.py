@@ -38,7 +38,7 @@ def import_results(
     ] = None,
     delimiter: Annotated[str, typer.Option("--delimiter", help="Such as ';' or '\\t'.")] = ",",
     date_format: Annotated[
-        str | None, typer.Option("--date-format", help="Such as '%d.%m.%Y %H:%M'.")
+        str | None, typer.Option("--date-format", help="'%d.%m.%Y %H:%M', unix, unix_ms.")
     ] = None,
     decimal: Annotated[str, typer.Option("--decimal", help="The decimal sign.")] = ".",
     as_json: AsJson = False,

@@ -10,7 +10,7 @@ from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, Quiet
 from keyhole.cli.study import Own, open_study
 from keyhole.contract.reward_units import UNIT
-from keyhole.validate import short_repr
+from keyhole.validate import check_distinct, short_repr
 
 _RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
@@ -27,8 +27,8 @@ def plan(
     delta: Annotated[float | None, typer.Option(help="The error that it allows.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Its tolerance, if any.")] = None,
     threshold: Annotated[float | None, typer.Option(help="The threshold of labels.")] = None,
-    decisions: Annotated[int, typer.Option(help="The most, such as visitors.")] = 200_000,
-    replications: Annotated[int, typer.Option(help="The number of simulated tests.")] = 200,
+    decisions: Annotated[int, typer.Option(min=1, help="The most, such as visitors.")] = 200_000,
+    replications: Annotated[int, typer.Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
     quiet: Quiet = False,
     own: Own = None,
@@ -47,13 +47,16 @@ def plan(
         missing = "--means" if storage is None else "NAME (see keyhole study list)"
         raise ValueError(f"{missing} must be given")
     setting = "stochastic" if threshold is None else "thresholding"
-    policy, scale, rewards = None, UNIT, _parse_means(means)
+    policy, scale, unit_threshold = None, UNIT, None
+    names, rewards = _parse_means(means)
     if storage is not None and name is not None:
         with open_study(storage, name, own) as study:
             policy, scale, setting = study.policy, study.definition.scale, study.policy.setting.name
-            rewards = rewards or _means_so_far(study)
-            facts = study.definition.facts
-        threshold = facts.get("threshold") if threshold is None else scale.to_unit(threshold)
+            if not rewards:
+                names, rewards = list(study.arms), _means_so_far(study)
+            unit_threshold = study.definition.facts.get("threshold")
+    if threshold is not None:
+        unit_threshold = scale.check_reward("--threshold", threshold)
     options = {"delta": delta, "tolerance": tolerance}
     parameters = {option: value for option, value in options.items() if value is not None}
     if rule is None and policy is not None and policy.verdicts:
@@ -61,30 +64,37 @@ def plan(
     else:
         table = {"name": rule or _RULES.get(setting, policy and type(policy).__name__)}
         policy = make_policy(table | parameters, setting, Path())
-    problem = {"setting": setting, "means": [scale.to_unit(reward) for reward in rewards]}
+    unit_means = [scale.check_reward("each of --means", reward) for reward in rewards]
+    entries = {"setting": setting, "means": unit_means, "threshold": unit_threshold}
+    problem = {name: entry for name, entry in entries.items() if entry is not None}
     times = stopping_times(
-        make_problem(problem | ({} if threshold is None else {"threshold": threshold}), Path()),
+        make_problem(problem, Path()),
         policy,
         horizon=decisions,
         replications=replications,
         progress=not quiet,
     )
     if as_json:
-        print_json(asdict(times) | {"means": rewards, "means_so_far": not means})
+        print_json(asdict(times) | {"names": names, "means": rewards, "means_so_far": not means})
         return
-    typer.echo(
-        f"means: {', '.join(f'{reward:.4g}' for reward in rewards)}{'' if means else _SO_FAR}"
-    )
+    pairs = zip(names, rewards, strict=True)
+    texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
+    typer.echo(f"means: {', '.join(texts)}{'' if means else _SO_FAR}")
     typer.echo(times)
 
 
-def _parse_means(text: str | None) -> list[float]:
-    """Return the numbers of a list with commas; a name and = may stand before each."""
+def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
+    """Return the names before the numbers of a list, "" for none, and the numbers."""
+    pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
+    names = [name.strip() for name, _, _ in pairs]
+    if named := list(filter(None, names)):
+        check_distinct("the names in --means", named)
     try:
-        return [float(mean.rpartition("=")[2]) for mean in text.split(",")] if text else []
+        return names, [float(number) for _, _, number in pairs]
     except ValueError:
         raise ValueError(
-            f"--means must be numbers with commas between, such as .04,.05, got {short_repr(text)}"
+            "--means must be numbers with commas between, such as .04,.05 or A=.04,B=.05, "
+            f"got {short_repr(text)}"
         ) from None
 
 

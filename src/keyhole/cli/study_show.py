@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -12,10 +12,13 @@ from keyhole.cli.options import AsJson
 from keyhole.cli.study import Name, Own, Storage, open_study
 from keyhole.contract.text_formatting import count_text
 
+_ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
+
 
 def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
+    Of more than 10 pending decisions the first and the last 5 are printed (JSON: all).
     Pending decisions that expired and wait to be asked again are counted and marked (JSON: their
     ids, to_ask_again). A decision past its time expires at the next ask, not here.
     Recommended arms without feedback are listed after the recommendation (JSON:
@@ -55,11 +58,14 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     )
     if overdue:
         typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
-    for decision in pending:
-        mark = ", expired: to ask again" if decision.id in marked else ""
-        typer.echo(
-            f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC{mark}"
-        )
+    lines = [
+        f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
+        f"{', expired: to ask again' if decision.id in marked else ''}"
+        for decision in pending
+    ]
+    if len(lines) > 2 * _ENDS:
+        lines[_ENDS:-_ENDS] = [f"... {len(lines) - 2 * _ENDS:,} more pending (all: --json)"]
+    typer.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
 def _content(study: Any, means: Any, most: int) -> dict[str, Any]:
@@ -86,13 +92,9 @@ def _content(study: Any, means: Any, most: int) -> dict[str, Any]:
 def _select_named(recommendation: Any, arms: list[str]) -> list[str]:
     """Return those of some arms that a recommendation names."""
     if isinstance(recommendation, dict):
-        words = [*recommendation, *recommendation.values()]
-    elif isinstance(recommendation, tuple):
-        words = list(recommendation)
-    else:
-        words = [recommendation]
-    texts = {word for word in words if isinstance(word, str)}
-    return [arm for arm in arms if arm in texts]
+        recommendation = (*recommendation, *recommendation.values())
+    words = recommendation if isinstance(recommendation, tuple) else (recommendation,)
+    return [arm for arm in arms if arm in words]
 
 
 def _print_state(policy: Any, content: Mapping[str, Any], pending: int, to_ask_again: int) -> None:

@@ -173,7 +173,11 @@ def load_crimes(places: str = "tracts") -> Events:
 
 
 def read_events_csv(
-    path: str | PathLike[str], *, since: date | str | None = None, until: date | str | None = None
+    path: str | PathLike[str],
+    *,
+    since: date | str | None = None,
+    until: date | str | None = None,
+    delimiter: str = ",",
 ) -> Events:
     r"""Read events from a CSV file with one row for each day and place.
 
@@ -190,9 +194,11 @@ def read_events_csv(
     Parameters
     ----------
     path : str or path
-        The file, in UTF-8, separated by commas.
+        The file, in UTF-8.
     since, until : date or str, optional
         The first and the last day; by default those of the file.
+    delimiter : str, default ","
+        The sign between columns.
 
     Examples
     --------
@@ -210,12 +216,12 @@ def read_events_csv(
     """
     first = _GREGORIAN[0] if since is None else _parse_day("since", str(since))
     last = _GREGORIAN[1] if until is None else _parse_day("until", str(until))
-    counts = _read_counts(path, first, last)
+    counts = _read_counts(path, first, last, delimiter)
     days = sorted({day for day, _ in counts})
     if since is None or until is None:
         main = _find_main_days(days)
         if len(main) < len(days):
-            _read_counts(path, main[0], main[-1])  # which names the lines of the others
+            _read_counts(path, main[0], main[-1], delimiter)  # which names the lines of the others
         _refuse_totals(path, days)
     first = days[0] if since is None else first
     last = days[-1] if until is None else last
@@ -226,7 +232,9 @@ def read_events_csv(
     return Events(Path(path).stem, places, first, table, source=str(path))
 
 
-def _read_counts(path: str | PathLike[str], first: date, last: date) -> dict[tuple[date, str], int]:
+def _read_counts(
+    path: str | PathLike[str], first: date, last: date, delimiter: str
+) -> dict[tuple[date, str], int]:
     """Return the numbers of events; refuse days before the first and after the last."""
     counts: dict[tuple[date, str], int] = {}
 
@@ -247,7 +255,7 @@ def _read_counts(path: str | PathLike[str], first: date, last: date) -> dict[tup
             raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
         counts[key] = int(events)
 
-    read_rows(path, _COLUMNS, add)
+    read_rows(path, _COLUMNS, add, delimiter=delimiter)
     return counts
 
 
@@ -256,8 +264,8 @@ def _parse_day(name: str, text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{name} must be a date such as 2024-05-31, with four digits of the year, and not a "
-            f"spreadsheet's serial number; got {text!r}"
+            f"{name} must be a date such as 2024-05-31, with four digits of the year, not seconds "
+            f"since 1970, and not a spreadsheet's serial number; got {text!r}"
         ) from None
 
 

@@ -5,7 +5,6 @@ An item is an option (arm); to try it is to ask one more worker.
 
 import csv
 from dataclasses import dataclass
-from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +12,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.contract.text_formatting import count_text
 from keyhole.data.csv_rows import check_column_names, read_rows
+from keyhole.data.deadline_times import read_bundled_table
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_names
+from keyhole.validate import check_choice, check_entries, check_names
 
 NAMES: Final = (
     "bluebirds",
@@ -28,6 +29,8 @@ NAMES: Final = (
 _UNKNOWN: Final = -1
 _BITS: Final = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _GOLD: Final = "gold"
+_WORKERS: Final = ("worker", "annotator", "labeler", "rater", "user")
+_WORKER_IDS: Final = (*_WORKERS, *(f"{name}_id" for name in _WORKERS), "workerid")
 _OTHER_NAMES: Final = (
     "; other names: read_labels_csv(..., item=..., label=...), "
     "or labels = { file = ..., item = ..., label = ... } in a spec"
@@ -81,10 +84,11 @@ class Labels:
         check_names("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
             object.__setattr__(self, name, self._column(name, dtype))
-        _check("counts", self.counts, self.counts >= 1, "be at least 1")
+        check_entries("counts", self.counts, self.counts >= 1, "be at least 1")
         within = (self.ones >= 0) & (self.ones <= self.counts)
-        _check("ones", self.ones, within, "lie between 0 and the number of labels")
-        _check("gold", self.gold, (self.gold >= _UNKNOWN) & (self.gold <= 1), "be 0, 1 or -1")
+        check_entries("ones", self.ones, within, "lie between 0 and the number of labels")
+        is_gold = (self.gold >= _UNKNOWN) & (self.gold <= 1)
+        check_entries("gold", self.gold, is_gold, "be 0, 1 or -1")
 
     def _column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
         values = np.asarray(getattr(self, name))
@@ -94,7 +98,7 @@ class Labels:
             raise ValueError(f"{name} must have shape ({self.arms},), got {values.shape}")
         column = values.astype(dtype)
         # `astype` wraps without an error: 300 as int8 is 44.
-        _check(name, values, column == values, f"fit into {column.dtype}")
+        check_entries(name, values, column == values, f"fit into {column.dtype}")
         column.setflags(write=False)
         return column
 
@@ -103,8 +107,8 @@ class Labels:
         total = int(self.counts.sum())
         known = int((self.gold != _UNKNOWN).sum())
         mean = f"mean label {self.ones.sum() / total:.3f}"
-        gold = f"gold for {_number(known, 'item')}" if known else "no gold"
-        sizes = f"{_number(self.arms, 'item')}, {_number(total, 'label')}"
+        gold = f"gold for {count_text(known, 'item')}" if known else "no gold"
+        sizes = f"{count_text(self.arms, 'item')}, {count_text(total, 'label')}"
         return f"Labels({self.name}: {sizes}, {mean}, {gold})"
 
     @property
@@ -184,10 +188,8 @@ def load_labels(name: str) -> Labels:
     ('11573', np.float64(0.692), np.int8(1))
     """
     check_choice("name", name, NAMES)
-    file = resources.files("keyhole.data").joinpath("crowd", f"{name}.csv")
-    lines = file.read_text(encoding="utf-8").splitlines()
-    notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    rows = list(csv.reader(line for line in lines if not line.startswith("# ")))[1:]
+    notes, lines = read_bundled_table("crowd", f"{name}.csv")
+    rows = list(csv.reader(lines))
     return Labels(
         name,
         items=tuple(item for item, _, _, _ in rows),
@@ -214,13 +216,17 @@ def read_labels_csv(
     lines, and spaces around a value are ignored. Items keep the order of their first appearance. An
     error names up to five bad rows.
 
+    Where a column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user`` (or with ``_id``)
+    says whose the labels are, a warning counts rows with an item and a worker of an earlier one,
+    and names the line of the first: each counts as a label. Without one, equal rows are usual.
+
     Parameters
     ----------
     path : str or path
         The file, in UTF-8.
     item, label, gold : str
-        The names of the columns; others, such as ``worker``, are ignored. The column ``gold`` may
-        be missing; one that is named otherwise must be there.
+        The names of the columns; others are ignored. The column ``gold`` may be missing; one that
+        is named otherwise must be there.
     delimiter : str, default ","
         The sign between columns.
 
@@ -243,10 +249,12 @@ def read_labels_csv(
     read_rows(
         path,
         names[:required],
-        tally.add,
-        names[required:],
+        lambda item, label, gold, *_: tally.add(item, label, gold),
+        (*names[required:], *(name for name in _WORKER_IDS if name not in names)),
         delimiter=delimiter,
         hint=_OTHER_NAMES,
+        identity="the item and the worker",
+        identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),
     )
     return Labels(
         Path(path).stem,
@@ -306,15 +314,3 @@ class _Tally:
                 f"{self._gold} of {self._item} {item!r} must be {before} as before, got {text!r}"
             )
         self.gold[place] = gold
-
-
-def _check(name: str, values: NDArray[Any], good: NDArray[np.bool_], allowed: str) -> None:
-    """Refuse the first value that is not good."""
-    if not good.all():
-        at = int(good.argmin())
-        raise ValueError(f"{name}[{at}] must {allowed}, got {values[at]}")
-
-
-def _number(count: int, noun: str) -> str:
-    """Return the count with its noun, in the plural where needed."""
-    return f"{count} {noun}" + ("s" if count != 1 else "")

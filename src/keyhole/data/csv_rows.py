@@ -4,16 +4,17 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
+from time import time
 from typing import Any, Final
 
 from keyhole.contract.text_formatting import join_words
-from keyhole.files import decode_text
-from keyhole.validate import check_choice, check_distinct, check_line
+from keyhole.files import decode_text, read_file
+from keyhole.validate import check_choice, check_distinct, check_line, warn_user
 
 _LONGEST: Final = 500  # characters of a message
 _START: Final = 100  # characters that remain of a message, if there are several; and its end:
@@ -22,6 +23,13 @@ _MOST_NAMED: Final = 5  # rows in an error
 _MOST_READ: Final = 1_000  # bad rows, after which a file is not read on: their messages take time
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _NOTHING: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
+# Days that programs write where there is none: their first and last, and second 0 of Unix.
+_DEFAULT_DAYS: Final = ("0000-00-00", "0001-01-01", "1900-01-01", "1970-01-01", "9999-12-31")
+_LEAVE_EMPTY: Final = ": leave the field empty where there is nothing"
+_EPOCH_UNITS: Final = {"unix": "seconds", "unix_ms": "milliseconds", "unix_us": "microseconds"}
+_EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # of the years 2001 to 2033
+# Not midnight, which may stand for a whole day.
+_SECOND: Final = re.compile(r"\d[T ](?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
 
 Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
@@ -74,11 +82,12 @@ def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) ->
 
 
 def _nothing_hint(text: str) -> str:
-    return ": leave the field empty where there is nothing" if text.lower() in _NOTHING else ""
+    is_nothing = text.lower() in _NOTHING or text[:10] in _DEFAULT_DAYS
+    return _LEAVE_EMPTY if is_nothing else ""
 
 
 def is_filled(name: str, text: str) -> bool:
-    """Return whether a field is not empty; refuse a word for nothing, such as NULL.
+    """Return whether a field is not empty; refuse NULL, 1970-01-01 and the like, for nothing.
 
     Examples
     --------
@@ -86,12 +95,19 @@ def is_filled(name: str, text: str) -> bool:
     (True, False)
     """
     if hint := _nothing_hint(text):
-        raise ValueError(f"{name} must not be a word for nothing, got {text!r}{hint}")
+        raise ValueError(f"{name} must not be a word or a date for nothing, got {text!r}{hint}")
     return bool(text)
 
 
-def parse_number(name: str, text: str, decimal: str = ".", *, reason: str = "") -> float:
-    """Return the finite number in a field; errors name its column, and a reason to be one.
+def parse_number(
+    name: str,
+    text: str,
+    decimal: str = ".",
+    *,
+    reason: str = "",
+    if_nothing: str = "leave the row out",
+) -> float:
+    """Return the finite number in a field; errors name its column, why, and what to do without.
 
     Examples
     --------
@@ -105,9 +121,12 @@ def parse_number(name: str, text: str, decimal: str = ".", *, reason: str = "") 
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        hint = _nothing_hint(text)
+        hint = f": {if_nothing} where there is none" if not text or _nothing_hint(text) else ""
         if decimal == "." and re.fullmatch(r"-?\d+,\d+", text):
             hint = "; if this is a decimal comma, give decimal=',' (in a shell --decimal ,)"
+        sign = "," if decimal == "." else "."
+        if re.fullmatch(rf"-?\d{{1,3}}(\{sign}\d{{3}})+(\{decimal}\d+)?", text):
+            hint += f"; if {sign!r} separates thousands, leave it out of numbers"
         raise ValueError(f"{name} must be a number{reason}, got {text!r}{hint}")
     return value
 
@@ -121,21 +140,31 @@ class DateParser:
     ----------
     date_format : str, optional
         Their form, in the codes of `datetime.strptime`; by default ISO 8601. It is never guessed:
-        05.06.2024 is a day in May for some, and in June for others.
+        05.06.2024 is a day in May for some, and in June for others. "unix", "unix_ms" and "unix_us"
+        are numbers of seconds, milliseconds and microseconds since 1970.
 
     Examples
     --------
     >>> DateParser().seconds("day", "1970-01-02"), DateParser("%d.%m.%Y").seconds("day", "2.1.1970")
     (86400.0, 86400.0)
+    >>> DateParser("unix_ms").seconds("day", "1717142400500")
+    1717142400.5
     """
 
     def __init__(self, date_format: str | None = None) -> None:
+        if "%Z" in (date_format or ""):
+            raise ValueError(
+                "date_format must have %z, for offsets such as +02:00, and not %Z, for names of "
+                f"time zones, whose clocks show some hours twice; got {date_format!r}"
+            )
         self._format = date_format
         self._has_zone: bool | None = None
 
     def seconds(self, name: str, text: str) -> float:
         """Return a date; errors name its column."""
         date = self._parse(name, text)
+        if date.date().isoformat() in _DEFAULT_DAYS:
+            raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
         has_zone = date.tzinfo is not None
         self._has_zone = has_zone if self._has_zone is None else self._has_zone
         if has_zone != self._has_zone:
@@ -143,22 +172,53 @@ class DateParser:
                 f"{name} must have a time zone if, and only if, the times before it have, "
                 f"got {text!r}"
             )
-        return (date if has_zone else date.replace(tzinfo=UTC)).timestamp()
+        seconds = (date if has_zone else date.replace(tzinfo=UTC)).timestamp()
+        # A day more: local times without a zone are up to 14 hours ahead.
+        if seconds > time() + 86_400:
+            raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
+        return seconds
 
     def _parse(self, name: str, text: str) -> datetime:
+        epoch_format = _guess_epoch_format(text)
         try:
-            if self._format is None:
+            if self._format in _EPOCH_UNITS:
+                if epoch_format in (None, self._format):
+                    per_second = 1000 ** list(_EPOCH_UNITS).index(self._format)
+                    return datetime.fromtimestamp(parse_number(name, text) / per_second, UTC)
+            elif self._format is not None:
+                return datetime.strptime(text, self._format)
+            elif epoch_format is None:  # Python reads some of these: 1710061200000 as in 1710
                 return datetime.fromisoformat(text)
-            return datetime.strptime(text, self._format)
-        except ValueError:
-            hint = _nothing_hint(text)
-            if text and not hint:
-                hint = (
-                    "; give the form of the file's dates, such as date_format='%d.%m.%Y %H:%M' "
-                    "(in a shell --date-format)"
-                )
-            form = "such as 2024-05-31" if self._format is None else f"as {self._format!r} says"
-            raise ValueError(f"{name} must be a date {form}, got {text!r}{hint}") from None
+        except (ValueError, OverflowError, OSError):
+            pass
+        hint = _nothing_hint(text)
+        if text and not hint:
+            hint = "; give the form of the file's dates, such as"
+            if epoch_format:
+                hint = f": it looks like {_EPOCH_UNITS[epoch_format]} since 1970; give"
+            hint += f" date_format={epoch_format or '%d.%m.%Y %H:%M'!r} (in a shell --date-format)"
+        form = "such as 2024-05-31" if self._format is None else f"as {self._format!r} says"
+        raise ValueError(f"{name} must be a date {form}, got {text!r}{hint}")
+
+
+def _guess_epoch_format(text: str) -> str | None:
+    """Return the form of a number that is a time since 1970, by its digits; else None."""
+    digits = len(text.partition(".")[0])
+    return list(_EPOCH_UNITS)[(digits - 10) // 3] if _EPOCH_TIME.fullmatch(text) else None
+
+
+def identify_moment(*texts: str) -> tuple[str, ...] | None:
+    """Return the texts of a row if one is a time to the second, which rows seldom share; else None.
+
+    Examples
+    --------
+    >>> identify_moment("red", "2024-05-31 18:30:07"), identify_moment("red", "2024-05-31 18:30")
+    (('red', '2024-05-31 18:30:07'), None)
+    """
+    for text in texts:
+        if _SECOND.search(text) or (_EPOCH_TIME.fullmatch(text) and float(text) % 86_400):
+            return texts
+    return None
 
 
 def parse_delay(
@@ -186,10 +246,7 @@ def parse_delay(
 
 def read_text(path: str | PathLike[str]) -> str:
     """Return the text of a file in UTF-8; a decoding error names the line and the byte."""
-    try:
-        return decode_text(Path(path).read_bytes(), path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
+    return decode_text(read_file(Path(path), "a text file"), path)
 
 
 def open_rows(text: str, delimiter: str = ",") -> Reader:
@@ -226,7 +283,8 @@ def add_rows(
     All rows are read before a ValueError names the first five for which `add` raised one, by their
     lines, and says how many more there are; after 1,000 bad rows the file is not read on.
     """
-    errors, rows, found = _RowErrors(), filter(None, reader), False
+    errors: list[tuple[int, str]] = []
+    rows, found = filter(None, reader), False
     is_read = False
     while not is_read:
         try:
@@ -237,11 +295,12 @@ def add_rows(
                 add(row)
             is_read = True
         except (csv.Error, ValueError) as error:
-            errors.add(reader.line_num, _row_message(error))
+            message = _row_message(error) if len(errors) < _MOST_NAMED else ""
+            errors.append((reader.line_num, message))
             # What follows a row that is not valid CSV cannot be told apart into rows.
-            is_read = isinstance(error, csv.Error) or errors.count == _MOST_READ
-    if errors.count:
-        raise ValueError(f"{path}, {errors.text()}")
+            is_read = isinstance(error, csv.Error) or len(errors) == _MOST_READ
+    if errors:
+        raise ValueError(f"{path}, {_join_errors(errors)}")
     if not found:
         raise ValueError(f"{path}: at least one row must follow the header, got none")
 
@@ -253,26 +312,14 @@ def _leave_out_middle(message: str) -> str:
     return f"{message[:_START]} ... {message[-_END:]}"
 
 
-class _RowErrors:
-    """The errors of a file's rows: the first five with their lines, and the number of all."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._first: list[tuple[int, str]] = []
-
-    def add(self, line: int, message: str) -> None:
-        self.count += 1
-        if len(self._first) < _MOST_NAMED:
-            self._first.append((line, message))
-
-    def text(self) -> str:
-        """Return the errors as part of one sentence."""
-        shorten = shorten_message if self.count == 1 else _leave_out_middle
-        texts = [f"line {line}: {shorten(text)}" for line, text in self._first]
-        if more := self.count - len(texts):
-            least = "at least " if self.count == _MOST_READ else ""
-            texts.append(f"and {least}{more:,} more {'row' if more == 1 else 'rows'}")
-        return "; ".join(texts)
+def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
+    """Return the first five errors with their lines, and how many more there are."""
+    shorten = shorten_message if len(errors) == 1 else _leave_out_middle
+    texts = [f"line {line}: {shorten(text)}" for line, text in errors[:_MOST_NAMED]]
+    if more := len(errors) - len(texts):
+        least = "at least " if len(errors) == _MOST_READ else ""
+        texts.append(f"and {least}{more:,} more {'row' if more == 1 else 'rows'}")
+    return "; ".join(texts)
 
 
 def read_rows(
@@ -283,6 +330,9 @@ def read_rows(
     *,
     delimiter: str = ",",
     hint: str = "",
+    identify: Callable[..., Hashable] = lambda *_: None,
+    identity: str = "the times and the arm",
+    is_key: bool = False,
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
@@ -290,6 +340,11 @@ def read_rows(
     columns and blank lines are ignored. `add` is called for each row with the texts of these
     columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
     those of bad rows are the errors of `add_rows`. `hint` ends an error about the header.
+
+    `identify` returns what no two rows should have in common, and `identity` names, from the same
+    texts; a false value where equal rows are usual, as of days without anybody's name. Rows that
+    repeat it count all the same, and a warning says how many they are, and the line of the first.
+    If it is a key, they are refused.
 
     Examples
     --------
@@ -313,7 +368,22 @@ def read_rows(
                 raise ValueError(f"the header must have one column {name}, got {header}{reason}")
     wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
 
+    first_lines: dict[Hashable, int] = {}
+    repeats: list[int] = []
+
     def add_row(row: list[str]) -> None:
-        add(*("" if at is None else row[at].strip() for at in wanted))
+        texts = ["" if at is None else row[at].strip() for at in wanted]
+        value = identify(*texts)
+        first = first_lines.setdefault(value, rows.line_num) if value else rows.line_num
+        if first < rows.line_num and is_key:
+            raise ValueError(f"{identity} must differ by row, got {value!r} as in line {first}")
+        if first < rows.line_num:
+            repeats.append(rows.line_num)
+        add(*texts)
 
     add_rows(path, rows, len(header), add_row)
+    if repeats:
+        warn_user(
+            f"{path}: rows with {identity} of an earlier one: {len(repeats):,}, the first in line "
+            f"{repeats[0]}; each counts, so remove what was recorded or joined twice"
+        )

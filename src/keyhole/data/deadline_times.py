@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
-from keyhole.validate import ANY, check_names, check_vector
+from keyhole.validate import ANY, check_entries, check_names, check_vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,9 +156,7 @@ def _times(name: str, values: Any) -> FloatArray:
         raise ValueError(f"{name} must have at least one entry, got none")
     column = column.astype(np.float64)
     # Infinity is allowed: a flight that never arrives meets no deadline.
-    bad = np.flatnonzero(np.isnan(column) | (column == -math.inf))
-    if len(bad):
-        at = int(bad[0])
-        raise ValueError(f"{name}[{at}] must be a number of minutes or inf, got {column[at]}")
+    is_time = ~np.isnan(column) & (column != -math.inf)
+    check_entries(name, column, is_time, "be a number of minutes or inf")
     column.setflags(write=False)
     return column

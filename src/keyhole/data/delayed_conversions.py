@@ -16,11 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.csv_rows import DateParser, parse_delay, parse_number, read_rows
+from keyhole.data.csv_rows import DateParser, identify_moment, parse_delay, parse_number, read_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
-from keyhole.validate import Range, check_choice, check_integer, check_names, check_number
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_entries,
+    check_integer,
+    check_names,
+    check_number,
+)
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Names of a round's length, in seconds."""
@@ -220,6 +227,11 @@ def read_conversions_csv(
     The log is taken to hold all conversions up to `until`, and if all times are whole rounds, those
     of the last round too. Later impressions are left out, and later conversions are not known yet.
 
+    Times without an offset are taken as UTC: where clocks change, write offsets (2024-05-31
+    18:30+02:00). A default for "not yet", such as 1970-01-01 or 9999-12-31, is refused. Where times
+    say the second, a warning counts rows that repeat an earlier one in all three columns, and names
+    the line of the first: each counts as an impression.
+
     Parameters
     ----------
     path : str or path
@@ -231,7 +243,8 @@ def read_conversions_csv(
     delimiter : str, default ","
         The sign between columns.
     date_format : str, optional
-        The form of dates, in the codes of `datetime.strptime`: ``"%d.%m.%Y %H:%M"``.
+        The form of dates, in the codes of `datetime.strptime`: ``"%d.%m.%Y %H:%M"``; or "unix",
+        "unix_ms" or "unix_us" for seconds, milliseconds or microseconds since 1970.
 
     Examples
     --------
@@ -256,7 +269,7 @@ def read_conversions_csv(
         times.append(parse_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
 
-    read_rows(path, _COLUMNS, add, delimiter=delimiter)
+    read_rows(path, _COLUMNS, add, delimiter=delimiter, identify=identify_moment)
     starts, gaps = np.array(times).T
     ends = starts + gaps
     last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
@@ -288,11 +301,7 @@ def _delays(name: str, values: Any) -> FloatArray:
     column = np.array(values, np.float64)
     if column.ndim != 1 or column.size == 0:
         raise ValueError(f"{name} must have at least one entry, got {values!r}")
-    good = (column >= 0) & (column == np.floor(column))
-    if not good.all():
-        at = int(good.argmin())
-        raise ValueError(
-            f"{name}[{at}] must be a whole number of rounds, or infinite, got {column[at]}"
-        )
+    is_whole = (column >= 0) & (column == np.floor(column))
+    check_entries(name, column, is_whole, "be a whole number of rounds, or infinite")
     column.setflags(write=False)
     return column

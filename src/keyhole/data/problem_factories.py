@@ -49,8 +49,8 @@ def _user_labels(field: str, value: Any, folder: Path) -> Labels:
 
 
 def _read_events(field: str, value: Any, folder: Path) -> Events:
-    path, days = _parse_file_entry(field, value, folder, "since", "until")
-    return read_events_csv(path, **days)
+    path, options = _parse_file_entry(field, value, folder, "since", "until", "delimiter")
+    return read_events_csv(path, **options)
 
 
 def _parse_delay(field: str, value: Any, folder: Path) -> Any:

@@ -5,19 +5,28 @@ Each has a reward and a consumption, such as seconds; a run that would exceed it
 
 import csv
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import parse_number, read_rows, shorten_message
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
-from keyhole.validate import Range, SequenceLike, check_names, check_number, check_vector
+from keyhole.validate import (
+    Range,
+    SequenceLike,
+    check_entries,
+    check_names,
+    check_number,
+    check_vector,
+    warn_user,
+)
 
 _COLUMNS: Final = ("arm", "reward", "consumption")
 _LIMIT: Final = "limit"
@@ -81,21 +90,16 @@ class MeasuredRuns:
                 )
         # A run that was ended at its limit has an infinite consumption.
         ended = np.isinf(used)
-        _refuse(f"rewards[{arm}]", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]")
-        _refuse(
-            f"rewards[{arm}]", rewards, ~ended | (rewards == 0), "be 0 for a run that was ended"
-        )
-        _refuse(f"consumptions[{arm}]", used, used >= 0, "be at least 0")
-        _refuse(f"limits[{arm}]", limits, limits > 0, "be above 0")
-        _refuse(
-            f"limits[{arm}]",
-            limits,
-            ~ended | np.isfinite(limits),
-            "be given for a run that was ended",
-        )
-        _refuse(
-            f"consumptions[{arm}]", used, ended | (used <= limits), "be at most the run's limit"
-        )
+        checks = [
+            ("rewards", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]"),
+            ("rewards", rewards, ~ended | (rewards == 0), "be 0 for a run that was ended"),
+            ("consumptions", used, used >= 0, "be at least 0"),
+            ("limits", limits, limits > 0, "be above 0"),
+            ("limits", limits, ~ended | np.isfinite(limits), "be given for a run that was ended"),
+            ("consumptions", used, ended | (used <= limits), "be at most the run's limit"),
+        ]
+        for name, values, is_allowed, allowed in checks:
+            check_entries(f"{name}[{arm}]", values, is_allowed, allowed)
 
     @property
     def _limits(self) -> tuple[FloatArray, ...]:
@@ -278,13 +282,30 @@ def read_measured_csv(
         found.setdefault(arm, []).append((earned, used, allowed))
 
     read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter)
+    _warn_of_runs_at_limits(path, found)
     runs = [np.array(values).T for values in found.values()]
     rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
     return MeasuredRuns(Path(path).stem, tuple(found), rewards, consumptions, limits)
 
 
+def _warn_of_runs_at_limits(
+    path: str | PathLike[str], runs: Mapping[str, Sequence[tuple[float, float, float]]]
+) -> None:
+    """Warn of runs that seem to have been ended, and are written as if they had not."""
+    count = sum(
+        reward == 0 and consumption == limit
+        for runs_of_arm in runs.values()
+        for reward, consumption, limit in runs_of_arm
+    )
+    if count:
+        warn_user(
+            f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "
+            "count as ended by themselves: if the limit ended them, leave both fields empty"
+        )
+
+
 def _number(name: str, text: str, decimal: str) -> float:
-    value = parse_number(name, text, decimal)
+    value = parse_number(name, text, decimal, if_nothing="leave reward and consumption empty")
     if value < 0:
         raise ValueError(f"{name} must be at least 0, got {text!r}")
     return value
@@ -302,9 +323,3 @@ def _column(name: str, values: ArrayLike) -> FloatArray:
     column = column.astype(np.float64)
     column.setflags(write=False)
     return column
-
-
-def _refuse(name: str, values: FloatArray, good: NDArray[np.bool_], allowed: str) -> None:
-    """Refuse the first value that is not good."""
-    for at in np.flatnonzero(~good)[:1]:
-        raise ValueError(f"{name}[{at}] must {allowed}, got {values[at]:g}")

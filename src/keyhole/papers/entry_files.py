@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final
 
 from keyhole.files import decode_text
-from keyhole.validate import check_choice
+from keyhole.validate import check_choice, check_sequence, short_repr
 
 # By folder, in the order in which they are listed.
 _STEMS: Final = {
@@ -59,7 +59,7 @@ def read_tables(folder: Traversable, file: str) -> dict[str, Any]:
     """Return the tables of an entry, with those of included files that it uses."""
     table = _read_toml(folder, file)
     problems, policies = dict[str, Any](), list[dict[str, Any]]()
-    for include in table.pop("include", []):
+    for include in check_sequence("include", table.pop("include", []), "a list of files"):
         shared = _read_toml(folder, include)
         problems |= shared.get("problems", {})
         policies += shared.get("policies", [])
@@ -93,6 +93,6 @@ def select_keys(name: str, table: Mapping[str, Any], keys: list[str] | None) -> 
 def policies_by_label(policies: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return policies by their labels."""
     for i, policy in enumerate(policies):
-        if "label" not in policy:
-            raise ValueError(f"policies[{i}].label must be given")
+        if not isinstance(label := policy.get("label"), str):
+            raise ValueError(f"policies[{i}].label must be a text, got {short_repr(label)}")
     return {policy["label"]: policy for policy in policies}

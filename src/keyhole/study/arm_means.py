@@ -120,6 +120,11 @@ def explain_intervals(counts: DecisionCounts) -> str:
 
 
 def _explain_intervals(counts: DecisionCounts) -> str:
+    if sums := counts.sums:
+        amount = f"{count_text(sums['sums'], 'sum')}, {sums['total']:.6g} in all"
+        return (
+            f"There are no means of arms: {amount}, told of {count_text(sums['rounds'], 'round')}."
+        )
     if not any(numbers for _, _, numbers in counts.feedback):
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:

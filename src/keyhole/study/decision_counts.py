@@ -2,7 +2,7 @@
 
 import struct
 from array import array
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from typing import Final
 
@@ -25,7 +25,7 @@ from keyhole.study.events import (
     TOLD,
     TOLD_LATE,
 )
-from keyhole.study.row_codec import FeedbackCodec
+from keyhole.study.row_codec import FeedbackCodec, RowCodec
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
 
@@ -59,6 +59,8 @@ class DecisionCounts:
         only of decisions before the oldest pending one.
     flags : set of str
         The names in it that are True or left out, such as "exceeded".
+    sums : dict of str to float
+        How many sums were told ("sums"), their total and their rounds; empty if none was.
     assumed : Counter of int
         How many of them were assumed at a timeout, by the arm's number.
     arms_with_feedback : set of int
@@ -82,6 +84,7 @@ class DecisionCounts:
         fields = self._vocabulary.find_arm_fields()
         self._rows = DecisionBytes(policy.setting, sizes, self._arms, fields)
         self._codec = FeedbackCodec(self._vocabulary, sizes)
+        self._sum_codec = RowCodec(self._vocabulary.sum_fields, sizes)
         self._pending: dict[str, bytes] = {}
         self._to_ask_again: dict[str, None] = {}  # of the pending ones, those that expired
         self.rule = definition.rule
@@ -92,6 +95,7 @@ class DecisionCounts:
         self.asked = array("q")
         self.feedback: list[tuple[int, int, dict[str, float]]] = []
         self.flags: set[str] = set()
+        self.sums: defaultdict[str, float] = defaultdict(float)
         self.assumed: Counter[int] = Counter()
         self.arms_with_feedback: set[int] = set()
 
@@ -147,6 +151,9 @@ class DecisionCounts:
             self._tell(event, event.body[:end], event.body[end:])
         elif event.kind == SUM_TOLD:
             self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the sum is
+            words = self._vocabulary.format_sum(self._sum_codec.unpack(event.body))
+            for name, number in ({"sums": 1} | words).items():
+                self.sums[name] += number
         elif event.kind == EXPIRED:
             self._expire(event)
         elif event.kind == ASKED_AGAIN:

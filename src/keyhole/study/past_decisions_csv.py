@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from os import PathLike
+from typing import Any
 
 from keyhole.data.csv_rows import (
     DateParser,
     check_column_names,
+    identify_moment,
     is_filled,
     parse_delay,
     parse_number,
@@ -15,7 +17,7 @@ from keyhole.data.csv_rows import (
 )
 from keyhole.study.past_results import PastDecision
 from keyhole.study.storage.rows import LONGEST
-from keyhole.validate import check_distinct, check_short_line
+from keyhole.validate import check_short_line
 
 Row = tuple[PastDecision, float]
 """A decision with a reward of 1 if it ever converted, and after how many seconds."""
@@ -34,6 +36,7 @@ def read_past_decisions(
 
     The names of its columns are those of ``arm``, of ``reward`` or ``converted_at``, and, if times
     are known, of ``shown_at`` and ``key``. `check_result` refuses what the study does not have.
+    Keys must differ; without them a warning counts rows that repeat times to the second.
     """
     dates = DateParser(date_format)
     rows: list[Row] = []
@@ -53,7 +56,11 @@ def read_past_decisions(
         check_result(fields["arm"], reward)
         rows.append((PastDecision(fields["arm"], reward, at, fields.get("key", "")), delay))
 
-    read_rows(path, check_column_names(**columns), add, delimiter=delimiter)
+    names, key = check_column_names(**columns), columns.get("key")
+    form: dict[str, Any] = {"identify": identify_moment}
+    if key:
+        form = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
+    read_rows(path, names, add, delimiter=delimiter, **form)
     return rows
 
 
@@ -85,8 +92,9 @@ def split_by_age(
             past.append(decision._replace(reward=float(is_converted), key=""))
         elif keep_pending and decision.key:
             past.append(decision._replace(reward=None))
-    if keys := [check_short_line("key", row.key, LONGEST) for row in past if row.reward is None]:
-        check_distinct("keys of pending decisions", keys)
+    for decision in past:
+        if decision.reward is None:
+            check_short_line("key", decision.key, LONGEST)
     return past
 
 

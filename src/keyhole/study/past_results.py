@@ -103,13 +103,16 @@ class PastResults:
             The window, in seconds or as a text such as "7d". By default the study's timeout, from
             which it must not differ.
         key : str, optional
-            The column of idempotency keys, such as numbers of visitors. Where the policy waits for
-            each feedback (``pending="wait"``), younger decisions are left out all the same.
+            The column of idempotency keys, such as numbers of visits: a key that stands in two rows
+            is refused. Without one, a warning counts rows that repeat an earlier one, if `shown_at`
+            says the second. Where the policy waits for each feedback (``pending="wait"``), younger
+            decisions are left out all the same.
         delimiter : str, default ","
             The sign between columns.
         date_format : str, optional
             The form of times, in the codes of `datetime.strptime`, such as "%d.%m.%Y %H:%M"; by
-            default ISO 8601. Without a time zone they are in UTC.
+            default ISO 8601. Without a time zone they are in UTC. "unix", "unix_ms" and "unix_us"
+            are numbers of seconds, milliseconds and microseconds since 1970.
         decimal : {".", ","}, default "."
             The decimal sign.
 

@@ -56,7 +56,7 @@ def means_text(counts: DecisionCounts) -> str:
     if not counts.has_arms:
         return ""
     lines = [text_table(*_arm_table(counts))]
-    return "\n".join([*lines, explain_intervals(counts)] if counts.told else lines)
+    return "\n".join([*lines, explain_intervals(counts)] if counts.told or counts.sums else lines)
 
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
@@ -70,7 +70,7 @@ def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCoun
             plot_decisions(counts, "decisions", figure.subplots())
             picture = picture_html(figure, "The number of decisions of each arm so far.")
         text = "Decisions and feedback by arm."
-        text = f"{text} {explain_intervals(counts)}" if counts.told else text
+        text = f"{text} {explain_intervals(counts)}" if counts.told or counts.sums else text
         tables.append(Table(text, *_arm_table(counts)))
     return notebook_html(tables, picture)
 

@@ -41,7 +41,9 @@ def is_damage(error: Exception) -> bool:
 def explain_error(error: Exception, path: Path) -> str:
     """Return what went wrong with a database file and what to do about it."""
     if isinstance(error, OSError) and error.strerror:
-        reason = f"{explain_os_error(error)}: {str(error.filename or path)!r}"
+        reason = explain_os_error(error)
+        if error.filename not in (None, path, str(path)):  # the error of a study names the path
+            reason += f": {str(error.filename)!r}"
         is_refused = isinstance(error, PermissionError)
         return f"{reason}; {_explain_access(path)}" if is_refused else reason
     name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
