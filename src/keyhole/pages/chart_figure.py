@@ -33,7 +33,7 @@ _MARGIN: Final = 0.05  # of an axis at whose end there are points, so that marke
 _END: Final = 0.02
 _TICKS: Final = 7
 _PANEL_TICKS: Final = 6
-_LETTERS: Final = 42  # as wide as the axes, for the numbers at the ticks
+_LETTERS: Final = 48  # as wide as the axes, for the numbers at the ticks
 _PANEL_LETTERS: Final = 26
 _MARKS_A_CURVE: Final = 10
 _RIGHT_HALF: Final = 0.55  # from here on, the name of a ring stands at its left
@@ -109,7 +109,7 @@ def _draw_chart(
     )
     locator: Locator = _PageLocator(plot.x.name, most, letters, whole=plot.has_whole_x)
     if len(plot.places) == 1:
-        locator = FixedLocator(plot.places)
+        locator = FixedLocator(plot.places.tolist())
     _set_axis(axes, "x", chart.x, _widen(plot.x, across), locator, before[0])
     locator = _PageLocator(plot.y.name, most, np.inf, whole=False)
     _set_axis(axes, "y", chart.y, _widen(plot.y, up), locator, before[1])
@@ -119,7 +119,7 @@ def _draw_chart(
 
 
 def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -> Line2D:
-    """Draw a curve with its band, and with bars where a point has no neighbours."""
+    """Draw a curve with its band, and with bars where points have no neighbours."""
     x, y = np.asarray(curve.x, np.float64), np.asarray(curve.y, np.float64)
     if curve.label in plot.shifts:
         x = plot.x.values(plot.points(curve)[0])
@@ -183,7 +183,8 @@ class _PageLocator(Locator):
 
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
         """Return the places of the ticks between two values."""
-        scale = Scale(*sorted((float(vmin), float(vmax))), self._name)
+        low, high = sorted((float(vmin), float(vmax)))
+        scale = Scale(low, high, self._name)
         for most in range(self._most, 1, -1):
             values = scale.tick_values(most, whole=self._whole)
             if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._letters:
@@ -208,9 +209,10 @@ class _PageFormatter(Formatter):
 
 def _widen(scale: Scale, places: Floats) -> Scale:
     """Return a scale with a margin at each end where there are points, given as fractions."""
-    low = -_MARGIN if np.nanmin(places, initial=0.5) < _END else 0.0
-    high = 1 + _MARGIN if np.nanmax(places, initial=0.5) > 1 - _END else 1.0
-    return Scale(*scale.values([low, high]).tolist(), scale.name)
+    first = -_MARGIN if np.nanmin(places, initial=0.5) < _END else 0.0
+    last = 1 + _MARGIN if np.nanmax(places, initial=0.5) > 1 - _END else 1.0
+    low, high = scale.values([first, last]).tolist()
+    return Scale(low, high, scale.name)
 
 
 def _set_axis(

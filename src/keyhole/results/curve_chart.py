@@ -61,7 +61,8 @@ def curve_chart(
     most; `more` are further curves, such as bounds, on the same scale.
     """
     check_choice("x", x, _SCALES)
-    scale = check_choice("y", y or "linear", _SCALES)
+    scale: Scale = y or "linear"
+    check_choice("y", scale, _SCALES)
     arms, known = arms_divisor(curves, metric, y), curves.metric(metric)
     least = min(float(mean[mean > 0].min(initial=np.inf)) for mean in _means(curves, metric))
     # No mean has a logarithm: the axis is linear, whatever was asked for.
