@@ -213,9 +213,10 @@ def _arrange(
     # Those whose means have no logarithm differ from the others in the meaning of their axis.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
     usual = [axis == max(axes, key=axes.count) for axis in axes]
-    lows = [chart.y.low for chart, is_usual in zip(charts, usual, strict=True) if is_usual]
     # What reaches below the axis ends at the same place in all panels.
-    least = None if None in lows else min(lows)
+    pairs = zip(charts, usual, strict=True)
+    lows = [chart.y.low for chart, is_usual in pairs if is_usual and chart.y.low is not None]
+    least = min(lows, default=None)
     ranges = [
         _range(replace(chart, y=replace(chart.y, low=least)) if is_usual else chart, begins_at_zero)
         for chart, is_usual in zip(charts, usual, strict=True)

@@ -31,10 +31,9 @@ _PANEL: Final[Any] = {"markersize": 3.0, "linewidth": 1.1}
 _OPACITY: Final = 0.15  # of bands
 _MARGIN: Final = 0.05  # of an axis at whose end there are points, so that markers are whole
 _END: Final = 0.02
-_TICKS: Final = 7
-_PANEL_TICKS: Final = 6
-_LETTERS: Final = 48  # as wide as the axes, for the numbers at the ticks
-_PANEL_LETTERS: Final = 26
+# How many ticks an axis has at most, and how many letters are as wide as the axis of `x`.
+_TICKS: Final = 7, 48
+_PANEL_TICKS: Final = 6, 26
 _MARKS_A_CURVE: Final = 10
 _RIGHT_HALF: Final = 0.55  # from here on, the name of a ring stands at its left
 _SMALL: Final = 8.0  # points
@@ -53,7 +52,7 @@ _LEGEND: Final = 0.2  # the height of a line
 _LEGEND_LETTERS: Final = 120  # on a line, including the samples of lines
 _SAMPLE_LETTERS: Final = 10
 
-ChartType = TypeVar("ChartType", LineChart, ChartGrid)
+ChartType = TypeVar("ChartType", bound=LineChart | ChartGrid)
 
 
 def write_chart(chart: ChartType, path: Path, *, title: str) -> ChartType:
@@ -102,7 +101,7 @@ def _draw_chart(
             style |= _REFERENCE | {"marker": "_"}
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
     _draw_marks(chart, axes, plot)
-    most, letters = (_PANEL_TICKS, _PANEL_LETTERS) if among else (_TICKS, _LETTERS)
+    most, letters = _PANEL_TICKS if among else _TICKS
     across, up = (
         np.concatenate([np.empty(0), *(plot.points(curve)[side] for curve in chart.curves)])
         for side in (0, 1)

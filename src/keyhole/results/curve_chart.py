@@ -51,7 +51,6 @@ def curve_chart(
     caption: str = "",
     named: Sequence[str] = (),
     more: Sequence[Curve] = (),
-    files: Sequence[str] = (),
 ) -> LineChart:
     """Return the chart of a metric over the checkpoints, with its 95 % intervals.
 
@@ -64,7 +63,8 @@ def curve_chart(
     scale: Scale = y or "linear"
     check_choice("y", scale, _SCALES)
     arms, known = arms_divisor(curves, metric, y), curves.metric(metric)
-    least = min(float(mean[mean > 0].min(initial=np.inf)) for mean in _means(curves, metric))
+    means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
+    least = float(means[means > 0].min(initial=np.inf))
     # No mean has a logarithm: the axis is linear, whatever was asked for.
     if np.isinf(least):
         arms, scale = None, "linear"
@@ -87,12 +87,7 @@ def curve_chart(
         caption=caption,
         title=title,
         named=named,
-        files=files,
     )
-
-
-def _means(curves: CurveSet, metric: str) -> list[FloatArray]:
-    return [curves.mean(label, metric) for label in curves.labels]
 
 
 def _curve(

@@ -53,9 +53,9 @@ def problem_chart(part: JudgedEntry, problem: str, metric: str, id: str = "chart
         caption=caption(curves, metric, None),
         named=_named(part, problem, metric) if len(curves.labels) > 1 else (),
         more=lines,
-        files=[f"{problem}-{metric}.{kind}" for kind in FIGURE_KINDS],
     )
-    return replace(chart, references=references)
+    files = [f"{problem}-{metric}.{kind}" for kind in FIGURE_KINDS]
+    return replace(chart, references=references, files=files)
 
 
 def parameter_chart(part: JudgedEntry, declared: ParameterFigure, stem: str) -> LineChart:
