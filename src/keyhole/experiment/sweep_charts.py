@@ -19,7 +19,7 @@ from keyhole.experiment.sweep_summary import (
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.plot_legend import MOST_STYLES
-from keyhole.results.curve_chart import Scale, curve_chart
+from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
 _MOST_CHARTS: Final = 12  # on a page, which more would make too large; the files have more
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
@@ -186,7 +186,8 @@ def charts_by_round(
         for number, panel in enumerate(panels, 1)
     ]
     count = len(points_to_compare(summaries.points, MOST_STYLES))
-    chart = _arrange(charts, count, caption)
+    is_logarithm = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
+    chart = _arrange(charts, count, caption, shares_low=is_logarithm)
     *others, last = panels[0].names or [""]
     is_whole = len(panels) == math.prod(len(summaries.sweep[name]) for name in panels[0].names)
     # The last entry varies fastest: with a column for each of its values, the panels form a table.
@@ -205,22 +206,23 @@ def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
 
 
 def _arrange(
-    charts: Sequence[LineChart], count: int, caption: str, *, begins_at_zero: bool = False
-) -> LineChart | ChartGrid:
+    charts: Sequence[LineChart], count: int, caption: str,
+    *, begins_at_zero: bool = False, shares_low: bool = False,
+) -> LineChart | ChartGrid:  # fmt: skip
     """Return one chart as it is, or a grid of several, which share their axes if they can."""
     if count > len(charts):
         caption += f" {len(charts)} of {count:,} panels, evenly spread over all."
     # Those whose means have no logarithm differ from the others in the meaning of their axis.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
     usual = [axis == max(axes, key=axes.count) for axis in axes]
-    # What reaches below the axis ends at the same place in all panels.
-    pairs = zip(charts, usual, strict=True)
-    lows = [chart.y.low for chart, is_usual in pairs if is_usual and chart.y.low is not None]
-    least = min(lows, default=None)
-    ranges = [
-        _range(replace(chart, y=replace(chart.y, low=least)) if is_usual else chart, begins_at_zero)
-        for chart, is_usual in zip(charts, usual, strict=True)
-    ]
+    if shares_low:  # what reaches below the axis ends at the same place in all panels
+        pairs = zip(charts, usual, strict=True)
+        lows = [chart.y.low for chart, is_usual in pairs if is_usual and chart.y.low is not None]
+        charts = [
+            replace(chart, y=replace(chart.y, low=min(lows, default=None))) if is_usual else chart
+            for chart, is_usual in zip(charts, usual, strict=True)
+        ]
+    ranges = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
     if len(charts) == 1:
         only = replace(charts[0].y, low=ranges[0][0]) if begins_at_zero else charts[0].y
         return replace(charts[0], y=only, caption=caption, height=_LARGE)
@@ -240,7 +242,7 @@ def _arrange(
     return ChartGrid(charts=drawn, caption=caption, height=_SMALL)
 
 
-def _range(chart: LineChart, begins_at_zero: bool) -> tuple[float, float]:
+def _range(chart: LineChart, *, begins_at_zero: bool) -> tuple[float, float]:
     """Return the ends of the vertical axis that show all means and intervals of a chart."""
     is_log = chart.y.scale == "log"
     values = [

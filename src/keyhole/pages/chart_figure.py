@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, Formatter, Locator, NullFormatter
 
 from keyhole.pages import figure_files
 from keyhole.pages.chart_plot import Plot
-from keyhole.pages.chart_scale import Floats, Scale, ScaleName
+from keyhole.pages.chart_scale import Scale, ScaleName
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles, wrap_label
 from keyhole.pages.reference_marks import draw_references
@@ -102,16 +102,12 @@ def _draw_chart(
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
     _draw_marks(chart, axes, plot)
     most, letters = _PANEL_TICKS if among else _TICKS
-    across, up = (
-        np.concatenate([np.empty(0), *(plot.points(curve)[side] for curve in chart.curves)])
-        for side in (0, 1)
-    )
     locator: Locator = _PageLocator(plot.x.name, most, letters, whole=plot.has_whole_x)
     if len(plot.places) == 1:
         locator = FixedLocator(plot.places.tolist())
-    _set_axis(axes, "x", chart.x, _widen(plot.x, across), locator, before[0])
+    _set_axis(axes, "x", chart.x, _widen(plot, chart, 0), locator, before[0])
     locator = _PageLocator(plot.y.name, most, np.inf, whole=False)
-    _set_axis(axes, "y", chart.y, _widen(plot.y, up), locator, before[1])
+    _set_axis(axes, "y", chart.y, _widen(plot, chart, 1), locator, before[1])
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     return lines
@@ -206,8 +202,10 @@ class _PageFormatter(Formatter):
         return self._scale.tick_texts([*map(float, values)])
 
 
-def _widen(scale: Scale, places: Floats) -> Scale:
-    """Return a scale with a margin at each end where there are points, given as fractions."""
+def _widen(plot: Plot, chart: LineChart, side: int) -> Scale:
+    """Return the scale of `x` (0) or `y` (1), with a margin at each end where there are points."""
+    scale = (plot.x, plot.y)[side]
+    places = np.concatenate([np.empty(0), *(plot.points(curve)[side] for curve in chart.curves)])
     first = -_MARGIN if np.nanmin(places, initial=0.5) < _END else 0.0
     last = 1 + _MARGIN if np.nanmax(places, initial=0.5) > 1 - _END else 1.0
     low, high = scale.values([first, last]).tolist()

@@ -45,7 +45,5 @@ def _write_drawing(part: JudgedEntry, declared: ProblemFigure, path: Path) -> No
         part.entry.problems[key].title: part.entry.spec(key, part.scale).plan.problem
         for key in declared.problems
     }
-    title = drawing_title(part, declared)
-    figure_files.write_figure(
-        draw_problem_figure(declared, problems), path, title=title, caption=declared.note
-    )
+    figure, title = draw_problem_figure(declared, problems), drawing_title(part, declared)
+    figure_files.write_figure(figure, path, title=title, caption=declared.note)
