@@ -7,17 +7,16 @@ import pytest
 
 import keyhole.pages
 from keyhole import Curves, Metric
-from keyhole.experiment import Spec, load_run, open_run, run
+from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.best_policy_sentences import summarize_run
-from keyhole.experiment.plots import caption, draw_curves_figure
+from keyhole.experiment.plots import caption
 from keyhole.experiment.report import (
-    metric_figure,
     spec_section,
     tail_tables,
     values_table,
     write_report,
 )
-from keyhole.pages.figure_files import figure_bytes
+from keyhole.pages.figure_files import blank_figure, figure_bytes
 from keyhole.pages.templating import keep_intervals_together
 from tests.html import check_page
 from tests.processes import python
@@ -86,7 +85,7 @@ def test_what_a_spec_says_is_text_in_figures_and_tables(text, tmp_path):
 def test_a_dollar_begins_no_formula_and_a_name_may_begin_anyhow():
     values = {"$\\frac$": np.ones((1, 1, 3)), "_hidden": np.zeros((1, 1, 3))}
     curves = Curves([10], ["regret"], values)
-    figure = draw_curves_figure(curves, "regret")
+    figure = curves.plot("regret", axes=blank_figure().subplots()).figure
     assert figure_bytes(figure, "png", title="costs $5 to $\\notacommand{1}$")
     texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert texts == ["$\\frac$", "_hidden"]
@@ -138,7 +137,8 @@ def test_equal_results_make_equal_figures(report, finished, tmp_path):
 
 
 def test_a_figure_says_what_it_is_in_text(finished):
-    figure = draw_curves_figure(load_run(finished), "aggregate_regret")
+    axes = load_run(finished).plot("aggregate_regret", axes=blank_figure().subplots())
+    figure = axes.figure
     svg = figure_bytes(figure, "svg", title="Three arms", caption="Means of 40 runs.").decode()
     for words in ("Three arms", "Means of 40 runs.", ">ours</text>", ">round</text>"):
         assert words in svg
@@ -209,23 +209,26 @@ def test_a_report_begins_with_what_came_of_it(report, finished):
 
 
 def test_a_spec_may_choose_the_axes(text, tmp_path):
-    spec = Spec.from_text('figure = {x = "log", y = "linear"}\n' + text)
-    found = run(spec, tmp_path / "run")
-    axes = metric_figure(found, "aggregate_regret").axes[0]
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
-    assert axes.get_ylabel() == "mean number of wrong labels"
-    axes = metric_figure(found, "simple_regret").axes[0]
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
-    page = check_page(write_report(tmp_path / "run").read_text())
-    assert not any("ln " in one.words() for one in page.all("td", "text"))
+    page = in_a_report('figure = {x = "log", y = "linear"}\n' + text, tmp_path / "run")
+    assert not any("ln " in one.words() for one in check_page(page).all("td", "text"))
+    for name, heading in (
+        ("figure", "mean number of wrong labels"),
+        ("figure-simple_regret", "chance of any wrong label"),
+    ):
+        svg = (tmp_path / "run" / f"{name}.svg").read_text()
+        assert f">{heading}</text>" in svg
+        assert {">20</text>", ">50</text>"} <= set(re.findall(r">\d+</text>", svg))
 
 
-def test_the_aggregate_regret_is_drawn_as_its_paper_does(finished):
-    found = open_run(finished)
-    axes = metric_figure(found, "aggregate_regret").axes[0]
+def test_the_aggregate_regret_is_drawn_as_its_paper_does(report, finished):
+    svg = (finished / "figure.svg").read_text()
     # A long label has a line break.
-    assert " ".join(axes.get_ylabel().split()) == "ln(mean number of wrong labels / arms)"
-    assert metric_figure(found, "simple_regret").axes[0].get_ylabel() == "chance of any wrong label"
+    assert ">ln(mean number of wrong labels /</tspan>" in svg or (
+        ">ln(mean number of wrong labels /</text>" in svg
+    )
+    assert (
+        ">chance of any wrong label</text>" in (finished / "figure-simple_regret.svg").read_text()
+    )
 
 
 def test_equal_policies_share_the_best_mean():

@@ -62,7 +62,7 @@ def test_the_report_shows_parameter_figures_and_ratios(done):
     ]
     assert "Wrong labels against the number of arms" in chart.words()
     assert '<th scope="col">arms = 2</th><th scope="col">arms = 3</th>' in text
-    assert text.count('<p class="chart-title">Mean number of wrong labels relative to Uniform') == 2
+    assert text.count("mean number of wrong labels / that of Uniform</div>") == 2
     assert "delta method" in text
 
 

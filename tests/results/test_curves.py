@@ -54,7 +54,7 @@ def test_printed_they_show_the_means_at_the_last_checkpoint():
     mean = curves.estimates("A", "regret")[-1].plus_minus()
     assert lines == ["policy  regret", f"A       {mean}", "Longer  7 in every run"]
     assert repr(curves) == str(curves)
-    assert '<img alt="regret by round, as in the table."' in curves._repr_html_()
+    assert '<img alt="regret over the rounds 10 to 2,000. At the end' in curves._repr_html_()
 
 
 def test_one_replication_has_an_infinite_error():

@@ -4,8 +4,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from keyhole import Curves, Metric
+from keyhole.pages.plot_legend import matplotlib_styles
 from keyhole.pages.policy_colours import policy_colour
-from keyhole.results.plot import count_nonpositive, matplotlib_styles, plot_curves
+from keyhole.results.curve_chart import count_nonpositive
 
 REGRET = Metric("regret", "cumulative regret", drawn="from 0")
 PER_ARM = Metric("regret", "cumulative regret", drawn="ln(mean / arms)")
@@ -23,7 +24,7 @@ def constant(metric=REGRET, arms=1, **levels):
 
 
 def drawn(curves, **how):
-    return plot_curves(curves, "regret", Figure().subplots(), **how)
+    return curves.plot("regret", axes=Figure().subplots(), **how)
 
 
 def test_the_axes_are_named_in_words_and_units():
@@ -65,10 +66,11 @@ def test_axes_may_be_logarithmic():
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert axes.lines[0].get_ydata().tolist() == [1, 10, 100]
     assert axes.get_ylim()[0] == 0.5
-    assert axes.yaxis.get_major_formatter()(1234567.5) == "1,234,567.5"
+    assert axes.yaxis.get_major_formatter()(12345.5) == "12,345.5"
     with pytest.raises(ValueError, match="y must be one of linear, log; got 'ln'"):
         drawn(constant(A=[1, 10]), y="ln")
-    assert constant(A=[1, 10]).plot(axes=Figure().subplots(), x="log").get_xscale() == "log"
+    with pytest.raises(ValueError, match="x must be one of linear, log; got 'ln'"):
+        drawn(constant(A=[1, 10]), x="ln")
 
 
 @pytest.mark.parametrize(("metric", "how"), AXES[1:])
@@ -131,3 +133,31 @@ def test_a_plot_leaves_the_users_settings_alone():
     before = dict(mpl.rcParams)
     drawn(constant(A=[1, 2]), x="log", y="log")
     assert dict(mpl.rcParams) == before
+
+
+def test_all_intervals_at_a_single_round_are_seen_side_by_side():
+    values = {label: np.array([[[1.0, 2.0, 6.0]]]) for label in "ABC"}
+    curves = Curves([10], [REGRET], values)
+    axes = drawn(curves)
+    bars = [one.get_segments()[0] for one in axes.collections if hasattr(one, "get_segments")]
+    assert len({bar[0, 0] for bar in bars}) == len(bars) == 3
+    number = curves.estimates("A", "regret")[0]
+    assert all(bar[:, 1] == pytest.approx([number.low, number.high]) for bar in bars)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["10"]
+
+
+def test_a_figure_has_the_ticks_of_the_page_whatever_part_is_shown():
+    axes = drawn(constant(A=range(1, 100)), y="log")
+    axes.set_xlim(0, 100_000)
+    axes.figure.draw_without_rendering()
+    assert "20,000" in [tick.get_text() for tick in axes.get_xticklabels()]
+    axes.set_ylim(2, 70)
+    assert [*axes.get_yticks()] == [2, 5, 10, 20, 50]
+
+
+def test_curves_on_axes_that_have_some_hide_none_of_them():
+    axes = drawn(constant(A=[1, 50]))
+    constant(B=[1, 2, 3]).plot(axes=axes)
+    low, high = axes.get_ylim()
+    assert low <= 0 < 50 < high
+    assert axes.get_xlim()[1] > 30

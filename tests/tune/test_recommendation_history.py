@@ -38,7 +38,7 @@ def test_many_pairs_have_no_history(tmp_path, monkeypatch):
     tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0, f"arm {n}") for n in range(41)])
     monkeypatch.setattr(recommendation_history, "_CELLS", 5 * 400 * 45 * 2 - 1)
     assert replay_recommendations(tune) == []
-    chart = gain_chart(tune, [])
+    chart = gain_chart(tune)
     assert len(chart.curves) == 40
     assert "Left out, since not tried yet: arm 41, arm 42, arm 43, ..." in chart.caption
     assert "Of 41 commands, the 40 with the largest gains." in chart.caption
@@ -46,15 +46,15 @@ def test_many_pairs_have_no_history(tmp_path, monkeypatch):
 
 def test_the_ring_is_around_the_recommended_pair(tmp_path):
     tune = SavedTune(tmp_path, Spec.from_table(TABLE), [record("ok", 0.05, 1.0)] * 3)
-    (ring,), best = gain_chart(tune, []).rings, tune.best()
+    (ring,), best = gain_chart(tune).rings, tune.best()
     assert (ring.x, ring.y, ring.low, ring.high) == (
         best.limit, best.gain.value, best.gain.low, best.gain.high
     )  # fmt: skip
-    assert "not tried yet: slow." in gain_chart(tune, []).caption
+    assert "not tried yet: slow." in gain_chart(tune).caption
 
 
 def test_all_charts_have_the_commands_in_one_order_and_so_in_the_same_colours(tmp_path):
     runs = [record("ok", seconds, 1.0, arm) for arm, seconds in (("quick", 0.5), ("slow", 0.05))]
     tune = SavedTune(tmp_path, Spec.from_table(TABLE), runs)
-    charts = [gain_chart(tune, []), survival_chart(tune, [], ""), cactus_chart(tune, [], "")]
+    charts = [gain_chart(tune), survival_chart(tune, ""), cactus_chart(tune, "")]
     assert [[curve.label for curve in chart.curves] for chart in charts] == [["slow", "quick"]] * 3

@@ -17,9 +17,8 @@ from keyhole.experiment.best_policy_sentences import explain_best, summarize_swe
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
 from keyhole.experiment.run_folder import RunFolder
-from keyhole.experiment.small_multiples import format_point_title
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines
-from keyhole.experiment.sweep_summary import Summaries, Summary
+from keyhole.experiment.sweep_summary import Summaries, Summary, format_point_title
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves

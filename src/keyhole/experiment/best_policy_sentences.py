@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyhole.contract.text_formatting import count_text, join_words
-from keyhole.experiment.small_multiples import format_point_title
-from keyhole.experiment.sweep_summary import Names, Summaries, is_number, points_to_compare
+from keyhole.experiment.sweep_summary import (
+    Names,
+    Summaries,
+    format_point_title,
+    is_number,
+    points_to_compare,
+)
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate

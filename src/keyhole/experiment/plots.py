@@ -1,43 +1,8 @@
-"""Figures of a run, with captions: how a metric, such as the reward lost, grows over the rounds."""
-
-from matplotlib.figure import Figure
+"""Captions of charts of a run, and notes on its tables."""
 
 from keyhole.metric import Metric
-from keyhole.pages.figure_files import blank_figure
-from keyhole.pages.plot_legend import figure_size
+from keyhole.results.curve_chart import Scale, arms_divisor, count_nonpositive
 from keyhole.results.curves import Curves
-from keyhole.results.drawn_curves import Scale, arms_divisor
-from keyhole.results.plot import count_nonpositive, plot_curves
-
-
-def draw_curves_figure(
-    curves: Curves,
-    metric: str,
-    *,
-    x: Scale = "linear",
-    y: Scale | None = None,
-) -> Figure:
-    """Return the figure of a metric over the rounds, without title and caption.
-
-    Parameters
-    ----------
-    curves : Curves
-        The results.
-    metric : str
-        Which metric.
-    x : {"linear", "log"}, default "linear"
-        The axis of rounds.
-    y : {"linear", "log"}, optional
-        The axis of means; by default as the metric is drawn.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
-    """
-    figure = blank_figure(*figure_size(curves.labels))
-    plot_curves(curves, metric, figure.subplots(), x=x, y=y)
-    return figure
 
 
 def caption(curves: Curves, metric: str, y: Scale | None) -> str:

@@ -1,7 +1,7 @@
 """The report of a run, which compares simulated policies: one self-contained HTML file."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import reduce
@@ -10,23 +10,21 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from keyhole.contract.text_formatting import capitalize, join_words
 from keyhole.experiment.best_policy_sentences import summarize_run
-from keyhole.experiment.plots import caption, cell_note, draw_curves_figure
+from keyhole.experiment.plots import caption, cell_note
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
-from keyhole.pages.figure_files import write_figure
+from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.page import Answer, Page, Section, Text, write_page
 from keyhole.pages.table import Table
-from keyhole.results.curve_chart import curve_chart
+from keyhole.results.curve_chart import arms_divisor, curve_chart
 from keyhole.results.curves import Curves
-from keyhole.results.drawn_curves import arms_divisor
 from keyhole.results.estimate import Estimate, format_estimate
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
@@ -97,35 +95,13 @@ def paired_tables(curves: Curves, metric: str) -> list[Table]:
     return [Table(title, head, rows)] if rows else []
 
 
-Decorate = Callable[[Figure, str], None]
-"""A function that adds to the figure of a metric, given the metric's name."""
-
-
-def metric_figure(run: RunFolder, metric: str, *, decorate: Decorate | None = None) -> Figure:
-    """Return the figure of one metric of a run."""
-    figure = draw_curves_figure(run.curves, metric, **_axes(run))
-    if decorate is not None:
-        decorate(figure, metric)
-    return figure
-
-
 def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
-    """Return the chart of one metric, and write its figure to files that begin with `path`."""
+    """Return the chart of one metric, and write it to figure files that begin with `path`."""
     noted = caption(run.curves, metric, _axes(run).get("y"))
-    files = write_figure(
-        metric_figure(run, metric),
-        path,
-        title=f"{_run_title(run)}: {run.curves.metric(metric).title}",
-        caption=noted,
+    chart = curve_chart(
+        run.curves, metric, anchor=f"chart-{path.name}", **_axes(run), caption=noted
     )
-    return curve_chart(
-        run.curves,
-        metric,
-        anchor=f"chart-{path.name}",
-        **_axes(run),
-        caption=noted,
-        files=[file.name for file in files],
-    )
+    return write_chart(chart, path, title=f"{_run_title(run)}: {run.curves.metric(metric).title}")
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:

@@ -6,28 +6,24 @@ from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.experiment.best_policy_sentences import Leaders
-from keyhole.experiment.small_multiples import (
-    SHARED_RATIO,
-    format_point_title,
-    has_positive_mean,
-    parameter_scale,
-    point_places,
-)
 from keyhole.experiment.sweep_summary import (
+    MOST_PANELS,
     Summaries,
     Summary,
+    format_point_title,
     is_number,
     points_to_compare,
+    short_names,
     spread_evenly,
 )
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.results.curve_chart import curve_chart
-from keyhole.results.drawn_curves import Scale
-from keyhole.results.plot import MOST_STYLES
+from keyhole.pages.plot_legend import MOST_STYLES
+from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
-MOST_PANELS: Final = 12
-"""More charts would make a page larger than it should be; the files of figures have more."""
+_MOST_CHARTS: Final = 12  # on a page, which more would make too large; the files have more
+_SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
+_LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
 _MARGIN: Final = 0.04
@@ -79,21 +75,22 @@ def _column_name(leaders: Leaders, across: str, summaries: Summaries) -> str:
 
 def charts_by_parameter(
     summaries: Summaries, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
-    caption: str = "", files: Sequence[str] = (),
+    caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric at the last checkpoint against a varied entry.
 
-    It has a panel for each combination of the other entries.
+    It has a panel for each combination of the other entries, at most `MOST_PANELS`. Points that
+    differ only in policies share a panel.
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
-    places = dict(zip(map(id, summaries.points), point_places(summaries, entry), strict=True))
+    places = dict(zip(map(id, summaries.points), _point_places(summaries, entry), strict=True))
     for beside, points in points_to_compare(summaries.points, MOST_STYLES):
         others = {other: text for other, text in beside.items() if other != entry}
         line = lines.setdefault(format_point_title(others, summaries.sweep), [])
         line += [(places[id(point)], point) for point in points]
     known = summaries.metrics[metric]
     axis = Axis(
-        title=_entry_title(summaries.sweep, entry), scale=parameter_scale(summaries.sweep[entry])
+        title=_entry_title(summaries.sweep, entry), scale=_parameter_scale(summaries.sweep[entry])
     )
     charts = [
         LineChart(
@@ -101,7 +98,7 @@ def charts_by_parameter(
             x=axis,
             y=Axis(
                 title=known.title,
-                scale="log" if y == "log" and has_positive_mean(line, metric) else "linear",
+                scale="log" if y == "log" and _has_positive_mean(line, metric) else "linear",
             ),
             curves=_curves_by_parameter(summaries, line, metric, entry),
             alt=_describe_panel(title, known.title, entry, line, metric),
@@ -110,7 +107,15 @@ def charts_by_parameter(
         for number, (title, line) in enumerate(spread_evenly(list(lines.items()), MOST_PANELS), 1)
     ]
     begins_at_zero = y != "log" and known.drawn != "mean"
-    return _arrange(charts, len(lines), caption, files, begins_at_zero=begins_at_zero)
+    return _arrange(charts, len(lines), caption, begins_at_zero=begins_at_zero)
+
+
+def _point_places(summaries: Summaries, name: str) -> list[float]:
+    """Return the position of each point on the axis of an entry: its number, or its index."""
+    values = summaries.sweep[name]
+    names = short_names(summaries.sweep)[name]
+    places = [names.index(point.names[name]) for point in summaries.points]
+    return [values[p] if all(map(is_number, values)) else p + 1 for p in places]
 
 
 def _entry_title(sweep: Mapping[str, Sequence[Any]], entry: str) -> str:
@@ -131,11 +136,25 @@ def _curves_by_parameter(
         for place, mean in sorted(known.items()):
             ends = (mean.low, mean.high) if math.isfinite(mean.reach) else (math.nan, math.nan)
             rows.append((place, mean.value, *ends))
-            if not is_numeric:  # no line: there is nothing between two problems
+            if not is_numeric and place < max(
+                known
+            ):  # no line: there is nothing between two problems
                 rows.append((place, math.nan, math.nan, math.nan))
         x, y, low, high = map(list, zip(*rows, strict=True))
         curves.append(Curve(label=label, x=x, y=y, low=low, high=high))
     return curves
+
+
+def _parameter_scale(values: Sequence[Any]) -> Scale:
+    """Return the scale of the axis of a varied entry."""
+    numbers = all(map(is_number, values))
+    return "log" if numbers and 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
+
+
+def _has_positive_mean(line: Sequence[tuple[float, Summary]], metric: str) -> bool:
+    """Return whether a mean at the last checkpoint has a logarithm."""
+    means = (point.last(label, metric) for _, point in line for label in point.labels)
+    return any(mean is not None and mean.value > 0 for mean in means)
 
 
 def _describe_panel(
@@ -151,7 +170,7 @@ def _describe_panel(
 
 def charts_by_round(
     summaries: Summaries, metric: str, *, anchor: str, x: Scale = "linear",
-    y: Scale | None = None, caption: str = "", files: Sequence[str] = (),
+    y: Scale | None = None, caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared."""
     panels = [panel for panel in summaries.panels if metric in panel.known]
@@ -164,35 +183,63 @@ def charts_by_round(
             y=y,
             title=format_point_title(panel.names, summaries.sweep) if len(panels) > 1 else "",
         )
-        for number, panel in enumerate(spread_evenly(panels, MOST_PANELS), 1)
+        for number, panel in enumerate(panels, 1)
     ]
     count = len(points_to_compare(summaries.points, MOST_STYLES))
-    return _arrange(charts, count, caption, files)
+    is_logarithm = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
+    chart = _arrange(charts, count, caption, shares_low=is_logarithm)
+    *others, last = panels[0].names or [""]
+    is_whole = len(panels) == math.prod(len(summaries.sweep[name]) for name in panels[0].names)
+    # The last entry varies fastest: with a column for each of its values, the panels form a table.
+    if isinstance(chart, ChartGrid) and others and is_whole:
+        return replace(chart, columns=len(summaries.sweep[last]))
+    return chart
+
+
+def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
+    """Return a chart with at most as many panels as a page shows, and a caption that says so."""
+    if isinstance(chart, LineChart) or len(chart.charts) <= _MOST_CHARTS:
+        return chart
+    shown = spread_evenly(chart.charts, _MOST_CHARTS)
+    note = f" Here are {len(shown)} of these {len(chart.charts)} panels; the files have all."
+    return replace(chart, charts=shown, caption=f"{chart.caption}{note}")
 
 
 def _arrange(
-    charts: Sequence[LineChart], count: int, caption: str, files: Sequence[str],
-    *, begins_at_zero: bool = False,
+    charts: Sequence[LineChart], count: int, caption: str,
+    *, begins_at_zero: bool = False, shares_low: bool = False,
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return one chart as it is, or a grid of several, which share their axes if they can."""
-    lows_highs = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
     if count > len(charts):
         caption += f" {len(charts)} of {count:,} panels, evenly spread over all."
+    # Those whose means have no logarithm differ from the others in the meaning of their axis.
+    axes = [(chart.y.title, chart.y.scale) for chart in charts]
+    usual = [axis == max(axes, key=axes.count) for axis in axes]
+    if shares_low:  # what reaches below the axis ends at the same place in all panels
+        pairs = zip(charts, usual, strict=True)
+        lows = [chart.y.low for chart, is_usual in pairs if is_usual and chart.y.low is not None]
+        charts = [
+            replace(chart, y=replace(chart.y, low=min(lows, default=None))) if is_usual else chart
+            for chart, is_usual in zip(charts, usual, strict=True)
+        ]
+    ranges = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
     if len(charts) == 1:
-        only = replace(charts[0].y, low=lows_highs[0][0]) if begins_at_zero else charts[0].y
-        return replace(charts[0], y=only, caption=caption, files=files, height=_LARGE)
-    heights = [high - low for low, high in lows_highs]
-    least, most = min(low for low, _ in lows_highs), max(high for _, high in lows_highs)
-    are_alike = len({chart.y.scale for chart in charts}) == 1
-    if are_alike and most - least <= SHARED_RATIO * min(heights):
-        lows_highs = [(least, most)] * len(charts)
-    else:
+        only = replace(charts[0].y, low=ranges[0][0]) if begins_at_zero else charts[0].y
+        return replace(charts[0], y=only, caption=caption, height=_LARGE)
+    compared = [ends for ends, is_usual in zip(ranges, usual, strict=True) if is_usual]
+    shared = min(low for low, _ in compared), max(high for _, high in compared)
+    heights = [high - low for low, high in compared if high > low]
+    if shared[1] - shared[0] <= _SHARED_RATIO * min(heights, default=0.0):
+        ranges = [
+            shared if is_usual else ends for ends, is_usual in zip(ranges, usual, strict=True)
+        ]
+    if len(set(ranges)) > 1:
         caption += " Panels differ in their vertical axes."
     drawn = [
         replace(chart, y=replace(chart.y, low=low, high=high)) if high > low else chart
-        for chart, (low, high) in zip(charts, lows_highs, strict=True)
+        for chart, (low, high) in zip(charts, ranges, strict=True)
     ]
-    return ChartGrid(charts=drawn, caption=caption, files=files, height=_SMALL)
+    return ChartGrid(charts=drawn, caption=caption, height=_SMALL)
 
 
 def _range(chart: LineChart, *, begins_at_zero: bool) -> tuple[float, float]:

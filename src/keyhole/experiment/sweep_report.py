@@ -9,23 +9,25 @@ from keyhole.contract.text_formatting import capitalize, count_text
 from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep, sweep_leaders
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
-from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, sweep_stopping_table
-from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
+from keyhole.experiment.sweep_charts import (
+    best_table,
+    charts_by_parameter,
+    charts_by_round,
+    fit_page,
+)
 from keyhole.experiment.sweep_points import count_points, value_to_toml
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,
     is_number,
     legend_labels,
-    points_to_compare,
     short_names,
 )
-from keyhole.pages.figure_files import write_figure
+from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text
 from keyhole.pages.table import Table
-from keyhole.results.drawn_curves import arms_divisor
-from keyhole.results.plot import MOST_STYLES, count_nonpositive
+from keyhole.results.curve_chart import arms_divisor, count_nonpositive
 
 _SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200
@@ -137,17 +139,12 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     title = f"{run.spec.get('title') or run.spec['name']}: {metric_title}"
     blocks: list[PageBlock] = []
     for number, name in enumerate(_drawn_entries(summaries.sweep), 1):
-        figure, left_out = plot_by_parameter(summaries, metric, name, y=axes.get("y"))
-        caption = f"At the last checkpoint, against {name}, with 95 % intervals."
         path = run.folder / f"{file}-against-{number}"
-        noted = f"{caption}{_count_left_out(left_out)}"
-        files = write_figure(figure, path, title=f"{title} against {name}", caption=noted)
-        blocks.append(
-            charts_by_parameter(
-                summaries, metric, name, anchor=f"chart-{path.name}", y=axes.get("y"),
-                caption=caption, files=[file.name for file in files],
-            )
+        chart = charts_by_parameter(
+            summaries, metric, name, anchor=f"chart-{path.name}", y=axes.get("y"),
+            caption=f"At the last checkpoint, against {name}, with 95 % intervals.",
         )  # fmt: skip
+        blocks.append(fit_page(write_chart(chart, path, title=f"{title} against {name}")))
     shown, y = [panel for panel in summaries.panels if metric in panel.known], axes.get("y")
     if any(len(panel.checkpoints) > 1 for panel in shown):
         caption = "Means over the rounds, with their 95 % intervals."
@@ -155,27 +152,12 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
             count_nonpositive(p, metric) for p in shown
         ):
             caption += " Means that are not above 0 are left out: they have no logarithm."
-        left_out = len(points_to_compare(summaries.points, MOST_STYLES)) - len(summaries.panels)
-        noted = f"{caption}{_count_left_out(left_out)}"
-        figure = plot_by_round(summaries, metric, **axes)
-        files = write_figure(figure, run.folder / file, title=title, caption=noted)
-        blocks.append(
-            charts_by_round(
-                summaries, metric, anchor=f"chart-{file}", **axes, caption=caption,
-                files=[file.name for file in files],
-            )
-        )  # fmt: skip
+        chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)
+        blocks.append(fit_page(write_chart(chart, run.folder / file, title=title)))
     blocks.append(_table(summaries, metric))
     if summaries.metrics[metric].drawn != "share":  # of which the worst run says nothing
         blocks.append(_tail_table(summaries, metric))
     return Section(file, capitalize(metric_title), blocks)
-
-
-def _count_left_out(panels: int) -> str:
-    """Return how many panels a figure leaves out, for its caption."""
-    if not panels:
-        return ""
-    return f" {MOST_PANELS} of {panels + MOST_PANELS:,} panels, evenly spread over all."
 
 
 def count_panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:

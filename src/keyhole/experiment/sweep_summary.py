@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -13,9 +13,9 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.sweep_points import value_to_toml
 from keyhole.metric import Metric
+from keyhole.pages.plot_legend import MOST_STYLES
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, Tail
-from keyhole.results.plot import MOST_STYLES
 
 MOST_PANELS: Final = 24
 """More panels cannot be distinguished on a page."""
@@ -183,6 +183,24 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
     {'policy[0]': ['LSA', 'APT(epsilon=0.1)']}
     """
     return {name: _names(name.rpartition(".")[2], values) for name, values in sweep.items()}
+
+
+def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
+    """Return the short names of a point's values on a line; `among` are all varied entries."""
+    short = _last_components([*(among or names)])
+    return ", ".join(
+        text if text.startswith(f"{short[name]} ") else f"{short[name]} = {text}"
+        for name, text in names.items()
+    )
+
+
+def _last_components(names: Sequence[str]) -> dict[str, str]:
+    """Return the last component of each name, or the whole name where that would be ambiguous."""
+    last = {name: name.rpartition(".")[2] for name in names}
+    whose = {name.partition(".")[0] for name in names if name.startswith("policy[")}
+    several = {name for name in names if len(whose) > 1 and name.startswith("policy")}
+    twice = {name for name in names if [*last.values()].count(last[name]) > 1}
+    return {name: name if name in several | twice else last[name] for name in names}
 
 
 def _names(entry: str, values: Sequence[Any]) -> list[str]:

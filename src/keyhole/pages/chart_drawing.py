@@ -30,7 +30,7 @@ class Drawing:
     @cached_property
     def x_ticks(self) -> Sequence[Tick]:
         """The ticks of the horizontal axis."""
-        return self.plot.x_ticks(self.chart)
+        return self.plot.x_ticks()
 
     @cached_property
     def y_ticks(self) -> Sequence[Tick]:
@@ -96,7 +96,7 @@ def draw_chart(
     the grid has a legend.
     """
     plot = Plot.of(chart, height=height or chart.height, is_panel=bool(among))
-    styles = line_styles(among or chart.labels)
+    styles = line_styles([*(among or chart.among), *chart.labels])
     return Drawing(
         chart=chart,
         plot=plot,

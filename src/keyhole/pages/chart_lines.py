@@ -163,13 +163,8 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
     # The script draws the bands of grey curves on touch.
     if curve.low is None or curve.high is None or not line.is_named:
         return line
-    across, up = plot.points(curve)
-    low, high = np.array(curve.low, np.float64), np.array(curve.high, np.float64)
-    # Minus infinity has no place of its own: the band reaches the end of the axis.
-    low = np.where(np.isneginf(low), plot.y.low, low)
-    if plot.y.name == "log":  # an end that has no logarithm is the end of the axis
-        low = np.where(low <= 0, plot.y.low, low)
-    low, high = (np.where(np.isnan(up), np.nan, plot.y.fractions(end)) for end in (low, high))
+    across, _ = plot.points(curve)
+    low, high = map(plot.y.fractions, plot.interval(curve))
     most = _PANEL_BAND_POINTS if plot.is_panel else _BAND_POINTS
     points = thin_band(across, low, high, most)
     return replace(

@@ -34,6 +34,8 @@ class Plot:
     is_panel: bool = False
     """Whether it is small, one of several."""
     shifts: Mapping[str, float] = field(default_factory=dict)
+    places: Floats = field(default_factory=lambda: np.empty(0))
+    """The different places of all points, ascending."""
 
     @classmethod
     def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":
@@ -47,7 +49,7 @@ class Plot:
             for number, curve in enumerate(chart.curves)
         }
         shown = shifts if len(places) == 1 and count > 1 else {}
-        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shown)
+        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shown, places)
 
     @cached_property
     def units(self) -> int:
@@ -59,14 +61,30 @@ class Plot:
         across = self.x.fractions(curve.x) + self.shifts.get(curve.label, 0.0)
         return across, self.y.fractions(curve.y)
 
-    def x_ticks(self, chart: LineChart) -> Sequence[Tick]:
+    def interval(self, curve: Curve) -> tuple[Floats, Floats]:
+        """Return both ends of the interval of a curve, NaN where it has none or no point.
+
+        A lower end without a place, minus infinity or one without a logarithm, is that of the axis.
+        """
+        if curve.low is None or curve.high is None:
+            return (nothing := np.full(len(curve.x), np.nan)), nothing
+        low, high = np.array(curve.low, np.float64), np.array(curve.high, np.float64)
+        beyond = np.isneginf(low) | ((low <= 0) & (self.y.name == "log"))
+        low = np.where(beyond, self.y.low, low)
+        is_drawn = ~np.isnan(self.y.fractions(curve.y))
+        return np.where(is_drawn, low, np.nan), np.where(is_drawn, high, np.nan)
+
+    @property
+    def has_whole_x(self) -> bool:
+        """Whether all points are at whole numbers."""
+        return self.places.size > 0 and bool((self.places == np.rint(self.places)).all())
+
+    def x_ticks(self) -> Sequence[Tick]:
         """Return the ticks of the horizontal axis; at whole numbers where all places are."""
-        places = _places(chart)
-        if len(places) == 1:
-            place = float(places[0])
+        if len(self.places) == 1:
+            place = float(self.places[0])
             return [Tick(self.x.percent(place), format_number(place))]
-        whole = places.size > 0 and bool((places == np.rint(places)).all())
-        return self.x.ticks(4 if self.is_panel else 6, whole=whole)
+        return self.x.ticks(4 if self.is_panel else 6, whole=self.has_whole_x)
 
     def y_ticks(self) -> Sequence[Tick]:
         """Return the ticks of the vertical axis."""

@@ -52,16 +52,31 @@ class Scale:
         """Return where a value lies, in per cent of the axis; NaN if it cannot be drawn."""
         return round(float(self.fractions([value])[0]) * 100, 2)
 
+    def values(self, fractions: Sequence[float] | Floats) -> Floats:
+        """Return the values that lie at these fractions of the axis."""
+        places = np.asarray(fractions, np.float64)
+        if self.name == "linear":
+            return self.low + places * (self.high - self.low)
+        return np.asarray(self.low * (self.high / self.low) ** places)
+
     def ticks(self, most: int = 6, *, whole: bool = False) -> list[Tick]:
         """Return at most about `most` ticks within the axis; with `whole`, at whole numbers."""
+        values = self.tick_values(most, whole=whole)
+        texts = self.tick_texts(values)
+        return [Tick(self.percent(v), text) for v, text in zip(values, texts, strict=True)]
+
+    def tick_texts(self, values: Sequence[float]) -> list[str]:
+        """Return the labels of ticks at these values."""
+        return tick_texts(values) if self.name == "linear" else list(map(format_number, values))
+
+    def tick_values(self, most: int = 6, *, whole: bool = False) -> list[float]:
+        """Return the values of the ticks: see `ticks`."""
         values = self._log_ticks() if self.name == "log" else None
         if values is None:
             locator = MaxNLocator(most - 1, steps=_TICK_STEPS, integer=whole)
             values = locator.tick_values(self.low, self.high)
         slack = 1e-9
-        kept = [v for v in values if -slack <= self.fractions([v])[0] <= 1 + slack]
-        texts = tick_texts(kept) if self.name == "linear" else [format_number(v) for v in kept]
-        return [Tick(self.percent(v), text) for v, text in zip(kept, texts, strict=True)]
+        return [float(v) for v in values if -slack <= self.fractions([v])[0] <= 1 + slack]
 
     def _log_ticks(self) -> Sequence[float] | None:
         """Return powers of ten, or these with 2 and 5 between; None where linear ticks are more."""

@@ -57,7 +57,8 @@ class Axis:
 class Curve:
     """A curve with its 95 % interval, in ascending `x`; NaN breaks the line.
 
-    With `steps`, a value holds until the next `x`. `note` is shown with each of its numbers.
+    With `steps`, a value holds until the next `x`. `note` is shown with each of its numbers. A
+    bound looks unlike curves of policies in figures.
     """
 
     label: str
@@ -67,6 +68,7 @@ class Curve:
     high: Sequence[float] | None = None
     steps: bool = False
     note: str = ""
+    is_bound: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no curve."""
@@ -132,6 +134,9 @@ class LineChart:
         Files of the figure, which are linked below it.
     height : int
         Height of the plot in pixels.
+    among : sequence of str
+        Labels of all curves that may stand in other charts beside this one, so that each looks
+        the same in all; by default those of this chart.
 
     Examples
     --------
@@ -155,6 +160,7 @@ class LineChart:
     rings: Sequence[Ring] = ()
     files: Sequence[str] = ()
     height: int = 300
+    among: Sequence[str] = ()
     template: ClassVar[str] = "pages/templates/line_chart.html.j2"
 
     def __post_init__(self) -> None:
@@ -188,6 +194,7 @@ class ChartGrid:
     _: KW_ONLY
     files: Sequence[str] = ()  # of the figure with all panels
     height: int = _PANEL_HEIGHT
+    columns: int = 4  # at most, in its figure
     template: ClassVar[str] = "pages/templates/chart_grid.html.j2"
 
     @property

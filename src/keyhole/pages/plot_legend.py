@@ -1,4 +1,4 @@
-"""The legend of a plot, below its axes, and the size of figures that have one.
+"""The legend of a plot, below its axes, the styles of its lines, and the size of its figure.
 
 A page on a phone shows a figure about 330 pixels wide. Figures are 4.2 inches wide, so that
 letters of 10 points, Matplotlib's default, have 11 pixels there, and capitals 8.
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
+from keyhole.pages.policy_colours import COLOURS, line_styles
 from keyhole.validate import escape_controls
 
 if TYPE_CHECKING:
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 FIGURE_WIDTH: Final = 4.2
 """The width of a figure in inches."""
+
+# Line styles and markers distinguish curves in grey print.
+_STYLES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
+
+MOST_STYLES: Final = len(_MARKERS)
+"""More curves cannot be distinguished."""
 
 _AXES_HEIGHT: Final = 3.1  # inches, with the labels of the axes
 _AXES_SHARE: Final = 0.775  # of the width of a figure, before the layout is computed
@@ -28,6 +36,23 @@ _POINTS_AN_INCH: Final = 72.0
 _LABEL_LETTERS: Final = 34  # that fit along the y axis
 _HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
+
+
+def matplotlib_styles(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return colour, line style and marker of each line of a figure, by label.
+
+    A policy has the same colour in all figures and on all pages.
+    """
+    return {
+        label: {
+            "color": COLOURS[style.colour],
+            "linestyle": _STYLES[style.dashes % len(_STYLES)],
+            "marker": _MARKERS[style.position % len(_MARKERS)],
+            "markersize": 4.0,
+            "linewidth": 1.4,
+        }
+        for label, style in line_styles(labels).items()
+    }
 
 
 def figure_size(labels: Sequence[str]) -> tuple[float, float]:

@@ -13,12 +13,11 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
-from keyhole.pages.plot_legend import add_legend, figure_size
+from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
-from keyhole.results.plot import matplotlib_styles
 from keyhole.validate import Range, check_integer
 
 if TYPE_CHECKING:

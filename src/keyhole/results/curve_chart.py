@@ -1,48 +1,137 @@
-"""Interactive charts of a metric, such as the reward lost, over the rounds, by policy."""
+"""Charts of a metric, such as the reward lost, over the rounds, by policy."""
 
 from collections.abc import Sequence
+from typing import Final, Literal, Protocol
 
+import numpy as np
+
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.metric import PER_ARM_LOGARITHM, Metric
 from keyhole.pages.line_chart import Axis, Curve, LineChart
-from keyhole.results.drawn_curves import CurveSet, Scale, draw_numbers
+from keyhole.results.estimate import Estimate
+from keyhole.validate import check_choice
+
+Scale = Literal["linear", "log"]
+_SCALES: Final = ("linear", "log")
+
+
+class CurveSet(Protocol):
+    """The interface of curves that can be drawn: see `keyhole.Curves`."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The labels of the policies."""
+
+    @property
+    def checkpoints(self) -> Sequence[int]:
+        """The rounds."""
+
+    @property
+    def arms(self) -> int | None:
+        """The number of arms."""
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric by its name."""
+
+    def mean(self, policy: str, metric: str) -> FloatArray:
+        """Return the mean by checkpoint."""
+
+    def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
+        """Return the mean with its interval by checkpoint."""
 
 
 def curve_chart(
     curves: CurveSet,
     metric: str,
     *,
-    anchor: str,
+    anchor: str = "curves",
     x: Scale = "linear",
     y: Scale | None = None,
     title: str = "",
     caption: str = "",
     named: Sequence[str] = (),
     more: Sequence[Curve] = (),
-    files: Sequence[str] = (),
 ) -> LineChart:
     """Return the chart of a metric over the checkpoints, with its 95 % intervals.
 
-    It shows the numbers of `keyhole.results.drawn_curves.draw_numbers`. `anchor` is its id on the
-    page; `named` are the policies whose names matter most; `more` are further curves, such as
-    bounds, on the same scale.
+    Means are drawn on the scale that the metric declares, or on `y`. On a logarithmic scale, means
+    that are not positive are left out (see `count_nonpositive`); if none is positive, the scale is
+    linear. `anchor` is the id of the chart on a page; `named` are the policies whose names matter
+    most; `more` are further curves, such as bounds, on the same scale.
     """
-    drawn = draw_numbers(curves, metric, y)
-    rounds = [float(t) for t in curves.checkpoints]
-    lines = [
-        Curve(label=label, x=rounds, y=line.mean.tolist(), low=line.exact_low.tolist(),
-              high=line.high.tolist())
-        for label, line in drawn.curves.items()
-    ]  # fmt: skip
+    check_choice("x", x, _SCALES)
+    scale: Scale = y or "linear"
+    check_choice("y", scale, _SCALES)
+    arms, known = arms_divisor(curves, metric, y), curves.metric(metric)
+    means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
+    least = float(means[means > 0].min(initial=np.inf))
+    # No mean has a logarithm: the axis is linear, whatever was asked for.
+    if np.isinf(least):
+        arms, scale = None, "linear"
+    is_logarithm = arms is not None or scale == "log"
+    lines = [_curve(curves, label, metric, arms, is_logarithm) for label in curves.labels]
+    low = None
+    if is_logarithm:  # half of the least mean, as far as intervals are shown
+        low = least / 2 if arms is None else float(np.log(least / 2 / arms))
+    elif known.drawn != "mean":  # an axis that begins above 0 hides linear growth
+        ends = np.array([[line.y, line.low] for line in lines])
+        low = float(np.nanmin(ends, initial=0.0))
     return LineChart(
         id=anchor,
         x=Axis(title="round", scale=x),
-        y=Axis(title=drawn.axis, scale=drawn.scale, low=drawn.low_end()),
+        y=Axis(
+            title=known.title if arms is None else f"ln({known.title} / arms)", scale=scale, low=low
+        ),
         curves=[*lines, *more],
         alt=describe_curves(curves, metric),
         caption=caption,
         title=title,
         named=named,
-        files=files,
     )
+
+
+def _curve(
+    curves: CurveSet, label: str, metric: str, arms: int | None, is_logarithm: bool
+) -> Curve:
+    """Return the curve of a policy, with NaN where nothing is drawn.
+
+    A lower end is minus infinity where it has no logarithm: it is drawn to the end of the axis.
+    """
+    found = curves.estimates(label, metric)
+    mean, low, high = (
+        np.array([getattr(number, end) for number in found]) for end in ("value", "low", "high")
+    )
+    # One replication has an infinite interval, of which nothing is drawn.
+    low, high = (np.where(np.isfinite(low), end, np.nan) for end in (low, high))
+    if is_logarithm:
+        mean, low, high = (np.where(mean > 0, end, np.nan) for end in (mean, low, high))
+        low = np.where(low <= 0, -np.inf if arms is None else 0.0, low)
+    if arms is not None:
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is minus infinity
+            mean, low, high = (np.log(end / arms) for end in (mean, low, high))
+    rounds = [float(t) for t in curves.checkpoints]
+    return Curve(label=label, x=rounds, y=mean.tolist(), low=low.tolist(), high=high.tolist())
+
+
+def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
+    """Return the number of arms if the metric is drawn as ln(mean / arms), else None.
+
+    It is None if an axis `y` is given, or if the number of arms is unknown.
+    """
+    drawn = curves.metric(metric).drawn
+    return curves.arms if y is None and drawn == PER_ARM_LOGARITHM else None
+
+
+def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
+    """Return at how many checkpoints each policy's mean is not positive, if at any.
+
+    The result is empty if no mean is positive: then no logarithm is drawn.
+    """
+    counts = {label: int((curves.mean(label, metric) <= 0).sum()) for label in curves.labels}
+    # Without any positive mean the axis is linear, whatever was asked for, and leaves nothing out.
+    if all(count == len(curves.checkpoints) for count in counts.values()):
+        return {}
+    return {label: count for label, count in counts.items() if count}
 
 
 def describe_curves(curves: CurveSet, metric: str) -> str:

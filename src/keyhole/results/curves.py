@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
-    from keyhole.results.drawn_curves import Scale
+    from keyhole.results.curve_chart import Scale
 
 _LEAST_DRAWN: Final = 2  # checkpoints
 
@@ -103,13 +103,11 @@ class Curves:
         tables = [Table(*self._last_means())]
         if len(self.checkpoints) < _LEAST_DRAWN or not has_extra("plots"):
             return notebook_html(tables)
-        from keyhole.pages.figure_files import blank_figure
-        from keyhole.pages.plot_legend import figure_size
+        from keyhole.pages.chart_figure import chart_figure
+        from keyhole.results.curve_chart import curve_chart
 
-        figure, metric = blank_figure(*figure_size(self.labels)), self.metrics[0]
-        self.plot(metric, axes=figure.subplots())
-        alt = f"{self.metric(metric).title} by round, as in the table."
-        return notebook_html(tables, picture_html(figure, alt))
+        chart = curve_chart(self, self.metrics[0])
+        return notebook_html(tables, picture_html(chart_figure(chart), chart.alt))
 
     def _last_means(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the means at the last checkpoint: caption, head and rows of a table."""
@@ -251,6 +249,7 @@ class Curves:
         """
         metric = check_choice("metric", metric or self.metrics[0], self.metrics)
         require_extra("plots", "Curves.plot()")
-        from keyhole.results.plot import plot_curves
+        from keyhole.pages.chart_figure import plot_chart
+        from keyhole.results.curve_chart import curve_chart
 
-        return plot_curves(self, metric, axes, x=x, y=y)
+        return plot_chart(curve_chart(self, metric, x=x, y=y), axes)

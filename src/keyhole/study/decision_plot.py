@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.pages.plot_legend import add_legend, figure_size
+from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles
 from keyhole.study.arm_means import make_mean, values_by_arm
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.validate import check_choice
@@ -31,8 +31,6 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
 
     The eight arms with the most decisions have colours, markers and names; the others are grey.
     """
-    from keyhole.results.plot import matplotlib_styles
-
     numbers = [name for name in counts.told_numbers() if name not in counts.flags]
     name = next(iter(numbers), "feedback")
     told = values_by_arm(counts, name)

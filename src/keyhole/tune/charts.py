@@ -27,7 +27,7 @@ _LARGE: Final = 335  # height in pixels
 _SMALL: Final = 170
 
 
-def gain_chart(tune: SavedTune, files: list[str]) -> LineChart:
+def gain_chart(tune: SavedTune) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
     best, limits = tune.best(), tune.spec.limits
     curves = ordered_gain_curves(tune)
@@ -51,7 +51,6 @@ def gain_chart(tune: SavedTune, files: list[str]) -> LineChart:
         f"{best.limit:g} s: {best.gain}.",
         caption=f"95 % intervals. {describe_objective(tune)}{_describe_left_out(tune)}",
         rings=[ring],
-        files=files,
         height=_LARGE,
     )  # fmt: skip
 
@@ -132,7 +131,7 @@ def _history_curve(name: str, history: list[PastRecommendation | None], runs: li
     )
 
 
-def survival_chart(tune: SavedTune, files: list[str], caption: str) -> LineChart:
+def survival_chart(tune: SavedTune, caption: str) -> LineChart:
     """Return the chart of the share of runs without success by a time."""
     first = shortest_time(tune) * _MARGIN
     curves = []
@@ -148,11 +147,10 @@ def survival_chart(tune: SavedTune, files: list[str], caption: str) -> LineChart
         curves=curves,
         alt="Share of runs without success by time and command.",
         caption=caption,
-        files=files,
     )
 
 
-def cactus_chart(tune: SavedTune, files: list[str], caption: str) -> LineChart:
+def cactus_chart(tune: SavedTune, caption: str) -> LineChart:
     """Return the cactus plot: the seconds within which a share of the runs succeeds."""
     first = shortest_time(tune) * _MARGIN
     curves = []
@@ -174,7 +172,6 @@ def cactus_chart(tune: SavedTune, files: list[str], caption: str) -> LineChart:
         curves=curves,
         alt="Seconds within which a share of the runs succeeds, by command.",
         caption=caption,
-        files=files,
     )
 
 

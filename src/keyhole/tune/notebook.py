@@ -25,10 +25,11 @@ def _picture(tune: SavedTune) -> str:
     """Return the picture of the gains; empty without Matplotlib."""
     if not has_extra("plots"):
         return ""
-    from keyhole.tune.figures import gains_figure
+    from keyhole.pages.chart_figure import chart_figure
+    from keyhole.tune.charts import gain_chart
 
-    alt = "Gain of a run by time limit and command, with the recommended pair in a circle"
-    return picture_html(gains_figure(tune), alt)
+    chart = gain_chart(tune)
+    return picture_html(chart_figure(chart), chart.alt)
 
 
 def _arms_table(tune: SavedTune) -> Table:

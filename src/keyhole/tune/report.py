@@ -6,10 +6,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar, Final
 
-from keyhole.pages.figure_files import write_figure
+from keyhole.pages.chart_figure import write_chart
+from keyhole.pages.line_chart import LineChart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
 from keyhole.pages.table import Table
-from keyhole.tune import figures, folder
+from keyhole.tune import folder
 from keyhole.tune.charts import (
     cactus_chart,
     describe_objective,
@@ -65,7 +66,7 @@ def write_report(tune: SavedTune) -> Path:
         title=make_title(tune),
         answer=_answer_blocks(tune),
         figures=[
-            gain_chart(tune, _write_figure(tune, "gains", "Gain by limit")),
+            _write_chart(tune, gain_chart(tune), "gains", "Gain by limit"),
             *([history_chart(tune, history)] if len(history) > 1 else []),
         ],
         beside=[key_figures_block(tune)],
@@ -168,8 +169,8 @@ def _survival_section(tune: SavedTune) -> Section:
         "Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % intervals "
         "(Greenwood). A run that reached its limit is censored there; a failed run never succeeds."
     )
-    files = _write_figure(tune, "survival", "Run times", caption)
-    return Section("survival", "Run times", [survival_chart(tune, files, caption)])
+    chart = _write_chart(tune, survival_chart(tune, caption), "survival", "Run times")
+    return Section("survival", "Run times", [chart])
 
 
 def _cactus_section(tune: SavedTune) -> Section:
@@ -177,16 +178,13 @@ def _cactus_section(tune: SavedTune) -> Section:
         "Seconds within which a share of the runs succeeds, by arm: the inverse of the curves "
         "of run times. Further right and further down is better."
     )
-    files = _write_figure(tune, "cactus", "Cactus plot", caption)
-    return Section("cactus", "Cactus plot", [cactus_chart(tune, files, caption)])
+    chart = _write_chart(tune, cactus_chart(tune, caption), "cactus", "Cactus plot")
+    return Section("cactus", "Cactus plot", [chart])
 
 
-def _write_figure(tune: SavedTune, name: str, title: str, caption: str = "") -> list[str]:
-    """Write the figure of that name to files; return their names."""
-    figure = getattr(figures, f"{name}_figure")(tune)
-    heading = f"{tune.spec.name}: {title.lower()}"
-    written = write_figure(figure, tune.folder / name, title=heading, caption=caption)
-    return [file.name for file in written]
+def _write_chart(tune: SavedTune, chart: LineChart, name: str, title: str) -> LineChart:
+    """Write a chart to files of that name; return it with links to them."""
+    return write_chart(chart, tune.folder / name, title=f"{tune.spec.name}: {title.lower()}")
 
 
 def _spec_section(tune: SavedTune) -> Section:

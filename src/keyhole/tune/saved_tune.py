@@ -217,9 +217,10 @@ class SavedTune:
             If nothing has been run yet.
         """
         require_extra("plots", "SavedTune.plot()")
-        from keyhole.tune.figures import plot_gains
+        from keyhole.pages.chart_figure import plot_chart
+        from keyhole.tune.charts import gain_chart
 
-        return plot_gains(self, axes)
+        return plot_chart(gain_chart(self), axes)
 
     def __repr__(self) -> str:
         """Return name, number of arms and number of runs."""

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from keyhole.papers.bengs2022.refinement_schedule import Stage, stages
 from keyhole.resource.plots import draw_points
 from keyhole.resource.problem import Problem
-from keyhole.results.plot import set_title
 
 
 def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = ()) -> None:
@@ -38,7 +37,7 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
     for axes, (title, stage) in zip(panels, shown.items(), strict=True):
         draw_points(axes, stage.grids, float(problem.limits[-1]), names)
         axes.label_outer()
-        set_title(axes, title)
+        axes.set_title(title, fontsize=10, parse_math=False)
 
 
 def _stages_to_show(found: Sequence[Stage]) -> dict[str, Stage]:

@@ -1,25 +1,29 @@
 """Charts of a reproduced experiment: metrics over the rounds, against a parameter, as ratios."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.experiment.plots import caption
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
-from keyhole.papers.claims import BOUNDS, Bounded, Claim
+from keyhole.papers.claims import BOUNDS, Bounded, Claim, ratio_of
 from keyhole.papers.claims.cells import Cell
 from keyhole.papers.report.judged_entry import JudgedEntry
-from keyhole.papers.report.parameter_figure_drawing import Bound, Points, is_far_above, ratios
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.results.curve_chart import curve_chart
+from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 
 _NAMED: Final = 5
 """More names at the curves would be read by nobody in ten seconds."""
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
 _COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
+_FAR: Final = 4.0  # times the highest mean; drawn, such a bound would flatten all curves
+
+Points = Mapping[str, Sequence[tuple[float, Estimate]]]
+"""By policy: x, and the estimate there."""
 
 
 def entry_charts(part: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
@@ -39,19 +43,19 @@ def entry_charts(part: JudgedEntry, problems: Sequence[str], id: str) -> LineCha
 def problem_chart(part: JudgedEntry, problem: str, metric: str, id: str = "chart") -> LineChart:
     """Return the chart of a metric on a problem, with the bounds that claims name."""
     curves = part.runs[problem].curves
-    lines, references, note = _bounds(part, problem, metric)
+    lines, references = _bounds(part, problem, metric)
     several = len(part.runs) > 1
     chart = curve_chart(
         curves,
         metric,
         anchor=f"{id}-{problem}-{metric}",
         title=part.entry.problems[problem].title if several else "",
-        caption=f"{caption(curves, metric, None)}{note}",
+        caption=caption(curves, metric, None),
         named=_named(part, problem, metric) if len(curves.labels) > 1 else (),
         more=lines,
-        files=[f"{problem}-{metric}.{kind}" for kind in FIGURE_KINDS],
     )
-    return replace(chart, references=references)
+    files = [f"{problem}-{metric}.{kind}" for kind in FIGURE_KINDS]
+    return replace(chart, references=references, files=files)
 
 
 def parameter_chart(part: JudgedEntry, declared: ParameterFigure, stem: str) -> LineChart:
@@ -62,20 +66,20 @@ def parameter_chart(part: JudgedEntry, declared: ParameterFigure, stem: str) -> 
     first = next(iter(points.values()))
     ends = ", ".join(f"{label} {line[-1][1].plus_minus()}" for label, line in points.items())
     best = sorted(points, key=lambda label: points[label][-1][1].value)
-    bounds = []
-    if (bound := parameter_bound(part, declared)) is not None:
-        xs, values = map(list, zip(*bound[1], strict=True))
-        bounds = [Curve(label=bound[0], x=xs, y=values, note="bound")]
     return LineChart(
         id=f"chart-{stem}",
         x=Axis(title=declared.x_label, scale=declared.x_scale),
         y=Axis(title=known.title, scale=declared.mean_scale(points)),
-        curves=[_curve(label, line) for label, line in points.items()] + bounds,
+        curves=[
+            *(_curve(label, line) for label, line in points.items()),
+            *_parameter_bounds(part, declared),
+        ],
         alt=f"{known.title} against {declared.x_label}; at {first[-1][0]:g}: {ends}.",
         caption=interval_caption(part.replications),
         title=declared.title,
         named=_order_named(part, best if known.better == "lower" else best[::-1]),
         files=[f"{stem}.{kind}" for kind in FIGURE_KINDS],
+        among=[policy["label"] for policy in part.entry.policies],
     )
 
 
@@ -84,13 +88,14 @@ def parameter_points(part: JudgedEntry, declared: ParameterFigure) -> Points:
     return declared.estimates(part.curves, declared.metric or part.common_metric())
 
 
-def parameter_bound(part: JudgedEntry, declared: ParameterFigure) -> Bound | None:
+def _parameter_bounds(part: JudgedEntry, declared: ParameterFigure) -> list[Curve]:
     """Return the bound of such a figure, if it names one."""
     if declared.bound is None:
-        return None
+        return []
     plans = {key: part.entry.spec(key, part.scale).plan for key in declared.x}
     name = declared.bound.partition(".")[2].replace("_", " ")
-    return f"bound: {name}", declared.bound_values(plans)
+    xs, values = map(list, zip(*declared.bound_values(plans), strict=True))
+    return [Curve(label=f"bound: {name}", x=xs, y=values, note="bound", is_bound=True)]
 
 
 def ratio_chart(part: JudgedEntry, problem: str, metric: str, to: str) -> LineChart:
@@ -102,18 +107,34 @@ def ratio_chart(part: JudgedEntry, problem: str, metric: str, to: str) -> LineCh
         # A line is broken where a point is left out: nothing is claimed of what lies between.
         known: dict[float, Estimate | None] = dict.fromkeys(map(float, curves.checkpoints))
         lines.append(_curve(label, list((known | dict(line)).items())))
-    title = f"{curves.metric(metric).title} relative to {to}"
+    title = curves.metric(metric).title
     return LineChart(
         id=f"chart-{problem}-{metric}-ratio",
         x=Axis(title="round"),
-        y=Axis(title=f"ratio to {to}"),
+        y=Axis(title=f"{title} / that of {to}"),
         curves=lines,
-        alt=f"{title}, over the rounds",
-        title=title[:1].upper() + title[1:],
+        alt=f"{title} relative to {to}, over the rounds",
         caption=ratio_caption(curves.replications),
         references=[ReferenceLine(value=1.0, label=f"as {to}")],
         files=[f"{problem}-{metric}-ratio.{kind}" for kind in FIGURE_KINDS],
+        among=curves.labels,
     )
+
+
+def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, Estimate]]]:
+    """Return the mean of every other policy relative to one policy's, by checkpoint.
+
+    Round and ratio, by the delta method on paired replications, without the checkpoints at which
+    the denominator may be 0.
+    """
+    rounds, below = curves.checkpoints, curves.values(to, metric)
+    found: dict[str, list[tuple[float, Estimate]]] = {}
+    for label in curves.labels:
+        if label != to:
+            above = curves.values(label, metric)
+            each = [(t, ratio_of(a, b)) for t, a, b in zip(rounds, above, below, strict=True)]
+            found[label] = [(t, ratio) for t, ratio in each if ratio is not None]
+    return found
 
 
 def interval_caption(replications: int) -> str:
@@ -152,21 +173,19 @@ def bounds_of(
 
 def _bounds(
     part: JudgedEntry, problem: str, metric: str
-) -> tuple[list[Curve], list[ReferenceLine], str]:
-    """Return bounds as curves and as horizontal lines, and a note on those far above the curves."""
+) -> tuple[list[Curve], list[ReferenceLine]]:
+    """Return bounds as curves, and as lines those that are constant or far above the curves."""
     curves = part.runs[problem].curves
-    if curves.metric(metric).drawn not in ("mean", "from 0"):
-        return [], [], ""
-    highest = max(float(curves.mean(label, metric).max()) for label in curves.labels)
-    lines, references, note = list[Curve](), list[ReferenceLine](), ""
-    for name, (rounds, values) in bounds_of(part, problem, metric).items():
-        if is_far_above(values, highest):
-            note += f" {name}: {values[-1]:,.4g}, above the figure."
-        elif len(set(values)) == 1:
-            references.append(ReferenceLine(value=values[0], label=name))
-        else:
-            lines.append(Curve(label=name, x=[float(t) for t in rounds], y=values, note="bound"))
-    return lines, references, note
+    lines, references = list[Curve](), list[ReferenceLine]()
+    if curves.metric(metric).drawn in ("mean", "from 0"):
+        highest = max(float(curves.mean(label, metric).max()) for label in curves.labels)
+        for name, (rounds, values) in bounds_of(part, problem, metric).items():
+            if len(set(values)) == 1 or max(values) > _FAR * highest:
+                references.append(ReferenceLine(value=values[-1], label=name))
+            else:
+                x = [float(t) for t in rounds]
+                lines.append(Curve(label=name, x=x, y=values, note="bound", is_bound=True))
+    return lines, references
 
 
 def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:

@@ -9,8 +9,8 @@ from keyhole.papers.claims.bound_registry import BOUNDS
 from keyhole.papers.claims.bounds import BoundName, check_bound
 from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.play.plan import Plan
+from keyhole.results.curve_chart import Scale
 from keyhole.results.curves import Curves
-from keyhole.results.drawn_curves import Scale
 from keyhole.results.estimate import Estimate
 
 

@@ -11,7 +11,6 @@ from keyhole.pages.figure_files import blank_figure
 from keyhole.papers.bengs2022.grid_refinement_plot import draw_refinement
 from keyhole.papers.report.problem_figures import ProblemFigure
 from keyhole.resource.plots import draw_gains, draw_runs
-from keyhole.results.plot import set_title
 
 _HEIGHT: Final = 4.2
 _PANEL: Final = 1.4  # the height of one of several panels that share the figure's width
@@ -34,7 +33,7 @@ def _side_by_side(
     panels = figure.subplots(1, len(problems), squeeze=False)[0]
     for axes, (title, problem) in zip(panels, problems.items(), strict=True):
         draw(problem, axes, names=names)
-        set_title(axes, title)
+        axes.set_title(title, fontsize=10, parse_math=False)
 
 
 def _refinement(figure: Figure, problems: Mapping[str, Any], names: Sequence[str]) -> None:

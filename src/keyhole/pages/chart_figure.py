@@ -1,0 +1,279 @@
+"""The charts of pages as figures of Matplotlib: for files, notebooks, and the axes of users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, Formatter, Locator, NullFormatter
+
+from keyhole.pages import figure_files
+from keyhole.pages.chart_plot import Plot
+from keyhole.pages.chart_scale import Scale, ScaleName
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles, wrap_label
+from keyhole.pages.reference_marks import draw_references
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_REFERENCE: Final[Any] = {"color": "black", "linewidth": 1.0, "linestyle": (0, (6, 3))}
+_RING: Final[Any] = {"color": "black", "marker": "o", "markersize": 12.0, "fillstyle": "none"}
+_PANEL: Final[Any] = {"markersize": 3.0, "linewidth": 1.1}
+_OPACITY: Final = 0.15  # of bands
+_MARGIN: Final = 0.05  # of an axis at whose end there are points, so that markers are whole
+_END: Final = 0.02
+# How many ticks an axis has at most, and how many letters are as wide as the axis of `x`.
+_TICKS: Final = 7, 48
+_PANEL_TICKS: Final = 6, 26
+_MARKS_A_CURVE: Final = 10
+_RIGHT_HALF: Final = 0.55  # from here on, the name of a ring stands at its left
+_SMALL: Final = 8.0  # points
+
+# Of a figure of panels: sizes in inches, and letters on a line.
+_COLUMNS: Final = 4
+_WIDTH: Final = 8.2
+_HEIGHT: Final = 1.9
+_ONE_HEIGHT: Final = 3.4
+_PANEL_TEXT: Final = 7.5  # points
+_TITLE: Final = 0.13  # the height of a further line of a title
+_TITLE_LETTERS: Final = 116  # on a line that spans all columns
+_LETTERS_AN_INCH: Final = 15
+_TIE: Final = "\0=\0"  # stands for " = " while lines are broken: of equal length, without spaces
+_LEGEND: Final = 0.2  # the height of a line
+_LEGEND_LETTERS: Final = 120  # on a line, including the samples of lines
+_SAMPLE_LETTERS: Final = 10
+
+ChartType = TypeVar("ChartType", bound=LineChart | ChartGrid)
+
+
+def write_chart(chart: ChartType, path: Path, *, title: str) -> ChartType:
+    """Write a chart to figure files whose names begin with `path`; return it with their names."""
+    files = figure_files.write_figure(chart_figure(chart), path, title=title, caption=chart.caption)
+    return replace(chart, files=[file.name for file in files])
+
+
+def chart_figure(chart: LineChart | ChartGrid) -> Figure:
+    """Return the figure of a chart, or that of a grid, with one legend above its panels."""
+    if isinstance(chart, ChartGrid):
+        return _grid_figure(chart)
+    figure = figure_files.blank_figure(*figure_size(chart.labels))
+    plot_chart(chart, figure.subplots())
+    return figure
+
+
+def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
+    """Draw a chart on axes, by default those of a new figure of pyplot; return them.
+
+    The legend has the curves in the order of their last values, the highest first.
+    """
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots(figsize=figure_size(chart.labels), layout="constrained")[1]
+    lines = _draw_chart(chart, axes)
+    axes.yaxis.label.set_text(wrap_label(axes.get_ylabel()))
+    last = {curve.label: np.nan_to_num(curve.y[-1:], nan=-np.inf) for curve in chart.curves}
+    order = sorted(lines, key=lambda label: -last[label].sum())
+    add_legend(axes, [lines[label] for label in order], order)
+    return axes
+
+
+def _draw_chart(
+    chart: LineChart, axes: Axes, *, among: Sequence[str] = (), **look: float
+) -> dict[str, Line2D]:
+    """Draw a chart without a legend; return the lines by label."""
+    plot = Plot.of(chart, height=chart.height, is_panel=bool(among))
+    styles = matplotlib_styles([*(among or chart.among), *chart.labels])
+    before = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
+    lines = {}
+    for number, curve in enumerate(chart.curves):
+        style = styles[curve.label] | look
+        if curve.is_bound:
+            style |= _REFERENCE | {"marker": "_"}
+        lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
+    _draw_marks(chart, axes, plot)
+    most, letters = _PANEL_TICKS if among else _TICKS
+    locator: Locator = _PageLocator(plot.x.name, most, letters, whole=plot.has_whole_x)
+    if len(plot.places) == 1:
+        locator = FixedLocator(plot.places.tolist())
+    _set_axis(axes, "x", chart.x, _widen(plot, chart, 0), locator, before[0])
+    locator = _PageLocator(plot.y.name, most, np.inf, whole=False)
+    _set_axis(axes, "y", chart.y, _widen(plot, chart, 1), locator, before[1])
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    return lines
+
+
+def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -> Line2D:
+    """Draw a curve with its band, and with bars where points have no neighbours."""
+    x, y = np.asarray(curve.x, np.float64), np.asarray(curve.y, np.float64)
+    if curve.label in plot.shifts:
+        x = plot.x.values(plot.points(curve)[0])
+    is_drawn = ~np.isnan(plot.y.fractions(y))
+    is_alone = is_drawn & ~np.append(False, is_drawn[:-1]) & ~np.append(is_drawn[1:], False)
+    (line,) = axes.plot(
+        x, np.where(is_drawn, y, np.nan), label=curve.label,
+        drawstyle="steps-post" if curve.steps else "default",
+        markevery=_marked(number, is_alone), **style,
+    )  # fmt: skip
+    low, high = plot.interval(curve)
+    if not np.isnan(low + high).all():
+        step: Any = "post" if curve.steps else None
+        colour = style["color"]
+        axes.fill_between(x, low, high, step=step, color=colour, alpha=_OPACITY, linewidth=0)
+        if is_alone.any():
+            axes.vlines(x[is_alone], low[is_alone], high[is_alone], color=colour, linewidth=0.9)
+    return line
+
+
+def _marked(number: int, is_alone: npt.NDArray[np.bool_]) -> list[int]:
+    """Return the points of a curve that get a marker: some ten, and those without neighbours.
+
+    Markers of different curves are shifted, so that those of close curves do not overlap.
+    """
+    step = max(1, len(is_alone) // _MARKS_A_CURVE)
+    return sorted({*range(number % step, len(is_alone), step), *np.flatnonzero(is_alone).tolist()})
+
+
+def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
+    """Draw reference lines and rings, with their names."""
+    behind = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.0}
+    text: Any = {"fontsize": _SMALL, "parse_math": False, "bbox": behind}
+    for line in chart.references:
+        if plot.y.low <= line.value <= plot.y.high:
+            axes.axhline(line.value, **_REFERENCE)
+    for reference in draw_references(chart.references, plot, chart.y.unit):
+        place = (0.01, 1 - reference.name.place / 100)
+        axes.annotate(reference.name.text, place, xycoords="axes fraction", va="center", **text)
+    for ring in chart.rings:
+        axes.plot([ring.x], [ring.y], **_RING)
+        side = -1 if plot.x.fractions([ring.x])[0] > _RIGHT_HALF else 1
+        axes.annotate(
+            ring.label, (ring.x, ring.y), xytext=(9 * side, 6), textcoords="offset points",
+            ha="left" if side > 0 else "right", **text,
+        )  # fmt: skip
+
+
+class _PageLocator(Locator):
+    """The ticks that pages have, of whatever part of the axis is shown."""
+
+    def __init__(self, name: ScaleName, most: int, letters: float, *, whole: bool) -> None:
+        self._name = name
+        self._most = most
+        self._letters = letters
+        self._whole = whole
+
+    def __call__(self) -> list[float]:
+        """Return the places of the ticks."""
+        return self.tick_values(*self.axis.get_view_interval())  # type: ignore[union-attr]
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """Return the places of the ticks between two values."""
+        low, high = sorted((float(vmin), float(vmax)))
+        scale = Scale(low, high, self._name)
+        for most in range(self._most, 1, -1):
+            values = scale.tick_values(most, whole=self._whole)
+            if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._letters:
+                break
+        return values
+
+
+class _PageFormatter(Formatter):
+    """The numbers at ticks as pages write them."""
+
+    def __init__(self, scale: Scale) -> None:
+        self._scale = scale
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the text of a number by itself."""
+        return self._scale.tick_texts([x])[0]
+
+    def format_ticks(self, values: Any) -> list[str]:
+        """Return the texts of all ticks."""
+        return self._scale.tick_texts([*map(float, values)])
+
+
+def _widen(plot: Plot, chart: LineChart, side: int) -> Scale:
+    """Return the scale of `x` (0) or `y` (1), with a margin at each end where there are points."""
+    scale = (plot.x, plot.y)[side]
+    places = np.concatenate([np.empty(0), *(plot.points(curve)[side] for curve in chart.curves)])
+    first = -_MARGIN if np.nanmin(places, initial=0.5) < _END else 0.0
+    last = 1 + _MARGIN if np.nanmax(places, initial=0.5) > 1 - _END else 1.0
+    low, high = scale.values([first, last]).tolist()
+    return Scale(low, high, scale.name)
+
+
+def _set_axis(
+    axes: Axes, which: str, axis: Axis, scale: Scale, locator: Locator, before: Sequence[float]
+) -> None:
+    """Set scale, title and ticks of an axis, and its ends, without hiding what it had `before`."""
+    ends = [scale.low, scale.high, *before]
+    axes.set(**{f"{which}scale": scale.name, f"{which}lim": (min(ends), max(ends))})
+    drawn = getattr(axes, f"{which}axis")
+    drawn.set_label_text(axis.heading, parse_math=False)
+    drawn.set_major_locator(locator)
+    drawn.set_major_formatter(_PageFormatter(scale))
+    drawn.set_minor_formatter(NullFormatter())
+
+
+def _grid_figure(grid: ChartGrid) -> Figure:
+    """Return a figure of panels, row by row, with one legend above them."""
+    columns = min(grid.columns, _COLUMNS, len(grid.charts))
+    rows = math.ceil(len(grid.charts) / columns)
+    longest = max(len(label) for label in grid.labels) + _SAMPLE_LETTERS
+    beside = max(1, min(len(grid.labels), _LEGEND_LETTERS // longest))
+    legend_height = _LEGEND * (1 + math.ceil(len(grid.labels) / beside))
+    titles = [_wrap(chart.title, _TITLE_LETTERS // columns) for chart in grid.charts]
+    title_height = _TITLE * max(title.count("\n") for title in titles)
+    height = (_HEIGHT if columns > 1 else _ONE_HEIGHT) + title_height
+    figure = figure_files.blank_figure(_WIDTH, height * rows + legend_height)
+    places = figure.subplots(rows, columns, squeeze=False).ravel()
+    headings = [chart.y.heading for chart in grid.charts]
+    usual = max(headings, key=headings.count)
+    for axes, title, chart in zip(places, titles, grid.charts, strict=False):
+        _draw_chart(chart, axes, among=grid.labels, **_PANEL)
+        axes.set_title(title, fontsize=_PANEL_TEXT, parse_math=False)
+        axes.tick_params(labelsize=_PANEL_TEXT)
+        heading = "" if chart.y.heading == usual else wrap_label(chart.y.heading)
+        axes.set(xlabel="", ylabel=heading)
+        axes.yaxis.label.set_fontsize(_PANEL_TEXT)
+    for axes in places[len(grid.charts) :]:
+        axes.remove()
+    for axis in {chart.y for chart in grid.charts}:  # margins, too, are equal where axes are
+        pairs = zip(figure.axes, grid.charts, strict=True)
+        alike = [axes for axes, chart in pairs if chart.y == axis]
+        ends = [end for axes in alike for end in axes.get_ylim()]
+        for axes in alike:
+            axes.set_ylim(min(ends), max(ends))
+    # One axis label for all panels, since a long one would run into that of the next row. It is
+    # centred on the panels, which end below the legend and above the other label.
+    middle = (height * rows + _LEGEND) / (height * rows + legend_height) / 2
+    text: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
+    heading = _wrap(usual, int(_LETTERS_AN_INCH * height * rows))
+    figure.supylabel(heading, y=middle, multialignment="center", **text)
+    figure.supxlabel(grid.charts[0].x.heading, **text)
+    # Made by hand, since a panel need not have the lines of all policies.
+    styles = matplotlib_styles(grid.labels)
+    handles = [Line2D([], [], label=label, **style | _PANEL) for label, style in styles.items()]
+    legend = figure.legend(
+        handles=handles, loc="outside upper left", ncols=beside, frameon=False,
+        fontsize=_PANEL_TEXT, handlelength=3.2,
+    )  # fmt: skip
+    for entry in legend.get_texts():  # a dollar sign begins no formula
+        entry.set_parse_math(False)
+    return figure
+
+
+def _wrap(text: str, letters: int) -> str:
+    """Wrap a text to lines of about so many letters, but never at " = "."""
+    lines = wrap(text.replace(" = ", _TIE), letters, break_on_hyphens=False)
+    return "\n".join(lines).replace(_TIE, " = ")
