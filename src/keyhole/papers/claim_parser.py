@@ -4,11 +4,13 @@ It also checks that what they name exists: policies, problems and metrics.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from keyhole.papers.claims.base import Claim
+from keyhole.papers.claims.computed_claim import ComputedClaim, computed_claim
 from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.entry_files import FILES
@@ -19,12 +21,12 @@ from keyhole.validate import check_choice
 
 
 def read_claims(
-    tables: Iterable[Any], metric: str, setup: str, entry: str
+    tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
 ) -> list[tuple[str, Claim]]:
     """Parse the claims of an entry; return each with its position, for error messages.
 
     A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
-    defaults of claims that do not give their own.
+    defaults of claims that do not give their own; files of functions are relative to `folder`.
     """
     claims = list[tuple[str, Claim]]()
     for i, table in enumerate(tables):
@@ -33,12 +35,17 @@ def read_claims(
             raise ValueError(f"{where} must be a table, got {table!r}")
         refuse_former_kind(f"{where}.kind", table.get("kind"))
         kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
-        of = table.get("of")
-        where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"
+        cls = KINDS[kind]
+        if cls is ComputedClaim:
+            cls = computed_claim(f"{where}.by", table.get("by"), folder)
+            where += f" ({kind}: {cls.__name__})"
+        else:
+            of = table.get("of")
+            where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.
         for one in _tables_by_problem(where, table):
             given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
-            claims.append((where, _parse(where, KINDS[kind], one, given)))
+            claims.append((where, _parse(where, cls, one, given)))
     return claims
 
 

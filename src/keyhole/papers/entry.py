@@ -21,7 +21,7 @@ from keyhole.papers.entry_files import (
     read_tables,
     select_keys,
 )
-from keyhole.papers.entry_references import PlansOf, check_names, metrics_in
+from keyhole.papers.entry_references import PlansOf, check_names, names_in
 from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_figures import ProblemFigure
 from keyhole.papers.report.published_values import PublishedValues
@@ -155,12 +155,13 @@ class Entry(BaseModel):
         claims = table.pop("claims", [])
         try:
             entry = cls.model_validate({"name": name} | table)
-            placed = read_claims(claims, entry.metrics[0], entry.setup, name)
+            files = folder if isinstance(folder, Path) else None
+            placed = read_claims(claims, entry.metrics[0], entry.setup, name, files)
             read = [claim for _, claim in placed]
             named = [
                 one
                 for model in (*entry.parameter_figures, *entry.published, *read)
-                for one in metrics_in(model)
+                for one in names_in(model, "metric")
             ]
             update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
             return entry.model_copy(update=update), placed

@@ -1,50 +1,33 @@
-"""Kinds of claims of former versions, and how they are written now.
+"""Kinds of claims of version 0.2.0, and how they are written now.
 
 A claim is a statement of a paper in an entry's file, to be judged by simulations.
 """
 
 from typing import Final
 
-_CELLS: Final = {"numerator": "cell", "denominator": "over"}
-_ENDS: Final = {"at_least": "low", "at_most": "high"}
-
-_RENAMED: Final = {
-    "across": "trend",
-    "flat": "equivalence",
-    "contrast": "interaction",
-    "unbeaten": "not-worse",
-    "equivalent": "allocation-equivalence",
-}
-
-# By former kind: what is estimated, and the fields that have another name.
-_ESTIMATES: Final[dict[str, tuple[str, dict[str, str]]]] = {
-    "between": ("mean", {}),
-    "ratio": ("ratio", _CELLS),
-    "excess": ("difference", {}),
-    "growth": ("growth", _ENDS),
-    "counts": (
-        "proportion",
-        {"low": "metric_low", "high": "metric_high", **_ENDS, "round": "rounds, a list"},
-    ),
-    "increment": ("gain", {}),
-    "slope": ("slope", {}),
-    "gain-ratio": ("gain-ratio", _CELLS),
-    "deviations": ("deviation-ratio", _CELLS),
-    "level": ("level", {"of": "scale"}),
-    "axis-end": ("log-endpoint", {}),
-    "exactly": ("value", {}),
+_JUDGEMENTS: Final = "keyhole.papers.claims.judgements"
+_COMPUTED: Final = {
+    "advantage": f"{_JUDGEMENTS}:growing_lead",
+    "allocation-equivalence": "keyhole.papers.verma2019.threshold_equivalence:best_allocation",
+    "computed-order": "keyhole.papers.bengs2022.problem_numbers:falling_numbers",
+    "equivalence": f"{_JUDGEMENTS}:equivalence",
+    "identical": f"{_JUDGEMENTS}:identical_results",
+    "interaction": f"{_JUDGEMENTS}:wider_lead",
+    "linear": "keyhole.papers.claims.linear_fit:linear_fit",
+    "not-worse": f"{_JUDGEMENTS}:not_worse",
+    "other-best": f"{_JUDGEMENTS}:different_best",
+    "potential": "keyhole.papers.abernethy2016.ucb_potential:potential_lemma",
+    "reversal": f"{_JUDGEMENTS}:different_best",
+    "spread": f"{_JUDGEMENTS}:policy_spread",
 }
 
 
 def refuse_former_kind(where: str, kind: object) -> None:
     """Raise a ValueError that says how a claim of a former kind is written now."""
-    if kind in _RENAMED:
-        raise ValueError(f'{where} {kind!r} is now written kind = "{_RENAMED[str(kind)]}"')
-    if kind not in _ESTIMATES:
-        return
-    of, fields = _ESTIMATES[str(kind)]
-    message = f'{where} {kind!r} is now written kind = "estimate", of = "{of}"'
-    if fields:
-        renamed = ", ".join(f"{old} is {new}" for old, new in fields.items())
-        message += f"; of its fields, {renamed}"
-    raise ValueError(message)
+    now = 'kind = "power"' if kind == "worst-power" else ""
+    if kind in _COMPUTED:
+        now = f'kind = "computed", by = "{_COMPUTED[str(kind)]}"'
+    if kind == "reversal":
+        now += ", with here and there = { problem, round } for problem, early and late"
+    if now:
+        raise ValueError(f"{where} {kind!r} is now written {now}")

@@ -12,7 +12,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.sample_size import replications_needed
-from keyhole.papers.entry_references import Checkpoint, MetricName, ProblemName
+from keyhole.papers.entry_references import Checkpoint, MetricName, ProblemName, names_in
 from keyhole.papers.text_limits import ShortText
 from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 from keyhole.play.plan import Plan
@@ -94,15 +94,14 @@ class Claim(BaseModel, ABC):
     id: str = ""  # the entry's name and the position in it, from 1; set when a file is read
 
     @property
-    @abstractmethod
     def problem_keys(self) -> tuple[str, ...]:
-        """The keys of the problems it is about."""
+        """The keys of the problems that it is about: all that its fields name."""
+        return tuple(names_in(self, "problem"))
 
     @property
     def subject(self) -> str:
         """The label of the policy that it is about, if it is about one."""
-        policy = getattr(self, "policy", None)
-        return policy if isinstance(policy, str) else ""
+        return getattr(self, "policy", None) or ""
 
     @property
     def judged_by(self) -> str:
@@ -167,11 +166,6 @@ class ProblemClaim(Claim):
     """A statement about one problem."""
 
     problem: ProblemName
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The one problem."""
-        return (self.problem,)
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Judge by the results on the claim's problem."""

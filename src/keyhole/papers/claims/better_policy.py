@@ -100,64 +100,6 @@ class NotBetter(ProblemClaim):
         )
 
 
-class Reversal(ProblemClaim):
-    """The best of some policies at one checkpoint is not the best at another.
-
-    It holds if the policies with the best mean at `early` and at `late` differ, and each is
-    significantly better than the other where it is best; it does not hold if one policy is
-    significantly better than all others at both. All comparisons are adjusted together (Holm).
-    """
-
-    kind: Literal["reversal"]
-    policies: list[PolicyName]
-    early: Checkpoint
-    late: Checkpoint
-
-    def judge_result(self, result: Result) -> Finding:
-        """Compare all pairs at both checkpoints."""
-        count = len(self.policies)
-        pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]
-        cells = comparisons(
-            result.curves,
-            self.metric,
-            [(a, b, t) for t in (self.early, self.late) for a, b in pairs],
-        )
-        both = list(zip(cells[: len(pairs)], cells[len(pairs) :], strict=True))
-        turned = [
-            (early, late)
-            for early, late in both
-            if (early.better and late.worse) or (early.worse and late.better)
-        ]
-        wins = [cell.policy for cell in cells if cell.better]
-        wins += [cell.other for cell in cells if cell.worse]
-        # One policy that beats each of the others at both checkpoints wins twice as often as it has
-        # rivals.
-        same = any(wins.count(policy) == 2 * (count - 1) for policy in self.policies)
-        best = result.curves.metric(self.metric).best
-        early, late = (
-            result.best_of(self.policies, self.metric, t) for t in (self.early, self.late)
-        )
-        detail = (
-            f"{best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
-            f"{len(turned)} of {len(pairs)} pairs significantly change order"
-        )
-        shown = next(
-            (pair for pair in both if {pair[0].policy, pair[0].other} == {early, late}), ()
-        )
-        supported = shown in turned
-        if shown:
-            detail += f", these two {'among them' if supported else 'not'}: {shown[0]}, {shown[1]}"
-        numbers = (
-            known_number("pairs that significantly change order", len(turned)),
-            known_number("of them the best early and late", supported, at_least=1),
-        )
-        return Finding(
-            decide(supported=supported, contradicted=same),
-            detail,
-            (*numbers, *format_compared(differences(cells), differences(shown))),
-        )
-
-
 def _least_favourable(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
     """Return, with their text, the least favourable comparisons, or else the least clear one."""
     against = sorted((cell for cell in cells if not cell.better), key=_sort_key)

@@ -1,8 +1,7 @@
 """Claims (statements of a paper) that the mean of a metric is below, or above, a bound."""
 
 import math
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator
@@ -10,8 +9,9 @@ from pydantic import AfterValidator
 from keyhole.papers.claims.base import Finding, Result, Rounds, format_round
 from keyhole.papers.claims.bound_registry import BOUNDS
 from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.negative_control import PolicyClaim
+from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.verdict_numbers import format_compared, number_of
+from keyhole.papers.entry_references import PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.validate import check_choice
@@ -49,14 +49,17 @@ def bound_of(name: str, policy: str, result: Result, round: int) -> float:
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
 
 
-class Bounded(PolicyClaim):
-    """The mean of a metric of a policy stays on one side of a bound.
+class Bounded(ControlledClaim):
+    """The mean of a metric of a policy stays at or below a bound of the setting, or at or above it.
 
     The claim holds if at every round the 95 % interval lies on the right side, and does not hold
     if at some round the mean is significantly on the other (adjusted by Holm over the rounds).
     The negative control is held to the bound of the policy.
     """
 
+    kind: Literal["below-bound", "above-bound"]
+    policy: PolicyName
+    problem: ProblemName
     bound: BoundName  # a name in `BOUNDS`
     rounds: Rounds | None = None  # at which checkpoints; by default at all
 
@@ -69,15 +72,16 @@ class Bounded(PolicyClaim):
         """Refuse a bound of another setting, or one that has no finite value at some round."""
         check_bound(self.bound, self.policy, plan, self.rounds or plan.checkpoints)
 
-    def judge_result(self, result: Result, policy: str) -> Finding:
+    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
         """Compare the mean with the bound, round by round."""
+        result = results[self.problem]
         rounds = self.rounds or result.curves.checkpoints
         found, distances = [], []
         for t in rounds:
             number = result.estimate(policy, self.metric, t)
             # The bound of the claimed policy, also for the negative control.
             value = bound_of(self.bound, self.policy, result, t)
-            low, high = self._side(value)
+            low, high = (-math.inf, value) if self.kind == "below-bound" else (value, math.inf)
             found.append((number, low, high))
             distances.append((_standard_errors_inside(number, low, high), t, number, value))
         nearest = min(range(len(rounds)), key=lambda i: distances[i][0])
@@ -95,37 +99,9 @@ class Bounded(PolicyClaim):
             )
         return Finding(is_inside(found), detail, format_compared(numbers, [numbers[nearest]]))
 
-    @abstractmethod
-    def _side(self, value: float) -> tuple[float, float]:
-        """Return the range in which the mean must lie."""
-
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
     """Return how far a number is inside a range, in standard errors; negative outside."""
     distance = min(number.value - low, high - number.value)
     # Without an error the estimate is exact, and so is the side of the bound on which it lies.
     return distance / number.error if number.error > 0 else math.copysign(math.inf, distance)
-
-
-class BelowBound(Bounded):
-    """The mean of a metric of a policy stays at or below a bound of the setting.
-
-    See `Bounded`.
-    """
-
-    kind: Literal["below-bound"]
-
-    def _side(self, value: float) -> tuple[float, float]:
-        return -math.inf, value
-
-
-class AboveBound(Bounded):
-    """The mean of a metric of a policy stays at or above a bound of the setting.
-
-    See `Bounded`.
-    """
-
-    kind: Literal["above-bound"]
-
-    def _side(self, value: float) -> tuple[float, float]:
-        return value, math.inf

@@ -4,13 +4,16 @@ A policy is a rule that chooses among options; a problem gives the options and t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Claim, Result
+from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_references import PolicyName, ProblemName
+from keyhole.papers.verdicts import Number
+from keyhole.results.estimate import Estimate, mean_estimate
 
 
 class Cell(BaseModel):
@@ -27,6 +30,9 @@ class Cell(BaseModel):
         return results[self.problem].values(self.policy, metric, round)
 
 
+Cells = Annotated[list[Cell], Field(min_length=2)]
+
+
 class CellsClaim(Claim):
     """Base of claims about cells.
 
@@ -40,8 +46,8 @@ class CellsClaim(Claim):
     @property
     def subject(self) -> str:
         """The label of the policy, if all cells have the same one."""
-        found = {cell.policy for cell in _cells(self)}
-        return found.pop() if len(found) == 1 else ""
+        policies = {cell.policy for cell in cells_in(self)} or {super().subject}
+        return policies.pop() if len(policies) == 1 else ""
 
     @model_validator(mode="before")
     @classmethod
@@ -51,7 +57,13 @@ class CellsClaim(Claim):
             return table
         # Before validation, so that a cell that names neither problem nor policy is not refused.
         common = {name: table[name] for name in ("problem", "policy") if name in table}
-        return {name: _complete_cells(value, common) for name, value in table.items()}
+        fields = cls.model_fields
+        return {
+            name: _complete_cells(value, common)
+            if name in fields and has_cells(fields[name].annotation)
+            else value
+            for name, value in table.items()
+        }
 
 
 def cell_names(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
@@ -65,15 +77,26 @@ def cell_names(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str
     return [f"{policy} on {title}" for policy, title in zip(policies, titles, strict=True)]
 
 
-def problems_of(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Return the distinct problems of cells, in order."""
-    return tuple(dict.fromkeys(cell.problem for cell in cells))
+def format_means(
+    names: Sequence[str], values: Sequence[FloatArray]
+) -> tuple[list[Estimate], str, tuple[Number, ...]]:
+    """Return the means of named cells, their text, and their numbers."""
+    means = list(map(mean_estimate, values))
+    text = ", ".join(f"{name} {m.plus_minus()}" for name, m in zip(names, means, strict=True))
+    numbers = [number_of(f"mean of {name}", m) for name, m in zip(names, means, strict=True)]
+    return means, text, tuple(numbers)
 
 
-def _cells(model: BaseModel) -> list[Cell]:
+def cells_in(model: BaseModel) -> list[Cell]:
+    """Return the cells that a claim names, alone or in lists."""
     values = [getattr(model, name) for name in type(model).model_fields]
-    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    return [one for one in listed if isinstance(one, Cell)]
+    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [item for item in items if isinstance(item, Cell)]
+
+
+def has_cells(annotation: Any) -> bool:
+    """Return whether the values of an annotated type are cells, or contain some."""
+    return annotation is Cell or any(map(has_cells, get_args(annotation)))
 
 
 def _complete_cells(value: Any, common: Mapping[str, Any]) -> Any:

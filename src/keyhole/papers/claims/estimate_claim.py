@@ -5,7 +5,6 @@ from typing import Literal
 
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.bounds import check_bound
-from keyhole.papers.claims.cells import problems_of
 from keyhole.papers.claims.estimate_fields import EstimateFields
 from keyhole.papers.claims.estimated_quantities import JUDGE_POLICY, JUDGE_TWO_CELLS
 from keyhole.play.plan import Plan
@@ -47,16 +46,6 @@ class EstimateClaim(EstimateFields):
     """
 
     kind: Literal["estimate"]
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The one problem, or those of the cells."""
-        return (self.problem or "",) if self.cells is None else problems_of(self.cells)
-
-    @property
-    def subject(self) -> str:
-        """The label of the policy that it is about, if it is one."""
-        return (self.policy or "") if self.cells is None else super().subject
 
     @property
     def judged_by(self) -> str:

@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from keyhole.papers.claims.base import Claim, Finding, Result
 from keyhole.papers.claims.verdict_numbers import attribute_numbers
-from keyhole.papers.entry_references import PolicyName, ProblemName
+from keyhole.papers.entry_references import PolicyName
 from keyhole.papers.verdicts import Number
 
 
@@ -74,23 +74,3 @@ class ControlledClaim(Claim):
     @abstractmethod
     def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
         """Return the status and the numbers behind it, as if it were claimed of this policy."""
-
-
-class PolicyClaim(ControlledClaim):
-    """Base of claims about one policy on one problem."""
-
-    policy: PolicyName
-    problem: ProblemName
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The one problem."""
-        return (self.problem,)
-
-    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
-        """Judge by the results on the claim's problem."""
-        return self.judge_result(results[self.problem], policy)
-
-    @abstractmethod
-    def judge_result(self, result: Result, policy: str) -> Finding:
-        """Return the status and the numbers behind it."""

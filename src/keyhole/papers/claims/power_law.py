@@ -20,7 +20,7 @@ from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_estimate
 
-_Three = Annotated[list[Checkpoint], Field(min_length=3, max_length=3)]
+_POINTS: Final = 3
 _EXPONENTS: Final = (-8.0, 8.0)
 _HALVINGS: Final = 40
 
@@ -39,6 +39,10 @@ class PowerGrowth(ControlledClaim):
     exponent is below a, and the exponents that it does not reject are the interval. The claim holds
     if the 95 % interval lies in the range, and does not hold if it lies outside. It is undecided
     where the metric may not rise from the first point to the second.
+
+    Where several problems have the same x, the worst one counts: that with the largest mean, or with
+    the smallest where higher is better. It differs with x, as gaps that are hard for a short horizon
+    are easy for a long one; its choice is not counted as a source of error.
     """
 
     kind: Literal["power"]
@@ -47,9 +51,9 @@ class PowerGrowth(ControlledClaim):
     at_least: Annotated[float, Field(ge=-8, le=8)] | None = None
     at_most: Annotated[float, Field(ge=-8, le=8)] | None = None
     problem: ProblemName | None = None  # the key of the problem, where x is T
-    rounds: _Three | None = None  # three of its checkpoints, rising
-    # where x is a number of the problem: that of each of three problems, by key; above 0
-    x: Annotated[dict[ProblemName, float], Field(min_length=3, max_length=3)] | None = None
+    rounds: list[Checkpoint] | None = None  # three of its checkpoints
+    # where x is a number of the problem: that of each, by key; three different ones, above 0
+    x: dict[ProblemName, float] | None = None
     # with x: at which checkpoint; by default the last of each problem
     round: Checkpoint | None = None
 
@@ -60,19 +64,17 @@ class PowerGrowth(ControlledClaim):
             self.problem is None
         ):
             raise ValueError("either problem and rounds must be given, or x")
-        places = self._places()
-        if not (0 < places[0] < places[1] < places[2]):
-            raise ValueError(f"the three numbers must be above 0 and differ, got {places}")
+        points = self._points()
+        if len(points) != _POINTS or points[0] <= 0:
+            raise ValueError(
+                f"{'rounds' if self.x is None else 'x'} must have three different numbers above 0, "
+                f"got {points}"
+            )
         return self
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The one problem, or those that have an x."""
-        return (self.problem,) if self.problem is not None else tuple(self.x or ())
 
     def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
         """Test the exponents that are claimed, and find the interval."""
-        x = np.array(self._places())
+        x = np.array(self._points())
         y = self._values(results, policy)
         # Without a rise from the first point to the second the exponent is not identified.
         rise = mean_estimate(y[1] - y[0])
@@ -89,28 +91,32 @@ class PowerGrowth(ControlledClaim):
         if math.isfinite(low):
             tests.append((_excess(x, y, low), 0.0, math.inf))
         value, least, most = (_root(x, y, end) for end in ("value", "low", "high"))
-        means, places = [mean_estimate(row) for row in y], [f"{one:,g}" for one in x]
+        means, points = [mean_estimate(row) for row in y], [f"{point:,g}" for point in x]
         p_value = min(excess.p_value(*ends) for excess, *ends in tests)
         return Finding(
             is_inside(tests),
-            f"means {', '.join(map(str, means))} at {', '.join(places)}; "
+            f"means {', '.join(map(str, means))} at {', '.join(points)}; "
             f"exponent of what is gained {_text(value)} [{_text(least)}, {_text(most)}]"
             f" (claimed: {self._claimed()})",
             (
-                *(number_of(f"mean at {at}", mean) for at, mean in zip(places, means, strict=True)),
+                *(number_of(f"mean at {at}", mean) for at, mean in zip(points, means, strict=True)),
                 Number("exponent", value, least, most, p_value, low, high),
             ),
         )
 
-    def _places(self) -> list[float]:
-        return sorted(map(float, self.rounds or (self.x or {}).values()))
+    def _points(self) -> list[float]:
+        return sorted(map(float, set(self.rounds or (self.x or {}).values())))
 
     def _values(self, results: Mapping[str, Result], policy: str) -> FloatArray:
-        if self.x is not None:
-            keys = sorted(self.x, key=self.x.__getitem__)
-            return np.array([results[k].values(policy, self.metric, self.round) for k in keys])
-        one = results[self.problem or ""]
-        return np.array([one.values(policy, self.metric, t) for t in self.rounds or ()])
+        if self.problem is not None:
+            result = results[self.problem]
+            rounds = sorted(set(self.rounds or ()))
+            return np.array([result.values(policy, self.metric, t) for t in rounds])
+        rows: dict[float, list[FloatArray]] = {}
+        for key, x in sorted((self.x or {}).items(), key=lambda item: item[1]):
+            rows.setdefault(x, []).append(results[key].values(policy, self.metric, self.round))
+        lower = results[key].curves.metric(self.metric).better == "lower"
+        return np.array([(max if lower else min)(alike, key=np.mean) for alike in rows.values()])
 
     def _claimed(self) -> str:
         ends = [("at least", self.at_least), ("at most", self.at_most)]

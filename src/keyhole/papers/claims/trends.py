@@ -1,24 +1,22 @@
-"""Claims (statements of a paper) that a metric rises, or stays the same, over several problems.
+"""Claim (statement of a paper) that a metric rises over several problems.
 
 A metric, such as the reward lost, is measured in simulations of a policy (a rule that chooses among
 options) on each problem.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise, permutations
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from keyhole.papers.claims.base import Finding, Result, decide, format_round
-from keyhole.papers.claims.cells import Cell, CellsClaim, cell_names, problems_of
+from keyhole.papers.claims.cells import Cells, CellsClaim, cell_names, format_means
 from keyhole.papers.claims.paired_comparisons import LEVEL, holm
 from keyhole.papers.claims.verdict_numbers import format_compared, number_of
 from keyhole.papers.entry_references import Checkpoint
-from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
+from keyhole.results.estimate import compare
 
-Cells = Annotated[list[Cell], Field(min_length=2)]
 _Factor = Annotated[float, Field(gt=0)]
 
 
@@ -44,11 +42,6 @@ class Trend(CellsClaim):
             )
         return self
 
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The problems of the cells."""
-        return problems_of(self.cells)
-
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Compare neighbouring cells."""
         values = [cell.values(results, self.metric, self.round) for cell in self.cells]
@@ -65,11 +58,8 @@ class Trend(CellsClaim):
             for c, gap, b in zip(clear, gaps, values[1:], strict=True)
         ]
         called = cell_names(self.cells, results)
-        means = list(map(mean_estimate, values))
-        listed = ", ".join(
-            f"{name} {number.plus_minus()}" for name, number in zip(called, means, strict=True)
-        )
-        detail = f"{format_round(self.round)}: {listed}; {sum(rises)} of {steps} steps significant"
+        _, text, means = format_means(called, values)
+        detail = f"{format_round(self.round)}: {text}; {sum(rises)} of {steps} steps significant"
         words = [
             f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}"
             for factor, (before, after) in zip(factors, pairwise(called), strict=True)
@@ -85,64 +75,5 @@ class Trend(CellsClaim):
         return Finding(
             status,
             detail + "; ".join(f"{words[i]}: {gaps[i]}" for i in shown),
-            (*_means(called, means), *format_compared(numbers, [numbers[i] for i in shown])),
+            (*means, *format_compared(numbers, [numbers[i] for i in shown])),
         )
-
-
-class Equivalence(CellsClaim):
-    """A metric is equivalent in some cells, within a tolerance.
-
-    The larger of any two means is at most (1 + tolerance) times the smaller. The claim holds if
-    this is significant, at 5 %, of every two cells in both orders (two one-sided tests each:
-    since all must succeed, they need no adjustment). It does not hold if some mean significantly
-    exceeds so many times another (two-sided, all adjusted together: Holm). A difference that is
-    not significant is no evidence of equality: few replications leave the claim undecided.
-    """
-
-    kind: Literal["equivalence"]
-    cells: Cells  # at least two
-    tolerance: Annotated[float, Field(gt=0)]  # above 0
-    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The problems of the cells."""
-        return problems_of(self.cells)
-
-    def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Test every two cells for equivalence."""
-        values = [cell.values(results, self.metric, self.round) for cell in self.cells]
-        means = [mean_estimate(v) for v in values]
-        called = cell_names(self.cells, results)
-        detail = f"{format_round(self.round)}: " + ", ".join(
-            f"{name} {number.plus_minus()}" for name, number in zip(called, means, strict=True)
-        )
-        numbers = _means(called, means)
-        smallest = min(number.value for number in means)
-        if smallest < 0:
-            detail += "; relative tolerances need means that are not below 0"
-            return Finding("undecided", detail, numbers)
-        if smallest > 0:
-            ratio = max(number.value for number in means) / smallest
-            detail += f"; largest / smallest {ratio:.3f}"
-            numbers += (Number("largest / smallest", ratio),)
-        excess = [compare(a, (1.0 + self.tolerance) * b) for a, b in permutations(values, 2)]
-        compared = [
-            number_of(f"{a} minus {1.0 + self.tolerance:g} x {b}", gap)
-            for (a, b), gap in zip(permutations(called, 2), excess, strict=True)
-        ]
-        clear = holm([gap.p_value for gap in excess]) < LEVEL
-        beyond = [bool(c) and gap.difference > 0 for c, gap in zip(clear, excess, strict=True)]
-        # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
-        # success contradicts the claim, which does (Holm).
-        status = decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
-        return Finding(status, detail, numbers + format_compared(compared, []))
-
-
-def _means(called: Sequence[str], means: Sequence[Estimate]) -> tuple[Number, ...]:
-    return tuple(map(number_of, [f"mean of {name}" for name in called], means))
-
-
-def _is_below(gap: PairedDifference) -> bool:
-    """Return whether a difference is below zero, by a one-sided test at 5 %."""
-    return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < LEVEL)
