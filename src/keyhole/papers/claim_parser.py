@@ -9,10 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keyhole.papers.claims.base import Claim
-from keyhole.papers.claims.computed_claim import ComputedClaim, computed_claim
-from keyhole.papers.claims.kinds import KINDS
-from keyhole.papers.claims.negative_control import ControlledClaim
+from keyhole.papers.claims.claim import Claim
+from keyhole.papers.claims.kinds import find_claim_class
 from keyhole.papers.entry_files import FILES
 from keyhole.papers.entry_references import PlansOf, check_names
 from keyhole.papers.refused_claim_kinds import refuse_former_kind
@@ -34,14 +32,8 @@ def read_claims(
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
         refuse_former_kind(f"{where}.kind", table.get("kind"))
-        kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
-        cls = KINDS[kind]
-        if cls is ComputedClaim:
-            cls = computed_claim(f"{where}.by", table.get("by"), folder)
-            where += f" ({kind}: {cls.__name__})"
-        else:
-            of = table.get("of")
-            where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"
+        cls = find_claim_class(where, table, folder)
+        where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.
         for one in _tables_by_problem(where, table):
             given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
@@ -61,7 +53,6 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
                 claim.check(plan)
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from error
-    _check_negative_control(where, claim)
 
 
 def _tables_by_problem(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -86,14 +77,3 @@ def _parse(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str
         return kind.model_validate(given | table)
     except ValidationError as error:
         raise ValueError(f"{where}: {error_message(error)}") from None
-
-
-def _check_negative_control(where: str, claim: Claim) -> None:
-    """Refuse a claim that needs a negative control and has neither one nor a reason for none."""
-    if not isinstance(claim, ControlledClaim) or not claim.needs_negative_control:
-        return
-    if claim.negative_control is None and not claim.no_negative_control:
-        raise ValueError(
-            f"{where}: negative_control must be given, a bad policy that breaks the claim, or "
-            "no_negative_control, why there is none"
-        )

@@ -14,7 +14,7 @@ _COMPUTED: Final = {
     "identical": f"{_JUDGEMENTS}:identical_results",
     "interaction": f"{_JUDGEMENTS}:wider_lead",
     "linear": "keyhole.papers.claims.linear_fit:linear_fit",
-    "not-worse": f"{_JUDGEMENTS}:not_worse",
+    "not-worse": "keyhole.papers.claims.better_policy:not_worse",
     "other-best": f"{_JUDGEMENTS}:different_best",
     "potential": "keyhole.papers.abernethy2016.ucb_potential:potential_lemma",
     "reversal": f"{_JUDGEMENTS}:different_best",

@@ -105,8 +105,8 @@ def potential_lemma(
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
     of :math:`\Phi` is at most that of the pulls which the gaps ask for, without the lemma's unknown
-    constant. :math:`\Phi` is taken of the pulls of each arm where it is not the best, `metrics`: eq.
-    (2) in the classical bandit, eq. (7) in the threshold bandit. The claim holds if the 95 %
+    constant. :math:`\Phi` is taken of the pulls of each arm where it is not the best, `metrics`:
+    eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim holds if the 95 %
     interval lies below, and does not hold if it lies above.
     """
     result, measure = results[problem], HoeffdingUCB()

@@ -1,15 +1,15 @@
 """Claims (statements of a paper) that the mean of a metric is below, or above, a bound."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
-from keyhole.papers.claims.base import Finding, Result, Rounds, format_round
+from keyhole.papers.claims.base import Finding, Result, Results, Rounds, format_round
 from keyhole.papers.claims.bound_registry import BOUNDS
+from keyhole.papers.claims.claim import require_negative_control
 from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.verdict_numbers import format_compared, number_of
 from keyhole.papers.entry_references import PolicyName, ProblemName
 from keyhole.play.plan import Plan
@@ -49,55 +49,71 @@ def bound_of(name: str, policy: str, result: Result, round: int) -> float:
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
 
 
-class Bounded(ControlledClaim):
-    """The mean of a metric of a policy stays at or below a bound of the setting, or at or above it.
+def below_bound(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
+    bound: BoundName, rounds: Rounds | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether the mean of a metric of a policy stays at or below a bound of the setting.
 
-    The claim holds if at every round the 95 % interval lies on the right side, and does not hold
-    if at some round the mean is significantly on the other (adjusted by Holm over the rounds).
-    The negative control is held to the bound of the policy.
+    The claim holds if at every round, by default every checkpoint, the 95 % interval lies on the
+    right side, and does not hold if at some round the mean is significantly on the other (adjusted
+    by Holm over the rounds). The negative control is held to the bound of the policy.
     """
+    result = results[problem]
+    ranges = [(t, -math.inf, y) for t, y in _values(result, bound, claimed_policy, rounds)]
+    return _stays_in(result, metric, policy, ranges)
 
-    kind: Literal["below-bound", "above-bound"]
-    policy: PolicyName
-    problem: ProblemName
-    bound: BoundName  # a name in `BOUNDS`
-    rounds: Rounds | None = None  # at which checkpoints; by default at all
 
-    @property
-    def needs_negative_control(self) -> bool:
-        """Always true: a bound may be so loose that every policy keeps it."""
-        return True
+def above_bound(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
+    bound: BoundName, rounds: Rounds | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether the mean of a metric of a policy stays at or above a bound of the setting.
 
-    def check(self, plan: Plan) -> None:
-        """Refuse a bound of another setting, or one that has no finite value at some round."""
-        check_bound(self.bound, self.policy, plan, self.rounds or plan.checkpoints)
+    It is judged as `below_bound`.
+    """
+    result = results[problem]
+    ranges = [(t, y, math.inf) for t, y in _values(result, bound, claimed_policy, rounds)]
+    return _stays_in(result, metric, policy, ranges)
 
-    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
-        """Compare the mean with the bound, round by round."""
-        result = results[self.problem]
-        rounds = self.rounds or result.curves.checkpoints
-        found, distances = [], []
-        for t in rounds:
-            number = result.estimate(policy, self.metric, t)
-            # The bound of the claimed policy, also for the negative control.
-            value = bound_of(self.bound, self.policy, result, t)
-            low, high = (-math.inf, value) if self.kind == "below-bound" else (value, math.inf)
-            found.append((number, low, high))
-            distances.append((_standard_errors_inside(number, low, high), t, number, value))
-        nearest = min(range(len(rounds)), key=lambda i: distances[i][0])
-        _, t, number, value = distances[nearest]
-        numbers = [
-            number_of(f"mean {format_round(t)}", *ranged)
-            for t, ranged in zip(rounds, found, strict=True)
-        ]
+
+def check_below_bound(claim: Any, plan: Plan) -> None:
+    """Refuse a bound of another setting, or without a finite value, or without a control."""
+    check_bound(claim.bound, claim.policy, plan, claim.rounds or plan.checkpoints)
+    require_negative_control(claim)
+
+
+check_above_bound: Final = check_below_bound
+
+
+def _values(
+    result: Result, bound: str, policy: str, rounds: Rounds | None
+) -> list[tuple[int, float]]:
+    """Return the rounds with the bound of the claimed policy, also for the negative control."""
+    return [(t, bound_of(bound, policy, result, t)) for t in rounds or result.curves.checkpoints]
+
+
+def _stays_in(
+    result: Result, metric: str, policy: str, ranges: Sequence[tuple[int, float, float]]
+) -> Finding:
+    """Compare the mean with the bound, round by round."""
+    compared = [(result.estimate(policy, metric, t), *ends) for t, *ends in ranges]
+    numbers = [
+        number_of(f"mean {format_round(t)}", *ranged)
+        for (t, *_), ranged in zip(ranges, compared, strict=True)
+    ]
+    nearest = min(range(len(ranges)), key=lambda i: _standard_errors_inside(*compared[i]))
+    mean, *ends = compared[nearest]
+    (value,) = filter(math.isfinite, ends)
+    detail = (
+        f"{format_round(ranges[nearest][0])}: {mean}, "
+        f"the bound is {format_estimate(value, abs(value) / 100)}"
+    )
+    if len(ranges) > 1:
         detail = (
-            f"{format_round(t)}: {number}, the bound is {format_estimate(value, abs(value) / 100)}"
+            f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
-        if len(found) > 1:
-            detail = (
-                f"{len(found)} rounds compared; nearest to the bound (in standard errors) {detail}"
-            )
-        return Finding(is_inside(found), detail, format_compared(numbers, [numbers[nearest]]))
+    return Finding(is_inside(compared), detail, format_compared(numbers, [numbers[nearest]]))
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:

@@ -1,24 +1,24 @@
-"""Judgements of rare claims (statements of papers): functions that computed claims name."""
+"""Judgements of claims that compare several problems or policies at once."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import (
+    Cells,
     Finding,
-    Result,
-    Rounds,
+    Policies,
+    Results,
+    cell_names,
     decide,
+    format_means,
     format_round,
     order_by_lead,
 )
-from keyhole.papers.claims.cells import Cells, cell_names, format_means
 from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.paired_comparisons import LEVEL, adjust_together, comparisons, holm
 from keyhole.papers.claims.ratio_estimates import log_quotient
@@ -31,10 +31,10 @@ from keyhole.papers.claims.verdict_numbers import (
 )
 from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
+from keyhole.play.plan import Plan
 from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
 
-Results = Mapping[str, Result]
-Policies = Annotated[list[PolicyName], Field(min_length=1)]
+_Factor = Annotated[float, Field(gt=0)]
 _Two = Annotated[list[PolicyName], Field(min_length=2)]
 _SHOWN: Final = 3
 
@@ -49,6 +49,58 @@ class ProblemRound(BaseModel):
     def format_name(self, results: Results) -> str:
         """Return its name in the text of a verdict."""
         return f"{results[self.problem].title} at T = {self.round:,}"
+
+
+def trend(
+    results: Results, metric: str, cells: Cells,
+    factors: _Factor | list[_Factor] = 1.0, round: Checkpoint | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether a metric rises significantly from each of some cells to the next.
+
+    With a factor, of every step or of each, it must rise to more than so many times: factor x lower
+    < higher. The claim holds if every step is significant, and does not hold if some step is
+    significantly in the other direction, or 0 in every replication. The steps are adjusted together
+    (Holm).
+    """
+    values = [cell.values(results, metric, round) for cell in cells]
+    steps = len(cells) - 1
+    factors = factors if isinstance(factors, list) else [factors] * steps
+    gaps = [
+        compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
+    ]
+    clear = holm([gap.p_value for gap in gaps]) < LEVEL
+    rises = [bool(c) and gap.difference < 0 for c, gap in zip(clear, gaps, strict=True)]
+    falls = [
+        # Equal in every replication, and not 0: more replications would not separate them.
+        (gap.equal and b.any()) or (bool(c) and gap.difference > 0)
+        for c, gap, b in zip(clear, gaps, values[1:], strict=True)
+    ]
+    names = cell_names(cells, results)
+    _, text, means = format_means(names, values)
+    numbers = [
+        number_of(f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap)
+        for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
+    ]
+    shown = [i for i in range(steps) if not rises[i]]
+    ending = ". Not so: "
+    if not shown:
+        shown = [max(range(steps), key=lambda i: gaps[i].p_value)]
+        ending = ", the least clear: "
+    return Finding(
+        decide(supported=all(rises), contradicted=any(falls)),
+        f"{format_round(round)}: {text}; {sum(rises)} of {steps} steps significant{ending}"
+        + "; ".join(f"{numbers[i].name}: {gaps[i]}" for i in shown),
+        (*means, *format_compared(numbers, [numbers[i] for i in shown])),
+    )
+
+
+def check_trend(claim: Any, plan: Plan) -> None:
+    """Refuse factors that are not one for each step."""
+    if isinstance(claim.factors, list) and len(claim.factors) != len(claim.cells) - 1:
+        raise ValueError(
+            f"factors must be one fewer than cells, got {len(claim.factors)} factors "
+            f"for {len(claim.cells)} cells"
+        )
 
 
 def equivalence(
@@ -124,46 +176,6 @@ def identical_results(
         return Finding("does not hold", "; ".join([*unequal][:_SHOWN]), numbers)
     replications = results[cells[0].problem].curves.replications
     return Finding("holds", f"so in all of {replications:,} replications", numbers)
-
-
-def not_worse(
-    results: Results,
-    metric: str,
-    problem: ProblemName,
-    policy: PolicyName,
-    others: list[PolicyName],
-    rounds: Rounds,
-    runs: int,
-) -> Finding:
-    """Judge whether none of some policies is significantly better than a policy, in so many runs.
-
-    The claim does not hold if at some checkpoint one of the others is significantly better (all
-    comparisons adjusted together, Holm); it holds if none is, in at least `runs` runs: in fewer,
-    the absence of a difference is no evidence.
-    """
-    curves = results[problem].curves
-    pairs = [(other, policy, t) for t in rounds for other in others]
-    cells = comparisons(curves, metric, pairs)
-    better = sum(cell.better for cell in cells)
-    ahead = sorted((cell for cell in cells if cell.lead > 0), key=lambda cell: cell.p_value)
-    played, side = curves.replications, curves.metric(metric).better
-    detail = (
-        f"significantly better than {policy} in {better} of {len(cells)} pairs of "
-        f"method and T, of {side} mean in {len(ahead)}"
-    )
-    if ahead:
-        detail += "; the clearest: " + "; ".join(map(str, ahead[:_SHOWN]))
-    detail += f"; in {played:,} runs"
-    if played < runs and not better:
-        detail += f" ({runs:,} are needed before finding nothing means something)"
-    numbers = (
-        known_number("pairs in which another is significantly better", better, at_most=0),
-        known_number(f"pairs in which another has the {side} mean", len(ahead)),
-        known_number("runs", played, at_least=runs),
-        *format_compared(differences(cells), differences(ahead[:_SHOWN])),
-    )
-    status = decide(supported=played >= runs and not better, contradicted=better > 0)
-    return Finding(status, detail, numbers)
 
 
 def policy_spread(

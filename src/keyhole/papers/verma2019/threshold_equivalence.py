@@ -114,7 +114,7 @@ def best_allocation(
     at_least: Annotated[float, Field(ge=0, le=1)],
     round: Checkpoint | None = None,
 ) -> Finding:
-    """Judge whether in a share of replications the estimated thresholds lead to the best allocation.
+    """Judge whether estimated thresholds lead to the best allocation, in a share of replications.
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
     et al. 2019, Definition 1). The metric is ``estimates[0]``, which stands for those of all arms.
