@@ -86,9 +86,6 @@ class Cell(BaseModel):
 Cells = Annotated[list[Cell], Field(min_length=2)]
 
 
-Cells = Annotated[list[Cell], Field(min_length=2)]
-
-
 def decide(*, supported: bool, contradicted: bool) -> Status:
     """Return the status: undecided where the results neither support nor contradict the claim."""
     if supported:

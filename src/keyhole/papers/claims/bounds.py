@@ -97,18 +97,17 @@ def _stays_in(
     result: Result, metric: str, policy: str, ranges: Sequence[tuple[int, float, float]]
 ) -> Finding:
     """Compare the mean with the bound, round by round."""
-    compared = [(result.estimate(policy, metric, t), *ends) for t, *ends in ranges]
+    compared = [
+        (result.estimate(policy, metric, t), floor, ceiling) for t, floor, ceiling in ranges
+    ]
+    rounds = [format_round(t) for t, *_ in ranges]
     numbers = [
-        number_of(f"mean {format_round(t)}", *ranged)
-        for (t, *_), ranged in zip(ranges, compared, strict=True)
+        number_of(f"mean {at}", *ranged) for at, ranged in zip(rounds, compared, strict=True)
     ]
     nearest = min(range(len(ranges)), key=lambda i: _standard_errors_inside(*compared[i]))
-    mean, *ends = compared[nearest]
-    (value,) = filter(math.isfinite, ends)
-    detail = (
-        f"{format_round(ranges[nearest][0])}: {mean}, "
-        f"the bound is {format_estimate(value, abs(value) / 100)}"
-    )
+    mean, floor, ceiling = compared[nearest]
+    value = floor if math.isinf(ceiling) else ceiling
+    detail = f"{rounds[nearest]}: {mean}, the bound is {format_estimate(value, abs(value) / 100)}"
     if len(ranges) > 1:
         detail = (
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"

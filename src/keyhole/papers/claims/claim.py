@@ -244,7 +244,7 @@ def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     **names : str
         The fields that name it: `kind`, and `of` or `by`.
     """
-    fields = {name: (Literal[text], ...) for name, text in names.items()}
+    fields: dict[str, Any] = {name: (Literal[text], ...) for name, text in names.items()}
     parameters = inspect.signature(judgement, eval_str=True).parameters
     if "results" not in parameters:
         raise ValueError("it must have the parameter 'results'")

@@ -92,9 +92,9 @@ def mean(
 ) -> Finding:  # fmt: skip
     """Judge the mean of the metric of a `policy` on a `problem`."""
     result, compared = results[problem], []
-    for t, *ends in each_range(rounds, low, high):
+    for t, floor, ceiling in each_range(rounds, low, high):
         estimate, at = result.estimate(policy, metric, t), format_round(t)
-        compared.append(_compared(f"mean {at}", estimate, *ends, f"{at}: {estimate}"))
+        compared.append(_compared(f"mean {at}", estimate, floor, ceiling, f"{at}: {estimate}"))
     return _finding(f"{result.curves.metric(metric).title} ", compared)
 
 
@@ -116,11 +116,11 @@ def proportion(
     """
     result, compared = results[problem], []
     at_least, at_most = or_infinite(metric_low, metric_high)
-    for t, *ends in each_range(rounds, low, high):
+    for t, floor, ceiling in each_range(rounds, low, high):
         values, at = result.values(policy, metric, t), format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {at}: {share}"
-        compared.append(_compared(f"share of replications {at}", share, *ends, text))
+        compared.append(_compared(f"share of replications {at}", share, floor, ceiling, text))
     return _finding(f"{result.curves.metric(metric).title} in the range in ", compared)
 
 
@@ -135,7 +135,7 @@ def growth(
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`."""
-    result, ((_, *ends),) = results[problem], each_range(None, low, high)
+    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
     ats = [format_round(t) for t in (late, early)]
     if ratio_to is None:
         values = [result.values(policy, metric, t) for t in (late, early)]
@@ -145,7 +145,7 @@ def growth(
         means = [mean_estimate(array) for array in values]
         numbers = [number_of(f"mean {at}", value) for at, value in zip(ats, means, strict=True)]
         text = f"{means[0]} {ats[0]}, {means[1]} {ats[1]}; ratio {quotient}"
-        compared = _compared("ratio of means", quotient, *ends, text)
+        compared = _compared("ratio of means", quotient, floor, ceiling, text)
         numbers += compared.numbers
         return _finding(
             f"{result.curves.metric(metric).title} ", [compared._replace(numbers=numbers)]
@@ -161,12 +161,12 @@ def growth(
         numbers.append(factor_of(f"{name} {at}", mean_estimate(logs[-1])))
     # On logarithms the quotient of two ratios is a difference, which replications pair.
     step = mean_estimate(logs[0] - logs[1])
-    factor = factor_of("from the early to the late, times", step, *ends)
+    factor = factor_of("from the early to the late, times", step, floor, ceiling)
     text = (
         f"{numbers[0]} {ats[0]}, {numbers[1]} {ats[1]}; "
-        f"from the early to the late times {factor}{format_range(*ends)}"
+        f"from the early to the late times {factor}{format_range(floor, ceiling)}"
     )
-    compared = _Compared(step, *log_range(*ends), text, [*numbers, factor])
+    compared = _Compared(step, *log_range(floor, ceiling), text, [*numbers, factor])
     return _finding(f"{name} ", [compared])
 
 
@@ -187,7 +187,7 @@ def gain(
     multiples of the gain of that bound. Per unit of ln T it is
     :math:`(R(b) - R(a)) / (\ln b - \ln a)`, to compare with the constant of a logarithmic bound.
     """
-    result, ((_, least, most),) = results[problem], each_range(None, low, high)
+    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
     units, name = {
         "": (1.0, "gain"),
         "round": (float(late - early), "gain a round"),
@@ -196,7 +196,7 @@ def gain(
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
     estimate = mean_estimate((after - before) / units)
-    name, claimed = f"{name} from T = {early:,} to {late:,}", format_range(least, most)
+    name, claimed = f"{name} from T = {early:,} to {late:,}", format_range(floor, ceiling)
     more = list[Number]()
     if bound is not None:
         # The bound is the claim's own policy's, for a negative control too.
@@ -206,10 +206,12 @@ def gain(
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
         multiples = claimed.removeprefix(" (claimed: ").removesuffix(")")
         claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
-        least, most = least * rise, most * rise
+        floor, ceiling = floor * rise, ceiling * rise
         more = [known_number("that of the bound", rise)]
-    numbers = [number_of(name, estimate, least, most), *more]
-    return _finding("", [_Compared(estimate, least, most, f"{name}: {estimate}{claimed}", numbers)])
+    numbers = [number_of(name, estimate, floor, ceiling), *more]
+    return _finding(
+        "", [_Compared(estimate, floor, ceiling, f"{name}: {estimate}{claimed}", numbers)]
+    )
 
 
 def check_gain(claim: Any, plan: Plan) -> None:
@@ -293,11 +295,11 @@ def _compare_cells(
 ) -> Finding:  # fmt: skip
     names, compared = cell_names(cells, results), []
     name = f"{names[0]} {sign} {names[1]}"
-    for t, *ends in ranges:
+    for t, floor, ceiling in ranges:
         at, found = format_round(t), estimate(*(cell.values(results, metric, t) for cell in cells))
         if found is None:
             return Finding("undecided", f"the mean of {names[1]} may be 0 {at}")
-        compared.append(_compared(f"{name} {at}", found, *ends, f"{at}: {found}"))
+        compared.append(_compared(f"{name} {at}", found, floor, ceiling, f"{at}: {found}"))
     return _finding(f"{name} ", compared)
 
 
@@ -312,20 +314,20 @@ def deviation_ratio(
     """
     names, compared = cell_names((cell, over), results), []
     name = f"deviation of {' / '.join(names)}"
-    for t, *ends in each_range(rounds, low, high):
+    for t, floor, ceiling in each_range(rounds, low, high):
         values, at = [one.values(results, metric, t) for one in (cell, over)], format_round(t)
         log = log_deviation_ratio(*values)
         if log is None:
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {at}")
-        quotient = factor_of(f"{name} {at}", log, *ends)
+        quotient = factor_of(f"{name} {at}", log, floor, ceiling)
         deviations = [float(array.std(ddof=1)) for array in values]
         text = " / ".join(format_estimate(one, one / 10) for one in deviations)
         numbers = [
             Number(f"deviation of {label} {at}", deviation)
             for label, deviation in zip(names, deviations, strict=True)
         ]
-        text = f"{at}: {text} = {quotient}{format_range(*ends)}"
-        compared.append(_Compared(log, *log_range(*ends), text, [*numbers, quotient]))
+        text = f"{at}: {text} = {quotient}{format_range(floor, ceiling)}"
+        compared.append(_Compared(log, *log_range(floor, ceiling), text, [*numbers, quotient]))
     return _finding(f"{name} ", compared)
 
 
@@ -334,7 +336,8 @@ def gain_ratio(
     early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the gain of the `cell` from `early` to `late` over that of the cell `over`."""
-    names, ((_, *ends),) = cell_names((cell, over), results), each_range(None, low, high)
+    names = cell_names((cell, over), results)
+    ((_, floor, ceiling),) = each_range(None, low, high)
     gains = [
         one.values(results, metric, late) - one.values(results, metric, early)
         for one in (cell, over)
@@ -343,7 +346,7 @@ def gain_ratio(
     if quotient is None:
         return Finding("undecided", f"the mean gain of {names[1]} may be 0 {when}")
     name = f"gain of {names[0]} / gain of {names[1]} {when}"
-    return _finding("", [_compared(name, quotient, *ends, f"{name}: {quotient}")])
+    return _finding("", [_compared(name, quotient, floor, ceiling, f"{name}: {quotient}")])
 
 
 def log_endpoint(
@@ -351,7 +354,7 @@ def log_endpoint(
     policy: PolicyName | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge ln(mean / arms) of a `policy`, by default of the lowest curve, at the horizon."""
-    result, ((_, least, most),) = results[problem], each_range(None, low, high)
+    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
     ends = {label: mean_estimate(result.values(label, metric)) for label in result.curves.labels}
     lowest = min(ends, key=lambda label: ends[label].value)
     end = ends[policy or lowest]
@@ -360,10 +363,10 @@ def log_endpoint(
         for number in (end.low, end.value, end.high)
     )
     status = decide(
-        supported=least < low_end and high_end < most,
-        contradicted=high_end < least or low_end > most,
+        supported=floor < low_end and high_end < ceiling,
+        contradicted=high_end < floor or low_end > ceiling,
     )
-    number = Number(f"end of {policy or lowest}", value, low_end, high_end, None, least, most)
+    number = Number(f"end of {policy or lowest}", value, low_end, high_end, None, floor, ceiling)
     return Finding(status, f"{policy or f'the lowest, {lowest},'} ends at {number}", (number,))
 
 
@@ -385,7 +388,7 @@ def constant_value(
     return Finding("holds", f"so in all of {curves.replications:,} replications{each}", numbers)
 
 
-QUANTITIES: Final = {
+QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
     "mean": mean,
     "proportion": proportion,
     "growth": growth,

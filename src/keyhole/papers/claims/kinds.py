@@ -26,7 +26,7 @@ _FUNCTIONS: Final[dict[str, Judgement]] = {
     "power": power,
     "trend": trend,
 }
-KINDS: Final = {
+KINDS: Final[dict[str, type[Claim]]] = {
     **{kind: claim_class(judgement, kind=kind) for kind, judgement in _FUNCTIONS.items()},
     **{
         f"estimate: {of}": claim_class(judgement, kind="estimate", of=of)

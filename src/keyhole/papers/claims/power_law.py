@@ -68,23 +68,23 @@ def power(
     # The claimed exponents are tested directly; the interval by bisection is for the report, and
     # can be cut off at the ends of the search.
     tests = [
-        (_excess(points, y, end), *ends)
-        for end, *ends in ((high, -math.inf, 0.0), (low, 0.0, math.inf))
+        (_excess(points, y, end), floor, ceiling)
+        for end, floor, ceiling in ((high, -math.inf, 0.0), (low, 0.0, math.inf))
         if math.isfinite(end)
     ]
-    exponent = [_root(points, y, end) for end in ("value", "low", "high")]
+    exponent, lowest, highest = (_root(points, y, end) for end in ("value", "low", "high"))
     means, places = [mean_estimate(row) for row in y], [f"{point:,g}" for point in points]
-    p_value = min(excess.p_value(*ends) for excess, *ends in tests)
-    claimed = [("at least", at_least), ("at most", at_most)]
-    value, *ends = map(_text, exponent)
+    p_value = min(excess.p_value(floor, ceiling) for excess, floor, ceiling in tests)
+    ends = (("at least", at_least), ("at most", at_most))
+    claimed = [f"{text} {end:g}" for text, end in ends if end is not None]
     return Finding(
         is_inside(tests),
         f"means {', '.join(map(str, means))} at {', '.join(places)}; "
-        f"exponent of what is gained {value} [{', '.join(ends)}] (claimed: "
-        f"{' and '.join(f'{text} {end:g}' for text, end in claimed if end is not None)})",
+        f"exponent of what is gained {_text(exponent)} [{_text(lowest)}, {_text(highest)}]"
+        f" (claimed: {' and '.join(claimed)})",
         (
             *(number_of(f"mean at {at}", mean) for at, mean in zip(places, means, strict=True)),
-            Number("exponent", *exponent, p_value, low, high),
+            Number("exponent", exponent, lowest, highest, p_value, low, high),
         ),
     )
 
