@@ -31,7 +31,7 @@ def read_claims(
         where = f"claims[{i}]"
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
-        refuse_former_kind(f"{where}.kind", table.get("kind"))
+        refuse_former_kind(where, table)
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.

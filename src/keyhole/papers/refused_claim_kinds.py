@@ -3,7 +3,8 @@
 A claim is a statement of a paper in an entry's file, to be judged by simulations.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 _JUDGEMENTS: Final = "keyhole.papers.claims.judgements"
 _COMPUTED: Final = {
@@ -22,12 +23,18 @@ _COMPUTED: Final = {
 }
 
 
-def refuse_former_kind(where: str, kind: object) -> None:
+_NOW: Final = {
+    **{kind: f'kind = "computed", by = "{by}"' for kind, by in _COMPUTED.items()},
+    "worst-power": 'kind = "power"',
+    "slope": 'of = "gain", per = "ln T"',
+}
+_PLACES: Final = ", with here and there = { problem, round } for problem, early and late"
+
+
+def refuse_former_kind(where: str, table: Mapping[str, Any]) -> None:
     """Raise a ValueError that says how a claim of a former kind is written now."""
-    now = 'kind = "power"' if kind == "worst-power" else ""
-    if kind in _COMPUTED:
-        now = f'kind = "computed", by = "{_COMPUTED[str(kind)]}"'
-    if kind == "reversal":
-        now += ", with here and there = { problem, round } for problem, early and late"
-    if now:
-        raise ValueError(f"{where} {kind!r} is now written {now}")
+    field = "of" if table.get("kind") == "estimate" else "kind"
+    kind = table.get(field)
+    if isinstance(kind, str) and kind in _NOW:
+        more = _PLACES if kind == "reversal" else ""
+        raise ValueError(f"{where}.{field} {kind!r} is now written {_NOW[kind]}{more}")
