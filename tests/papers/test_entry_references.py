@@ -13,7 +13,7 @@ from keyhole.papers.entry_references import (
     check_names,
     names_in,
 )
-from keyhole.papers.report.parameter_figures import ParameterFigure
+from keyhole.papers.figure_declarations import ParameterFigure
 from tests.papers.made_up import BY, COMMON, kind_fields, make_claim
 
 # Fields of words that stand for nothing that there must be in an entry, and of whole numbers.

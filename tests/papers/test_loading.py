@@ -9,8 +9,7 @@ import pytest
 from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
-from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.published_values import PublishedValues
+from keyhole.papers.figure_declarations import ParameterFigure, PublishedValues
 from tests.papers.conftest import TINY
 from tests.papers.made_up import make_claim
 

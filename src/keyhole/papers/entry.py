@@ -22,9 +22,7 @@ from keyhole.papers.entry_files import (
     select_keys,
 )
 from keyhole.papers.entry_references import PlansOf, check_names, names_in
-from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.problem_figures import ProblemFigure
-from keyhole.papers.report.published_values import PublishedValues
+from keyhole.papers.figure_declarations import ParameterFigure, ProblemFigure, PublishedValues
 from keyhole.papers.text_limits import Question
 from keyhole.papers.verdicts import Setup
 from keyhole.play.plan import Plan

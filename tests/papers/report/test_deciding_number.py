@@ -3,7 +3,7 @@ import math
 import pytest
 
 from keyhole.metric import Metric
-from keyhole.papers.report.deciding_number import (
+from keyhole.papers.report.claim_rows import (
     deciding_number,
     draw_deciding_number,
     format_number,

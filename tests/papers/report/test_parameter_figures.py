@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from keyhole.papers.figure_declarations import ParameterFigure
 from keyhole.papers.report.parameter_figure_drawing import (
     draw_bound,
     draw_parameter_figure,
     ratio_figure,
     ratios,
 )
-from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.results.estimate import mean_estimate
 from keyhole.results.plot import matplotlib_styles, plot_curves
 from keyhole.threshold.bounds import adversarial_lower_bound

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from keyhole.pages.page import Answer
-from keyhole.papers.report.judged_entry import JudgedEntry
-from keyhole.papers.report.verdicts_of_other_entries import shared_verdicts
+from keyhole.papers.report.judged_entry import JudgedEntry, shared_verdicts
 from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
 
 _VERBS: Final[dict[Status, tuple[str, str]]] = {

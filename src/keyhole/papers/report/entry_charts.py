@@ -9,9 +9,9 @@ from keyhole.experiment.plots import caption
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.papers.claims import BOUNDS, Cell, Claim
+from keyhole.papers.figure_declarations import ParameterFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.parameter_figure_drawing import Bound, Points, is_far_above, ratios
-from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.results.curve_chart import curve_chart
 from keyhole.results.estimate import Estimate
 

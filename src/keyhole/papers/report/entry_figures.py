@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from keyhole.experiment.plots import caption
 from keyhole.experiment.report import metric_figure
 from keyhole.pages import figure_files
+from keyhole.papers.figure_declarations import ParameterFigure, ProblemFigure
 from keyhole.papers.report.entry_charts import (
     bounds_of,
     interval_caption,
@@ -20,9 +21,7 @@ from keyhole.papers.report.parameter_figure_drawing import (
     draw_parameter_figure,
     ratio_figure,
 )
-from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
-from keyhole.papers.report.problem_figures import ProblemFigure
 
 
 def write_entry_figures(

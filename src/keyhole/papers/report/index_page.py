@@ -13,13 +13,226 @@ from keyhole.papers.claims_json import write_claims
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
-from keyhole.papers.report.claim_squares import STATUS_WORDS, ClaimBar, ClaimSquares, entry_of
+from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows, format_range
 from keyhole.papers.report.coverage_page import uncovered_table, write_coverage_page
-from keyhole.papers.report.entry_answer import count_sentence, counts
-from keyhole.papers.report.figure_gallery import FigureGallery, gallery_tile
+from keyhole.papers.report.entry_answer import count_sentence, counts, entry_answer
 from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
-from keyhole.papers.report.unmet_claims import UnmetClaims, unmet_claims
-from keyhole.papers.verdicts import Setup, Verdict, one_per_statement
+from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
+
+STATUS_WORDS: Final[dict[Status, str]] = {
+    "holds": "holds",
+    "undecided": "open",
+    "does not hold": "does not hold",
+}
+"""Short words for what became of a claim."""
+
+
+@dataclass(frozen=True)
+class ClaimBar:
+    """The squares of some claims, with a label."""
+
+    label: str
+    verdicts: Sequence[Verdict]
+
+    @property
+    def counts(self) -> str:
+        """How many claims hold, are open, and do not hold."""
+        return counts(self.verdicts)
+
+    @property
+    def entries(self) -> list[list[Verdict]]:
+        """The verdicts of each entry, in order."""
+        return [list(found) for _, found in groupby(self.verdicts, entry_of)]
+
+
+@dataclass(frozen=True)
+class ClaimSquares:
+    """Bars of claims below each other, with a heading or a legend."""
+
+    heading: str  # empty for the legend
+    bars: Sequence[ClaimBar]
+    template: ClassVar[str] = "papers/report/templates/claim_squares.html.j2"
+
+    @property
+    def legend(self) -> Sequence[tuple[Status, str]]:
+        """The statuses with their words."""
+        return list(STATUS_WORDS.items())
+
+    def address(self, verdict: Verdict) -> str:
+        """Return the address of a claim on the page of its entry."""
+        return claim_address(verdict)
+
+    def words(self, verdict: Verdict) -> str:
+        """Return the name of a square: verdict, problem, claim, and set-up if not the paper's."""
+        about = f"{verdict.about}: " if verdict.about else ""
+        text = f"{STATUS_WORDS[verdict.status].capitalize()}. {about}{verdict.headline}"
+        if verdict.origin == "ours" or verdict.is_on_papers_setup:
+            return text
+        return f"{text} ({SETUPS[verdict.setup]})"
+
+
+def entry_of(verdict: Verdict) -> str:
+    """Return the name of the entry of a verdict."""
+    return verdict.id.partition("/")[0]
+
+
+def claim_address(verdict: Verdict) -> str:
+    """Return the address of a claim on the page of its entry, as a link of the index."""
+    return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A figure of an entry."""
+
+    file: str  # from the index
+    alt: str
+
+
+@dataclass(frozen=True)
+class GalleryTile:
+    """An entry with its figures, the main one first."""
+
+    part: JudgedEntry
+    answer: Answer
+    thumbnails: Sequence[Thumbnail]
+
+    @property
+    def status(self) -> str:
+        """What became of the paper's claims; empty where it judges none."""
+        return self.answer.status
+
+    @property
+    def words(self) -> str:
+        """The answer in a word."""
+        return self.answer.mark or (self.answer.status if self.status else "Checks alone.")
+
+    @property
+    def page(self) -> str:
+        """The address of the entry's page."""
+        return f"entries/{self.part.entry.name}/report.html"
+
+
+@dataclass(frozen=True)
+class FigureGallery:
+    """Tiles of entries, in a grid."""
+
+    tiles: Sequence[GalleryTile]
+    template: ClassVar[str] = "papers/report/templates/figure_gallery.html.j2"
+
+
+def gallery_tile(part: JudgedEntry, known: Mapping[str, Verdict]) -> GalleryTile:
+    """Return the tile of an entry; `known` are all verdicts by id."""
+    answer = next(one for one in entry_answer(part, known, "") if isinstance(one, Answer))
+    return GalleryTile(part, answer, _thumbnails(part))
+
+
+def _thumbnails(part: JudgedEntry) -> list[Thumbnail]:
+    """Return all figures of an entry: against parameters, of problems, and of metrics."""
+    entry, shown = part.entry, list[tuple[str, str]]()
+    shown += [(f"overview-{i}", one.title) for i, one in enumerate(entry.parameter_figures, 1)]
+    shown += [(f"drawing-{i}", one.title) for i, one in enumerate(entry.problem_figures, 1)]
+    for problem, curves in part.curves.items():
+        for metric in part.metrics_of(problem):
+            title = f"{entry.problems[problem].title}: {curves.metric(metric).title}"
+            shown.append((f"{problem}-{metric}", title))
+            if entry.ratio_to is not None:
+                ratio = f"{title} relative to {entry.ratio_to}"
+                shown.append((f"{problem}-{metric}-ratio", ratio))
+    return [Thumbnail(f"entries/{entry.name}/{name}.png", title) for name, title in shown]
+
+
+_MOST_PROBLEMS: Final = 4
+
+
+@dataclass(frozen=True)
+class UnmetClaim:
+    """A statement that does not hold, on one or several problems."""
+
+    row: ClaimRow
+    paper: str  # its citation
+
+    @property
+    def shown(self) -> JudgedClaim:
+        """The verdict whose number is shown."""
+        return self.row.worst
+
+    @property
+    def setup(self) -> str:
+        """Whose set-up it is judged on."""
+        return SETUPS[self.row.first.setup]
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """The address of each verdict, and its problems as the words of the link."""
+        verdicts = [one.verdict for one in self.row.judged]
+        links = [(claim_address(one), one.about or one.id) for one in verdicts]
+        if len(links) <= _MOST_PROBLEMS:
+            return links
+        left = len(links) - _MOST_PROBLEMS
+        return [*links[:_MOST_PROBLEMS], (links[_MOST_PROBLEMS][0], f"{left} more")]
+
+    @property
+    def found(self) -> str:
+        """The number that decides it; without one, all that was found."""
+        number = self.shown.deciding
+        if number is None:
+            return self.shown.verdict.detail
+        return f"{number}, not {format_range(number.at_least, number.at_most)}"
+
+    @property
+    def found_of(self) -> str:
+        """The name of the number that decides it."""
+        return self.shown.deciding.name if self.shown.deciding else ""
+
+    @property
+    def runs(self) -> str:
+        """The number of runs, and the larger one of the other scale."""
+        part, verdict = self.shown.part, self.shown.verdict
+        text = f"{verdict.replications:,} runs"
+        most = part.entry.scales["paper"].replications
+        if part.scale == "paper" or most <= verdict.replications:
+            return text
+        return f"{text}; {most:,} with --scale paper"
+
+
+@dataclass(frozen=True)
+class UnmetClaims:
+    """A heading, and the claims that do not hold."""
+
+    heading: str
+    claims: Sequence[UnmetClaim]
+    in_brief: bool  # few words for a claim, and its number without a name
+    template: ClassVar[str] = "papers/report/templates/unmet_claims.html.j2"
+
+
+def unmet_claims(
+    parts: Sequence[JudgedEntry],
+    verdicts: Sequence[Verdict],
+    known: Mapping[str, Verdict],
+    citations: Mapping[str, str],
+) -> list[UnmetClaim]:
+    """Return those of some verdicts that do not hold, one for each statement, in order.
+
+    Parameters
+    ----------
+    parts : sequence of JudgedEntry
+        The entries.
+    verdicts : sequence of Verdict
+        The verdicts that count.
+    known : mapping of str to Verdict
+        By id, all verdicts.
+    citations : mapping of str to str
+        By paper, its short citation.
+    """
+    unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
+    return [
+        UnmetClaim(row, citations[part.entry.paper])
+        for part in parts
+        if (found := [verdict for verdict in part.verdicts if verdict.id in unmet])
+        for row in claim_rows(part, found, known, [])
+    ]
+
 
 _SETUP_ROWS: Final[dict[Setup, str]] = {
     "paper": "the paper's",
