@@ -22,8 +22,8 @@ from keyhole.results.estimate import format_estimate
 
 # The sign that is claimed of paired differences, which have no range of their own: relative to the
 # better side of the metric (first policy minus second), or whatever the metric is.
-_BETTER_SIDE: Final = {"ordering": 1, "not-better": -1, "not-worse": -1}
-_NOT_ABOVE_ZERO: Final = ("trend", "equivalence")
+_BETTER_SIDE: Final = {"ordering": 1, "not-better": -1, "computed: not_worse": -1}
+_NOT_ABOVE_ZERO: Final = ("trend", "computed: equivalence")
 _RUNS: Final = "runs"  # the number of replications that a claim asks for
 
 
