@@ -14,7 +14,6 @@ from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows, format_range
-from keyhole.papers.report.coverage_page import uncovered_table, write_coverage_page
 from keyhole.papers.report.entry_answer import count_sentence, counts, entry_answer
 from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
@@ -25,38 +24,30 @@ STATUS_WORDS: Final[dict[Status, str]] = {
     "does not hold": "does not hold",
 }
 """Short words for what became of a claim."""
-
-
-@dataclass(frozen=True)
-class ClaimBar:
-    """The squares of some claims, with a label."""
-
-    label: str
-    verdicts: Sequence[Verdict]
-
-    @property
-    def counts(self) -> str:
-        """How many claims hold, are open, and do not hold."""
-        return counts(self.verdicts)
-
-    @property
-    def entries(self) -> list[list[Verdict]]:
-        """The verdicts of each entry, in order."""
-        return [list(found) for _, found in groupby(self.verdicts, entry_of)]
+_SETUP_ROWS: Final[dict[Setup, str]] = {
+    "paper": "the paper's",
+    "any": "any: a statement about every set-up, such as a theorem",
+    "replica": "a replica, made by us where the paper's could not be read in full",
+    "ours": "ours",
+}
+_ON_OURS: Final = "On set-ups of ours"
+_ABOUT_NO_PAPER: Final = "about no paper"
+_MOST_LINKS: Final = 4
 
 
 @dataclass(frozen=True)
 class ClaimSquares:
-    """Bars of claims below each other, with a heading or a legend."""
+    """Bars of squares, one for each claim, with a heading or a legend."""
 
     heading: str  # empty for the legend
-    bars: Sequence[ClaimBar]
+    bars: Sequence[tuple[str, Sequence[Verdict]]]  # each with its label
     template: ClassVar[str] = "papers/report/templates/claim_squares.html.j2"
+    legend: ClassVar = STATUS_WORDS
+    counts = staticmethod(counts)
 
-    @property
-    def legend(self) -> Sequence[tuple[Status, str]]:
-        """The statuses with their words."""
-        return list(STATUS_WORDS.items())
+    def by_entry(self, verdicts: Sequence[Verdict]) -> list[list[Verdict]]:
+        """Return the verdicts of each entry, in order."""
+        return [list(group) for _, group in groupby(verdicts, entry_of)]
 
     def address(self, verdict: Verdict) -> str:
         """Return the address of a claim on the page of its entry."""
@@ -71,46 +62,15 @@ class ClaimSquares:
         return f"{text} ({SETUPS[verdict.setup]})"
 
 
-def entry_of(verdict: Verdict) -> str:
-    """Return the name of the entry of a verdict."""
-    return verdict.id.partition("/")[0]
-
-
-def claim_address(verdict: Verdict) -> str:
-    """Return the address of a claim on the page of its entry, as a link of the index."""
-    return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
-
-
-@dataclass(frozen=True)
-class Thumbnail:
-    """A figure of an entry."""
-
-    file: str  # from the index
-    alt: str
-
-
 @dataclass(frozen=True)
 class GalleryTile:
     """An entry with its figures, the main one first."""
 
     part: JudgedEntry
-    answer: Answer
-    thumbnails: Sequence[Thumbnail]
-
-    @property
-    def status(self) -> str:
-        """What became of the paper's claims; empty where it judges none."""
-        return self.answer.status
-
-    @property
-    def words(self) -> str:
-        """The answer in a word."""
-        return self.answer.mark or (self.answer.status if self.status else "Checks alone.")
-
-    @property
-    def page(self) -> str:
-        """The address of the entry's page."""
-        return f"entries/{self.part.entry.name}/report.html"
+    status: str  # what became of the paper's claims; empty where it judges none
+    words: str  # the answer in a word
+    page: str  # the address of the entry's page
+    thumbnails: Sequence[tuple[str, str]]  # the file of each figure, from the index, and its title
 
 
 @dataclass(frozen=True)
@@ -119,30 +79,6 @@ class FigureGallery:
 
     tiles: Sequence[GalleryTile]
     template: ClassVar[str] = "papers/report/templates/figure_gallery.html.j2"
-
-
-def gallery_tile(part: JudgedEntry, known: Mapping[str, Verdict]) -> GalleryTile:
-    """Return the tile of an entry; `known` are all verdicts by id."""
-    answer = next(one for one in entry_answer(part, known, "") if isinstance(one, Answer))
-    return GalleryTile(part, answer, _thumbnails(part))
-
-
-def _thumbnails(part: JudgedEntry) -> list[Thumbnail]:
-    """Return all figures of an entry: against parameters, of problems, and of metrics."""
-    entry, shown = part.entry, list[tuple[str, str]]()
-    shown += [(f"overview-{i}", one.title) for i, one in enumerate(entry.parameter_figures, 1)]
-    shown += [(f"drawing-{i}", one.title) for i, one in enumerate(entry.problem_figures, 1)]
-    for problem, curves in part.curves.items():
-        for metric in part.metrics_of(problem):
-            title = f"{entry.problems[problem].title}: {curves.metric(metric).title}"
-            shown.append((f"{problem}-{metric}", title))
-            if entry.ratio_to is not None:
-                ratio = f"{title} relative to {entry.ratio_to}"
-                shown.append((f"{problem}-{metric}-ratio", ratio))
-    return [Thumbnail(f"entries/{entry.name}/{name}.png", title) for name, title in shown]
-
-
-_MOST_PROBLEMS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -165,12 +101,10 @@ class UnmetClaim:
     @property
     def links(self) -> list[tuple[str, str]]:
         """The address of each verdict, and its problems as the words of the link."""
-        verdicts = [one.verdict for one in self.row.judged]
+        verdicts = [judged.verdict for judged in self.row.judged]
         links = [(claim_address(one), one.about or one.id) for one in verdicts]
-        if len(links) <= _MOST_PROBLEMS:
-            return links
-        left = len(links) - _MOST_PROBLEMS
-        return [*links[:_MOST_PROBLEMS], (links[_MOST_PROBLEMS][0], f"{left} more")]
+        left = links[_MOST_LINKS:]
+        return links[:_MOST_LINKS] + [(address, f"{len(left)} more") for address, _ in left[:1]]
 
     @property
     def found(self) -> str:
@@ -181,19 +115,12 @@ class UnmetClaim:
         return f"{number}, not {format_range(number.at_least, number.at_most)}"
 
     @property
-    def found_of(self) -> str:
-        """The name of the number that decides it."""
-        return self.shown.deciding.name if self.shown.deciding else ""
-
-    @property
     def runs(self) -> str:
         """The number of runs, and the larger one of the other scale."""
-        part, verdict = self.shown.part, self.shown.verdict
-        text = f"{verdict.replications:,} runs"
+        part, replications = self.shown.part, self.shown.verdict.replications
         most = part.entry.scales["paper"].replications
-        if part.scale == "paper" or most <= verdict.replications:
-            return text
-        return f"{text}; {most:,} with --scale paper"
+        more = f"; {most:,} with --scale paper" if most > replications else ""
+        return f"{replications:,} runs{more if part.scale != 'paper' else ''}"
 
 
 @dataclass(frozen=True)
@@ -204,44 +131,6 @@ class UnmetClaims:
     claims: Sequence[UnmetClaim]
     in_brief: bool  # few words for a claim, and its number without a name
     template: ClassVar[str] = "papers/report/templates/unmet_claims.html.j2"
-
-
-def unmet_claims(
-    parts: Sequence[JudgedEntry],
-    verdicts: Sequence[Verdict],
-    known: Mapping[str, Verdict],
-    citations: Mapping[str, str],
-) -> list[UnmetClaim]:
-    """Return those of some verdicts that do not hold, one for each statement, in order.
-
-    Parameters
-    ----------
-    parts : sequence of JudgedEntry
-        The entries.
-    verdicts : sequence of Verdict
-        The verdicts that count.
-    known : mapping of str to Verdict
-        By id, all verdicts.
-    citations : mapping of str to str
-        By paper, its short citation.
-    """
-    unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
-    return [
-        UnmetClaim(row, citations[part.entry.paper])
-        for part in parts
-        if (found := [verdict for verdict in part.verdicts if verdict.id in unmet])
-        for row in claim_rows(part, found, known, [])
-    ]
-
-
-_SETUP_ROWS: Final[dict[Setup, str]] = {
-    "paper": "the paper's",
-    "any": "any: a statement about every set-up, such as a theorem",
-    "replica": "a replica, made by us where the paper's could not be read in full",
-    "ours": "ours",
-}
-_ON_OURS: Final = "On set-ups of ours"
-_ABOUT_NO_PAPER: Final = "about no paper"
 
 
 @dataclass(frozen=True)
@@ -258,10 +147,20 @@ class IndexLine:
     template: ClassVar[str] = "papers/report/templates/index_line.html.j2"
 
 
+def entry_of(verdict: Verdict) -> str:
+    """Return the name of the entry of a verdict."""
+    return verdict.id.partition("/")[0]
+
+
+def claim_address(verdict: Verdict) -> str:
+    """Return the address of a claim on the page of its entry, as a link of the index."""
+    return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
+
+
 def write_index(
     folder: Path, scale: str, entries: Sequence[Entry], parts: Sequence[JudgedEntry]
 ) -> tuple[Path, Path]:
-    """Write ``index.html``, ``coverage.html`` and ``claims.json``; return the first and the last.
+    """Write ``index.html`` and ``claims.json``; return both.
 
     Parameters
     ----------
@@ -274,12 +173,7 @@ def write_index(
     parts : sequence of JudgedEntry
         The entries that have been run.
     """
-    run = {part.entry.name for part in parts}
-    shown = {part.entry.paper for part in parts}
-    papers = {key: Coverage.load(key) for key in PAPERS if key in shown}
-    write_coverage_page(folder, papers, run)
-    page = _Index(scale, entries, parts, papers).page()
-    index = write_page(folder / "index.html", page)
+    index = write_page(folder / "index.html", _Index(scale, entries, parts).page())
     # Rewritten with the page, which links to it.
     claims = folder / "claims.json"
     write_claims(claims, parts)
@@ -289,45 +183,43 @@ def write_index(
 class _Index:
     """What the index shows."""
 
-    def __init__(
-        self,
-        scale: str,
-        entries: Sequence[Entry],
-        parts: Sequence[JudgedEntry],
-        papers: Mapping[str, Coverage],
-    ) -> None:
-        self.scale, self.entries, self.parts, self.papers = scale, entries, parts, papers
+    def __init__(self, scale: str, entries: Sequence[Entry], parts: Sequence[JudgedEntry]) -> None:
+        self.scale, self.entries, self.parts = scale, entries, parts
+        shown = {part.entry.paper for part in parts}
+        self.papers = {key: Coverage.load(key) for key in PAPERS if key in shown}
+        self.citations = {key: paper.short_citation for key, paper in self.papers.items()}
         self.known = verdicts_by_id(parts)
-        self.verdicts = one_per_statement([v for part in parts for v in part.verdicts])
-        self.citations = {key: paper.short_citation for key, paper in papers.items()}
-        claimed = [verdict for verdict in self.verdicts if verdict.origin != "ours"]
+        verdicts = one_per_statement([v for part in parts for v in part.verdicts])
+        self.checks = [verdict for verdict in verdicts if verdict.origin == "ours"]
+        claimed = [verdict for verdict in verdicts if verdict.origin != "ours"]
         self.judged = [verdict for verdict in claimed if verdict.is_on_papers_setup]
         self.replicas = [verdict for verdict in claimed if not verdict.is_on_papers_setup]
-        self.checks = [verdict for verdict in self.verdicts if verdict.origin == "ours"]
 
     def page(self) -> Page:
         """Return the page."""
+        replicas = [ClaimSquares(_ON_OURS, self._bars(self.replicas))] if self.replicas else []
         return Page(
-            title=f"What {self._papers()}, and what was found",
+            title=f"What {self._papers()} claim, and what was found",
             answer=self._answer(),
-            figures=[
-                ClaimSquares("", self._bars(self.judged)),
-                *([ClaimSquares(_ON_OURS, self._bars(self.replicas))] if self.replicas else []),
-            ],
+            figures=[ClaimSquares("", self._bars(self.judged)), *replicas],
             sections=[
                 *self._unmet_section(),
                 Section("set-ups", "Whose set-ups they were judged on", [self._setups_table()]),
                 Section("figures", "Figures", [self._gallery()], is_open=True),
-                self._checks_section(),
+                Section(
+                    "checks",
+                    "Keyhole's own checks",
+                    [ClaimSquares("", self._bars(self.checks))],
+                    note=counts(self.checks),
+                ),
                 self._uncovered_section(),
             ],
         )
 
     def _papers(self) -> str:
         if len(self.citations) == 1:
-            (citation,) = self.citations.values()
-            return f"{citation} claim"
-        return f"{count_text(len(self.citations), 'paper')} claim"
+            return next(iter(self.citations.values()))
+        return count_text(len(self.citations), "paper")
 
     def _answer(self) -> list[PageBlock]:
         sentence = count_sentence(self.judged, "the papers'", "claim", " on their set-ups")
@@ -344,19 +236,16 @@ class _Index:
 
     def _deeper(self) -> str:
         """Return how many open claims on the papers' set-ups the other scale would decide."""
-        if self.scale == "paper":
-            return ""
         most = {part.entry.name: part.entry.scales["paper"].replications for part in self.parts}
-        deeper = [
-            verdict
-            for verdict in self.judged
-            if verdict.status == "undecided"
+        number = sum(
+            verdict.status == "undecided"
             and verdict.needed is not None
             and verdict.needed <= most[entry_of(verdict)]
-        ]
-        if not deeper:
+            for verdict in self.judged
+        )
+        if self.scale == "paper" or not number:
             return ""
-        return f"More runs (--scale paper) would decide some {len(deeper)} of the open claims."
+        return f"More runs (--scale paper) would decide some {number} of the open claims."
 
     def _missing(self) -> str:
         """Return what has not been run: papers, and entries of the others."""
@@ -373,71 +262,85 @@ class _Index:
                 texts.append(f"{entries} of {whose}" if paper else f"{entries} {whose}")
         return ", ".join(texts)
 
-    def _of(self, paper: str, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """Return those of some verdicts whose entries are about a paper."""
-        return [one for one in verdicts if FILES[entry_of(one)].rpartition("/")[0] == paper]
-
-    def _bars(self, verdicts: Sequence[Verdict]) -> list[ClaimBar]:
+    def _bars(self, verdicts: Sequence[Verdict]) -> list[tuple[str, Sequence[Verdict]]]:
         """Return a bar for each paper, and one for entries about none; of one paper, by entry."""
         if len(self.citations) == 1:
             headings = {part.entry.name: part.entry.heading for part in self.parts}
-            return [
-                ClaimBar(headings[name], list(found)) for name, found in groupby(verdicts, entry_of)
-            ]
-        return [
-            ClaimBar(self.citations.get(paper, _ABOUT_NO_PAPER), found)
-            for paper in (*self.citations, "")
-            if (found := self._of(paper, verdicts))
-        ]
+            return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_of)]
+        bars: dict[str, list[Verdict]] = {paper: [] for paper in (*self.citations, "")}
+        for verdict in verdicts:
+            bars[FILES[entry_of(verdict)].rpartition("/")[0]].append(verdict)
+        return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_section(self) -> list[Section]:
-        blocks = list[PageBlock]()
-        for verdicts, where, in_brief in (
-            (self.judged, "On the papers' set-ups", False),
-            (self.replicas, _ON_OURS, True),
-        ):
-            found = unmet_claims(self.parts, verdicts, self.known, self.citations)
-            if found:
-                blocks.append(UnmetClaims(where, found, in_brief))
-        if not blocks:
-            return []
-        return [Section("unmet", "What does not hold", blocks, is_open=True)]
+        blocks: list[PageBlock] = [
+            UnmetClaims(where, claims, in_brief)
+            for verdicts, where, in_brief in (
+                (self.judged, "On the papers' set-ups", False),
+                (self.replicas, _ON_OURS, True),
+            )
+            if (claims := self._unmet(verdicts))
+        ]
+        section = Section("unmet", "What does not hold", blocks, is_open=True)
+        return [section] if blocks else []
+
+    def _unmet(self, verdicts: Sequence[Verdict]) -> list[UnmetClaim]:
+        """Return those of some verdicts that do not hold, one for each statement, in order."""
+        unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
+        return [
+            UnmetClaim(row, self.citations[part.entry.paper])
+            for part in self.parts
+            for row in claim_rows(part, [v for v in part.verdicts if v.id in unmet], self.known, [])
+        ]
 
     def _setups_table(self) -> Table:
         rows = []
-        claimed = self.judged + self.replicas
         for setup, words in _SETUP_ROWS.items():
-            found = [verdict for verdict in claimed if verdict.setup == setup]
-            if not found:
-                continue
-            statuses = [verdict.status for verdict in found]
-            entries = list(dict.fromkeys(map(entry_of, found)))
+            verdicts = [v for v in self.judged + self.replicas if v.setup == setup]
+            statuses = [verdict.status for verdict in verdicts]
+            entries = dict.fromkeys(map(entry_of, verdicts))
             named = ", ".join(entries) if setup in ("replica", "ours") else ""
             counted = [str(statuses.count(status)) for status in STATUS_WORDS]
-            rows.append([words, str(len(found)), *counted, named])
+            if verdicts:
+                rows.append([words, str(len(verdicts)), *counted, named])
         head = ["set-up", "claims", *STATUS_WORDS.values(), "entries"]
         return Table("Claims of the papers, by whose set-up they were judged on", head, rows)
 
     def _gallery(self) -> FigureGallery:
         return FigureGallery([gallery_tile(part, self.known) for part in self.parts])
 
-    def _checks_section(self) -> Section:
-        squares = ClaimSquares("", self._bars(self.checks))
-        return Section("checks", "Keyhole's own checks", [squares], note=counts(self.checks))
-
     def _uncovered_section(self) -> Section:
-        tables = [table for paper in self.papers.values() if (table := uncovered_table(paper))]
+        tables = []
+        for paper in self.papers.values():
+            items = [item for item in paper.items if item.covered == "not"]
+            rows = [[item.name, item.says, item.why] for item in items]
+            if rows:
+                tables.append(Table(paper.short_citation, ["where", "what", "why not"], rows))
         number = sum(len(table.rows) for table in tables)
-        return Section(
-            "uncovered",
-            "What is not covered, and why",
-            [CoverageLink(), *tables],
-            note=f"{number} of {sum(len(paper.items) for paper in self.papers.values())} items",
-        )
+        items = sum(len(paper.items) for paper in self.papers.values())
+        title = "What is not covered, and why"
+        return Section("uncovered", title, tables, note=f"{number} of {items} items")
 
 
-@dataclass(frozen=True)
-class CoverageLink:
-    """A link to the page of all figures, tables and statements of the papers."""
+def gallery_tile(part: JudgedEntry, known: Mapping[str, Verdict]) -> GalleryTile:
+    """Return the tile of an entry; `known` are all verdicts by id."""
+    answer = next(block for block in entry_answer(part, known, "") if isinstance(block, Answer))
+    words = answer.mark or answer.status or "Checks alone."
+    folder = f"entries/{part.entry.name}"
+    thumbnails = [(f"{folder}/{name}.png", title) for name, title in _figures(part)]
+    return GalleryTile(part, answer.status, words, f"{folder}/report.html", thumbnails)
 
-    template: ClassVar[str] = "papers/report/templates/coverage_link.html.j2"
+
+def _figures(part: JudgedEntry) -> list[tuple[str, str]]:
+    """Return all figures of an entry: against parameters, of problems, and of metrics."""
+    entry = part.entry
+    shown = [(f"overview-{i}", one.title) for i, one in enumerate(entry.parameter_figures, 1)]
+    shown += [(f"drawing-{i}", one.title) for i, one in enumerate(entry.problem_figures, 1)]
+    for problem, curves in part.curves.items():
+        for metric in part.metrics_of(problem):
+            title = f"{entry.problems[problem].title}: {curves.metric(metric).title}"
+            shown.append((f"{problem}-{metric}", title))
+            if entry.ratio_to is not None:
+                ratio = f"{title} relative to {entry.ratio_to}"
+                shown.append((f"{problem}-{metric}-ratio", ratio))
+    return shown
