@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from keyhole import Curves, Metric, papers
-from keyhole.papers.claim_parser import read_claims
 from keyhole.papers.claims import Result
+from keyhole.papers.claims.kinds import read_claims
 from keyhole.thresholding import Problem
 
 RUNS = 400

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from keyhole.experiment import Spec, setting_registry
-from keyhole.papers.claim_parser import check_claim, read_claims
 from keyhole.papers.claims import Claim
+from keyhole.papers.claims.kinds import check_claim, read_claims
 from keyhole.papers.entry_files import (
     FILES,
     entry_folder,

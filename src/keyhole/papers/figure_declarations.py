@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from keyhole.pages.table import Table
-from keyhole.papers.claims.bound_registry import BOUNDS
-from keyhole.papers.claims.bounds import BoundName, check_bound
+from keyhole.papers.claims.bounds import BOUNDS, BoundName, check_bound
 from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves

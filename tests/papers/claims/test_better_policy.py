@@ -1,6 +1,6 @@
 import pytest
 
-from keyhole.papers.claim_parser import read_claims
+from keyhole.papers.claims.kinds import read_claims
 from tests.papers.made_up import COMMON, RUNS, WORDS, judge, make_claim, result
 
 

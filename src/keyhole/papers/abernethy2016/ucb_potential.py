@@ -95,12 +95,9 @@ def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
 
 
 def potential_lemma(
-    results: Mapping[str, Result],
-    problem: ProblemName,
-    policy: PolicyName,
-    lemma: Literal[1, 2],
+    results: Mapping[str, Result], problem: ProblemName, policy: PolicyName, lemma: Literal[1, 2],
     metrics: Annotated[list[MetricName], Field(min_length=1)],
-) -> Finding:
+) -> Finding:  # fmt: skip
     r"""Judge Lemma 1 or 2 with Hoeffding's width, at the horizon.
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean

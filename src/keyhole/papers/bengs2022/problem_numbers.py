@@ -35,15 +35,10 @@ _Arm = Annotated[int, Field(ge=0)]
 
 
 def numbers_in_range(
-    results: Mapping[str, Result],
-    problem: ProblemName,
-    number: NumberName,
-    arms: Annotated[list[_Arm], Field(min_length=1)] | None = None,
-    low: float | None = None,
-    high: float | None = None,
-    unlike: ProblemName | None = None,
-    no_negative_control: str = "",
-) -> Finding:
+    results: Mapping[str, Result], problem: ProblemName, number: NumberName,
+    arms: Annotated[list[_Arm], Field(min_length=1)] | None = None, low: float | None = None,
+    high: float | None = None, unlike: ProblemName | None = None, no_negative_control: str = "",
+) -> Finding:  # fmt: skip
     """Judge whether a number of some arms, by default of all, lies between `low` and `high`.
 
     The claim holds if all do and, where a problem `unlike` this one is given, not all of that one's
@@ -68,11 +63,9 @@ def numbers_in_range(
 
 
 def falling_numbers(
-    results: Mapping[str, Result],
-    problem: ProblemName,
-    number: NumberName,
+    results: Mapping[str, Result], problem: ProblemName, number: NumberName,
     arms: Annotated[list[_Arm], Field(min_length=2)],
-) -> Finding:
+) -> Finding:  # fmt: skip
     """Judge whether a number of some arms falls from each to the next."""
     _, detail, numbers = _compare(results[problem], number, arms)
     values = np.array([one.value for one in numbers])
@@ -109,12 +102,9 @@ def check_falling_numbers(claim: Any, plan: Plan) -> None:
 
 
 def _compare(
-    result: Result,
-    number: str,
-    arms: list[int] | None,
-    low: float = -np.inf,
+    result: Result, number: str, arms: list[int] | None, low: float = -np.inf,
     high: float = np.inf,
-) -> tuple[bool, str, tuple[Number, ...]]:
+) -> tuple[bool, str, tuple[Number, ...]]:  # fmt: skip
     """Return whether the numbers of all arms are in a range, their text, and the numbers."""
     values = np.atleast_1d(np.asarray(NUMBERS[number](result.problem), dtype=np.float64))
     if len(values) == 1:

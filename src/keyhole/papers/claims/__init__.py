@@ -1,7 +1,7 @@
 """Claims of papers: how they are judged by simulated results."""
 
 from keyhole.papers.claims.base import Cell, Cells, Finding, Result
-from keyhole.papers.claims.bound_registry import BOUNDS, Bound
+from keyhole.papers.claims.bounds import BOUNDS, Bound
 from keyhole.papers.claims.claim import Claim, ControlledClaim
 from keyhole.papers.claims.claimed_ranges import is_inside
 from keyhole.papers.claims.estimates import QUANTITIES

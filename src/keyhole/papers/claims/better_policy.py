@@ -85,14 +85,9 @@ def not_better(
 
 
 def not_worse(
-    results: Results,
-    metric: str,
-    problem: ProblemName,
-    policy: PolicyName,
-    others: list[PolicyName],
-    rounds: Rounds,
-    runs: int,
-) -> Finding:
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    others: list[PolicyName], rounds: Rounds, runs: int,
+) -> Finding:  # fmt: skip
     """Judge whether none of some policies is significantly better than a policy, in so many runs.
 
     The claim does not hold if at some checkpoint one of the others is significantly better (all

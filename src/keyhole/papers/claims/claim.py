@@ -4,8 +4,10 @@ A function judges the claims of a kind. Its parameters are fields of the claim.
 """
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
@@ -13,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, create_model, model_validator
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims.base import Cell, Finding, Result
 from keyhole.papers.claims.claimed_ranges import check_ends
-from keyhole.papers.claims.sample_size import replications_needed
 from keyhole.papers.claims.verdict_numbers import attribute_numbers
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, names_in
 from keyhole.papers.text_limits import ShortText
@@ -23,6 +24,7 @@ from keyhole.play.plan import Plan
 Judgement = Callable[..., Finding]
 
 _LISTED: Final = 4
+_MOST_RUNS: Final = 1e9  # replications; larger estimates are not reported
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
 
@@ -231,6 +233,7 @@ def require_negative_control(claim: Any) -> None:
         )
 
 
+@cache
 def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     """Return the class of the claims that a function judges.
 
@@ -293,3 +296,46 @@ def _format_titles(titles: Sequence[str]) -> str:
     if len(titles) <= _LISTED:
         return ", ".join(titles)
     return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"
+
+
+def replications_needed(numbers: Sequence[Number], replications: int) -> int | None:
+    r"""Estimate how many replications would decide an undecided claim, given its numbers.
+
+    A number with an interval of half-width h at a distance d from the end of the claimed range
+    takes :math:`n (h / d)^2` replications in place of n, if its value does not change. For a claim
+    to hold all its numbers must be clear; for it not to hold, one beyond its range is enough.
+    Comparisons that are adjusted together take more than this.
+
+    Returns
+    -------
+    int or None
+        None if no number is unclear, if the claim needs only some of several comparisons, or if
+        more than 10**9 would be needed.
+    """
+    inside, beyond, several = list[float](), list[float](), False
+    for number in numbers:
+        ranged = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
+        if not ranged and number.p_value is None:
+            continue
+        # A count of comparisons that is claimed: only some of them need be clear.
+        several |= bool(ranged) and number.low == number.high
+        unclear = [end for end in ranged or [0.0] if number.low < end < number.high]
+        if not unclear or not math.isfinite(number.high - number.low):
+            continue
+        several |= not ranged
+        needed = max(_needed(number, end, replications) for end in unclear)
+        within = number.at_least <= number.value <= number.at_most
+        (inside if within else beyond).append(needed)
+    if not (inside or beyond) or (several and len(inside + beyond) > 1):
+        return None
+    # One number clearly beyond its range decides the claim; inside, all must be clear.
+    found = min(beyond) if beyond else max(inside)
+    # 50.00000001 is 50
+    return math.ceil(found - 1e-6) if replications < found <= _MOST_RUNS else None
+
+
+def _needed(number: Number, end: float, replications: int) -> float:
+    distance = abs(number.value - end)
+    # the wider half: intervals of shares and ratios are not symmetric
+    reach = max(number.high - number.value, number.value - number.low)
+    return replications * (reach / distance) ** 2 if distance > 0 else math.inf

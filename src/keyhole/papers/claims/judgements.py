@@ -104,12 +104,9 @@ def check_trend(claim: Any, plan: Plan) -> None:
 
 
 def equivalence(
-    results: Results,
-    metric: str,
-    cells: Cells,
-    tolerance: Annotated[float, Field(gt=0)],
+    results: Results, metric: str, cells: Cells, tolerance: Annotated[float, Field(gt=0)],
     round: Checkpoint | None = None,
-) -> Finding:
+) -> Finding:  # fmt: skip
     """Judge whether a metric is equivalent in some cells, within a tolerance.
 
     The larger of any two means is at most (1 + tolerance) times the smaller. The claim holds if
@@ -149,11 +146,9 @@ def _is_below(gap: PairedDifference) -> bool:
 
 
 def identical_results(
-    results: Results,
-    metric: str,
-    cells: Cells,
+    results: Results, metric: str, cells: Cells,
     metrics: Annotated[list[MetricName], Field(min_length=1)] | None = None,
-) -> Finding:
+) -> Finding:  # fmt: skip
     """Judge whether all values of some cells are equal to the last bit.
 
     The claim does not hold if there is one difference, in any replication at any checkpoint.
@@ -268,14 +263,9 @@ def different_best(
 
 
 def wider_lead(
-    results: Results,
-    metric: str,
-    policy: PolicyName,
-    others: Policies,
-    here: ProblemRound,
-    there: ProblemRound,
-    at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
-) -> Finding:
+    results: Results, metric: str, policy: PolicyName, others: Policies, here: ProblemRound,
+    there: ProblemRound, at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
+) -> Finding:  # fmt: skip
     r"""Judge whether other policies are further behind a policy `here` than `there`.
 
     The distance is :math:`\ln(\bar y_{other} / \bar y_{policy})`, with the opposite sign where
@@ -327,13 +317,9 @@ def wider_lead(
 
 
 def growing_lead(
-    results: Results,
-    metric: str,
-    policy: PolicyName,
-    others: Policies,
-    x: Annotated[list[ProblemName], Field(min_length=2)],
-    round: Checkpoint | None = None,
-) -> Finding:
+    results: Results, metric: str, policy: PolicyName, others: Policies,
+    x: Annotated[list[ProblemName], Field(min_length=2)], round: Checkpoint | None = None,
+) -> Finding:  # fmt: skip
     r"""Judge whether the ratio of others' means to a policy's rises from problem to problem.
 
     Where higher is better, it is the ratio of the policy's mean to theirs. `x` are the problems,

@@ -40,14 +40,11 @@ def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
 
 
 def linear_fit(
-    results: Mapping[str, Result],
-    metric: str,
-    policy: PolicyName,
+    results: Mapping[str, Result], metric: str, policy: PolicyName,
     x: Annotated[dict[ProblemName, float], AfterValidator(_check_three_numbers)],
     r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None,
-    slope: Literal["rising", "falling"] = "rising",
-    round: Checkpoint | None = None,
-) -> Finding:
+    slope: Literal["rising", "falling"] = "rising", round: Checkpoint | None = None,
+) -> Finding:  # fmt: skip
     """Judge whether over several problems the mean of a metric is a straight line in a number x.
 
     The line is the weighted least-squares fit to the means (weights 1 / standard error squared;

@@ -107,13 +107,9 @@ def allocation_equivalent(
 
 
 def best_allocation(
-    results: Mapping[str, Result],
-    metric: str,
-    problem: ProblemName,
-    policy: PolicyName,
-    at_least: Annotated[float, Field(ge=0, le=1)],
-    round: Checkpoint | None = None,
-) -> Finding:
+    results: Mapping[str, Result], metric: str, problem: ProblemName, policy: PolicyName,
+    at_least: Annotated[float, Field(ge=0, le=1)], round: Checkpoint | None = None,
+) -> Finding:  # fmt: skip
     """Judge whether estimated thresholds lead to the best allocation, in a share of replications.
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
