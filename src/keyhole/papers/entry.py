@@ -185,8 +185,7 @@ class Entry(BaseModel):
                 one = published.model_copy(update={"values": {problem: means}})
                 check_names(f"published[{i}]", one, [problem], self.problems, plans_of)
         for i, drawn in enumerate(self.problem_figures):
-            for j, key in enumerate(drawn.problems):
-                check_choice(f"problem_figures[{i}].problems[{j}]", key, self.problems)
+            check_names(f"problem_figures[{i}]", drawn, drawn.problems, self.problems, plans_of)
             plans = {key: next(iter(plans_of(key).values())) for key in drawn.problems}
             drawn.check(f"problem_figures[{i}]", {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
@@ -209,12 +208,11 @@ class Entry(BaseModel):
     def with_problems(self, *problems: str) -> "Entry":
         """Return the entry with some of its problems, and the claims and figures of these alone."""
         picked = {key: self.problems[key] for key in problems}
-        claims = [claim for claim in self.claims if picked.keys() >= set(claim.problem_keys)]
-        figures = [one for one in self.parameter_figures if picked.keys() >= set(one.x)]
-        drawn = [one for one in self.problem_figures if picked.keys() >= set(one.problems)]
-        published = [one for one in self.published if picked.keys() >= one.values.keys()]
-        shown = {"parameter_figures": figures, "problem_figures": drawn, "published": published}
-        return self.model_copy(update={"problems": picked, "claims": claims} | shown)
+        kept = {
+            field: [m for m in getattr(self, field) if picked.keys() >= {*names_in(m, "problem")}]
+            for field in ("claims", "parameter_figures", "problem_figures", "published")
+        }
+        return self.model_copy(update={"problems": picked} | kept)
 
     def spec(self, problem: str, scale: str) -> Spec:
         """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""

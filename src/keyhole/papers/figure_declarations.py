@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from keyhole.pages.table import Table
 from keyhole.papers.claims.bounds import BOUNDS, BoundName, check_bound
@@ -82,17 +82,13 @@ DRAWING_NAMES: Final = ("resource.runs", "resource.gains", "resource.refinement"
 """Every drawing that an entry may name, by its setting and its own name."""
 
 
-def _check_drawing_name(name: str) -> str:
-    return check_choice("draw", name, DRAWING_NAMES)
-
-
 class ProblemFigure(BaseModel):
     """Declaration of a figure of problems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
-    draw: Annotated[str, AfterValidator(_check_drawing_name)]
-    problems: Annotated[list[str], Field(min_length=1)]  # keys; each has a panel of its own
+    draw: Annotated[str, AfterValidator(lambda name: check_choice("draw", name, DRAWING_NAMES))]
+    problems: Annotated[list[ProblemName], Field(min_length=1)]  # keys; each has a panel of its own
     # of the arms; by default their indices
     names: Annotated[list[str], Field(default_factory=list)]
     note: str = ""  # a sentence on what it shows
@@ -113,8 +109,12 @@ class ProblemFigure(BaseModel):
                 )
 
 
-Means = float | Annotated[list[float], Field(min_length=1)]
-"""A mean, or one for each of several rounds."""
+Means = Annotated[
+    list[float],
+    BeforeValidator(lambda means: means if isinstance(means, list) else [means]),
+    Field(min_length=1),
+]
+"""Means at each of some rounds; of one round alone, a number may stand for the list."""
 
 
 class PublishedValues(BaseModel):
@@ -132,18 +132,16 @@ class PublishedValues(BaseModel):
         count = len(self.rounds or [0])
         for problem, means in self.values.items():
             for policy, given in means.items():
-                if len(_as_list(given)) != count:
+                if len(given) != count:
                     raise ValueError(
                         f"values.{problem}.{policy} must have one number for each round, {count}, "
-                        f"got {len(_as_list(given))}"
+                        f"got {len(given)}"
                     )
         return self
 
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
         """Return the table of the numbers beside ours, given the titles and results of problems."""
-        every = [
-            x for means in self.values.values() for one in means.values() for x in _as_list(one)
-        ]
+        every = [x for table in self.values.values() for means in table.values() for x in means]
         # One number of decimals in the whole column, as papers print it.
         places = max(len(f"{x:g}".partition(".")[2]) for x in every)  # as many as any has
         rows = []
@@ -152,15 +150,8 @@ class PublishedValues(BaseModel):
             metric_title = found.metric(metric).title
             for policy, given in means.items():
                 ours = dict(zip(found.checkpoints, found.estimates(policy, metric), strict=True))
-                for t, x in zip(
-                    self.rounds or [found.checkpoints[-1]], _as_list(given), strict=True
-                ):
-                    rows.append(
-                        [f"{titles[problem]}: {policy}", f"{t:,}", f"{x:,.{places}f}", str(ours[t])]
-                    )
+                name = f"{titles[problem]}: {policy}"
+                for t, x in zip(self.rounds or [found.checkpoints[-1]], given, strict=True):
+                    rows.append([name, f"{t:,}", f"{x:,.{places}f}", str(ours[t])])
         head = ["problem and policy", "T", "the paper", "found [95 % interval]"]
         return Table(f"{metric_title}: {self.source}", head, rows)
-
-
-def _as_list(given: Means) -> list[float]:
-    return given if isinstance(given, list) else [given]

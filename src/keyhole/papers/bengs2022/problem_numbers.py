@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from keyhole.papers.bengs2022 import problem_statistics, refinement_schedule
 from keyhole.papers.claims.base import Finding, Result, decide
-from keyhole.papers.claims.claimed_ranges import check_ends, format_range, or_infinite
+from keyhole.papers.claims.claimed_ranges import check_ends, format_claimed, or_infinite
 from keyhole.papers.claims.verdict_numbers import attribute_numbers, known_number
 from keyhole.papers.entry_references import ProblemName
 from keyhole.papers.verdicts import Number
@@ -47,7 +47,7 @@ def numbers_in_range(
     """
     ends = or_infinite(low, high)
     is_inside, detail, numbers = _compare(results[problem], number, arms, *ends)
-    detail += format_range(*ends)
+    detail += format_claimed(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     if unlike is None:

@@ -1,7 +1,7 @@
 """Claims (statements of a paper) that the mean of a metric is below, or above, a bound."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
@@ -75,11 +75,7 @@ BOUNDS: Final[dict[str, Bound]] = {
 """Every bound, by its setting and its own name."""
 
 
-def _check_bound_name(name: str) -> str:
-    return check_choice("bound", name, BOUNDS)
-
-
-BoundName = Annotated[str, AfterValidator(_check_bound_name)]
+BoundName = Annotated[str, AfterValidator(lambda name: check_choice("bound", name, BOUNDS))]
 """A name in `BOUNDS`."""
 
 
@@ -117,9 +113,9 @@ def below_bound(
     right side, and does not hold if at some round the mean is significantly on the other (adjusted
     by Holm over the rounds). The negative control is held to the bound of the policy.
     """
-    result = results[problem]
-    ranges = [(t, -math.inf, y) for t, y in _values(result, bound, claimed_policy, rounds)]
-    return _stays_in(result, metric, policy, ranges)
+    values = _bounds(results[problem], bound, claimed_policy, rounds)
+    ranges = {t: (-math.inf, value) for t, value in values.items()}
+    return _stays_in(results[problem], metric, policy, values, ranges)
 
 
 def above_bound(
@@ -130,9 +126,9 @@ def above_bound(
 
     It is judged as `below_bound`.
     """
-    result = results[problem]
-    ranges = [(t, y, math.inf) for t, y in _values(result, bound, claimed_policy, rounds)]
-    return _stays_in(result, metric, policy, ranges)
+    values = _bounds(results[problem], bound, claimed_policy, rounds)
+    ranges = {t: (value, math.inf) for t, value in values.items()}
+    return _stays_in(results[problem], metric, policy, values, ranges)
 
 
 def check_below_bound(claim: Any, plan: Plan) -> None:
@@ -144,33 +140,27 @@ def check_below_bound(claim: Any, plan: Plan) -> None:
 check_above_bound: Final = check_below_bound
 
 
-def _values(
-    result: Result, bound: str, policy: str, rounds: Rounds | None
-) -> list[tuple[int, float]]:
-    """Return the rounds with the bound of the claimed policy, also for the negative control."""
-    return [(t, bound_of(bound, policy, result, t)) for t in rounds or result.curves.checkpoints]
+def _bounds(result: Result, bound: str, policy: str, rounds: Rounds | None) -> dict[int, float]:
+    """Return the bound of the claimed policy at each round, also for the negative control."""
+    return {t: bound_of(bound, policy, result, t) for t in rounds or result.curves.checkpoints}
 
 
 def _stays_in(
-    result: Result, metric: str, policy: str, ranges: Sequence[tuple[int, float, float]]
-) -> Finding:
+    result: Result, metric: str, policy: str, values: Mapping[int, float],
+    ranges: Mapping[int, tuple[float, float]],
+) -> Finding:  # fmt: skip
     """Compare the mean with the bound, round by round."""
-    compared = [
-        (result.estimate(policy, metric, t), floor, ceiling) for t, floor, ceiling in ranges
-    ]
-    rounds = [format_round(t) for t, *_ in ranges]
-    numbers = [
-        number_of(f"mean {at}", *ranged) for at, ranged in zip(rounds, compared, strict=True)
-    ]
-    nearest = min(range(len(ranges)), key=lambda i: _standard_errors_inside(*compared[i]))
-    mean, floor, ceiling = compared[nearest]
-    value = floor if math.isinf(ceiling) else ceiling
-    detail = f"{rounds[nearest]}: {mean}, the bound is {format_estimate(value, abs(value) / 100)}"
+    compared = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
+    numbers = {t: number_of(f"mean {format_round(t)}", *args) for t, args in compared.items()}
+    t = min(compared, key=lambda t: _standard_errors_inside(*compared[t]))
+    limit = format_estimate(values[t], abs(values[t]) / 100)
+    detail = f"{format_round(t)}: {compared[t][0]}, the bound is {limit}"
     if len(ranges) > 1:
         detail = (
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
-    return Finding(is_inside(compared), detail, format_compared(numbers, [numbers[nearest]]))
+    shown = format_compared(list(numbers.values()), [numbers[t]])
+    return Finding(is_inside(list(compared.values())), detail, shown)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:

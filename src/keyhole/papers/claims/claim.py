@@ -80,9 +80,8 @@ class Claim(BaseModel):
     def call(self, results: Mapping[str, Result], **changed: str) -> Finding:
         """Return what the function finds, with some of its arguments changed."""
         names = inspect.signature(self.judgement).parameters.keys() - {"results"}
-        fields = {name: getattr(self, name, "") for name in names - {"claimed_policy"}}
-        if "claimed_policy" in names:
-            fields["claimed_policy"] = getattr(self, "policy", "")
+        sources = {name: "policy" if name == "claimed_policy" else name for name in names}
+        fields = {name: getattr(self, source) for name, source in sources.items()}
 
         def replace(error: BaseException) -> ValueError:
             text = " ".join(str(error).split())

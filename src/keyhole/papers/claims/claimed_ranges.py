@@ -43,13 +43,18 @@ def log_range(low: float, high: float) -> tuple[float, float]:
     return math.log(low) if low > 0.0 else -math.inf, math.log(high)
 
 
-def format_range(low: float, high: float) -> str:
+def format_claimed(low: float, high: float) -> str:
     """Return a range as the text of a verdict states it."""
+    return f" (claimed: {format_range(low, high)})"
+
+
+def format_range(low: float, high: float) -> str:
+    """Return a claimed range in words."""
     if math.isinf(high):
-        return f" (claimed: at least {format_estimate(low)})"
+        return f"at least {format_estimate(low)}"
     if math.isinf(low):
-        return f" (claimed: at most {format_estimate(high)})"
-    return f" (claimed: {format_estimate(low)} to {format_estimate(high)})"
+        return f"at most {format_estimate(high)}"
+    return f"{format_estimate(low)} to {format_estimate(high)}"
 
 
 def is_inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:

@@ -29,6 +29,7 @@ from keyhole.papers.claims.claimed_ranges import (
     End,
     Ranges,
     each_range,
+    format_claimed,
     format_range,
     is_inside,
     log_range,
@@ -82,7 +83,7 @@ def _finding(head: str, compared: Sequence[_Compared]) -> Finding:
 
 
 def _compared(name: str, estimate: Estimate, low: float, high: float, text: str) -> _Compared:
-    text += format_range(low, high)
+    text += format_claimed(low, high)
     return _Compared(estimate, low, high, text, [number_of(name, estimate, low, high)])
 
 
@@ -164,7 +165,7 @@ def growth(
     factor = factor_of("from the early to the late, times", step, floor, ceiling)
     text = (
         f"{numbers[0]} {ats[0]}, {numbers[1]} {ats[1]}; "
-        f"from the early to the late times {factor}{format_range(floor, ceiling)}"
+        f"from the early to the late times {factor}{format_claimed(floor, ceiling)}"
     )
     compared = _Compared(step, *log_range(floor, ceiling), text, [*numbers, factor])
     return _finding(f"{name} ", [compared])
@@ -196,22 +197,21 @@ def gain(
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
     estimate = mean_estimate((after - before) / units)
-    name, claimed = f"{name} from T = {early:,} to {late:,}", format_range(floor, ceiling)
-    more = list[Number]()
+    name, claimed = f"{name} from T = {early:,} to {late:,}", format_claimed(floor, ceiling)
+    numbers = list[Number]()
     if bound is not None:
         # The bound is the claim's own policy's, for a negative control too.
         values = [bound_of(bound, claimed_policy, result, t) for t in (early, late)]
         rise = (values[1] - values[0]) / units
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
-        multiples = claimed.removeprefix(" (claimed: ").removesuffix(")")
+        multiples = format_range(floor, ceiling)
         claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
-        more = [known_number("that of the bound", rise)]
-    numbers = [number_of(name, estimate, floor, ceiling), *more]
-    return _finding(
-        "", [_Compared(estimate, floor, ceiling, f"{name}: {estimate}{claimed}", numbers)]
-    )
+        numbers = [known_number("that of the bound", rise)]
+    numbers.insert(0, number_of(name, estimate, floor, ceiling))
+    text = f"{name}: {estimate}{claimed}"
+    return _finding("", [_Compared(estimate, floor, ceiling, text, numbers)])
 
 
 def check_gain(claim: Any, plan: Plan) -> None:
@@ -326,7 +326,7 @@ def deviation_ratio(
             Number(f"deviation of {label} {at}", deviation)
             for label, deviation in zip(names, deviations, strict=True)
         ]
-        text = f"{at}: {text} = {quotient}{format_range(floor, ceiling)}"
+        text = f"{at}: {text} = {quotient}{format_claimed(floor, ceiling)}"
         compared.append(_Compared(log, *log_range(floor, ceiling), text, [*numbers, quotient]))
     return _finding(f"{name} ", compared)
 
@@ -358,7 +358,7 @@ def log_endpoint(
     ends = {label: mean_estimate(result.values(label, metric)) for label in result.curves.labels}
     lowest = min(ends, key=lambda label: ends[label].value)
     end = ends[policy or lowest]
-    low_end, value, high_end = (
+    low_end, middle, high_end = (
         math.log(number / result.arms) if number > 0.0 else -math.inf
         for number in (end.low, end.value, end.high)
     )
@@ -366,11 +366,11 @@ def log_endpoint(
         supported=floor < low_end and high_end < ceiling,
         contradicted=high_end < floor or low_end > ceiling,
     )
-    number = Number(f"end of {policy or lowest}", value, low_end, high_end, None, floor, ceiling)
+    number = Number(f"end of {policy or lowest}", middle, low_end, high_end, None, floor, ceiling)
     return Finding(status, f"{policy or f'the lowest, {lowest},'} ends at {number}", (number,))
 
 
-def constant_value(
+def value(
     results: Results, metric: str, problem: ProblemName, value: float,
     policy: PolicyName | None = None,
 ) -> Finding:  # fmt: skip
@@ -389,16 +389,10 @@ def constant_value(
 
 
 QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
-    "mean": mean,
-    "proportion": proportion,
-    "growth": growth,
-    "gain": gain,
-    "level": level,
-    "ratio": ratio,
-    "difference": difference,
-    "deviation-ratio": deviation_ratio,
-    "gain-ratio": gain_ratio,
-    "log-endpoint": log_endpoint,
-    "value": constant_value,
-}
+    judgement.__name__.replace("_", "-"): judgement
+    for judgement in (
+        mean, proportion, growth, gain, level, ratio, difference, deviation_ratio, gain_ratio,
+        log_endpoint, value,
+    )
+}  # fmt: skip
 """The judgement of each quantity that an estimate may be `of`."""

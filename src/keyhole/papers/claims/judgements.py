@@ -227,7 +227,8 @@ def different_best(
     ]
     # Both places together: the claim is about all these comparisons at once.
     cells = adjust_together(compared)
-    both = list(zip(cells[: len(pairs)], cells[len(pairs) :], strict=True))
+    halves = cells[: len(pairs)], cells[len(pairs) :]
+    both = list(zip(*halves, strict=True))
     turned = [(a, b) for a, b in both if (a.better and b.worse) or (a.worse and b.better)]
     wins = [cell.policy for cell in cells if cell.better]
     wins += [cell.other for cell in cells if cell.worse]
@@ -248,11 +249,7 @@ def different_best(
         detail += f", these two {'among them' if supported else 'not'}"
         detail += f": {shown[0]}, {shown[1]}" if is_one_problem else ""
     titles = ["" if is_one_problem else results[end.problem].title for end in ends]
-    gaps = [
-        number_of(cell.named(title), cell.gap)
-        for title, end in zip(titles, zip(*both, strict=True), strict=True)
-        for cell in end
-    ]
+    gaps = [gap for end in zip(halves, titles, strict=True) for gap in differences(*end)]
     where = "early and late" if is_one_problem else "here and there"
     numbers = (
         known_number("pairs that significantly change order", len(turned)),

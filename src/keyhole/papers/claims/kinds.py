@@ -56,12 +56,8 @@ def refuse_former_kind(where: str, table: Mapping[str, Any]) -> None:
 
 
 _FUNCTIONS: Final[dict[str, Judgement]] = {
-    "above-bound": above_bound,
-    "below-bound": below_bound,
-    "not-better": not_better,
-    "ordering": ordering,
-    "power": power,
-    "trend": trend,
+    judgement.__name__.replace("_", "-"): judgement
+    for judgement in (above_bound, below_bound, not_better, ordering, power, trend)
 }
 KINDS: Final[dict[str, type[Claim]]] = {
     **{kind: claim_class(judgement, kind=kind) for kind, judgement in _FUNCTIONS.items()},

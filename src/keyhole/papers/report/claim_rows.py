@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 from keyhole.metric import Metric
 from keyhole.pages.interval_strip import IntervalStrip
 from keyhole.papers.claims import Claim
+from keyhole.papers.claims.claimed_ranges import format_range
 from keyhole.papers.report.entry_answer import counts
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
@@ -18,7 +19,6 @@ from keyhole.papers.report.judged_entry import (
     shared_verdicts,
 )
 from keyhole.papers.verdicts import Number, Status, Verdict
-from keyhole.results.estimate import format_estimate
 
 # The sign that is claimed of paired differences, which have no range of their own: relative to the
 # better side of the metric (first policy minus second), or whatever the metric is.
@@ -107,15 +107,6 @@ def _margin(number: Number) -> float:
     # A number without error: its distance is measured in units of its limits.
     limits = [abs(end) for end in (number.at_least, number.at_most) if math.isfinite(end)]
     return distance / max(1.0, *limits)
-
-
-def format_range(low: float, high: float) -> str:
-    """Return a claimed range in words."""
-    if math.isinf(high):
-        return f"at least {format_estimate(low)}"
-    if math.isinf(low):
-        return f"at most {format_estimate(high)}"
-    return f"{format_estimate(low)} to {format_estimate(high)}"
 
 
 MOST_ROWS: Final = 6

@@ -9,11 +9,12 @@ from typing import ClassVar, Final
 from keyhole.contract.text_formatting import count_text
 from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
 from keyhole.pages.table import Table
+from keyhole.papers.claims.claimed_ranges import format_range
 from keyhole.papers.claims_json import write_claims
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
-from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows, format_range
+from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows
 from keyhole.papers.report.entry_answer import count_sentence, counts, entry_answer
 from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
@@ -317,9 +318,9 @@ class _Index:
             if rows:
                 tables.append(Table(paper.short_citation, ["where", "what", "why not"], rows))
         number = sum(len(table.rows) for table in tables)
-        items = sum(len(paper.items) for paper in self.papers.values())
+        total = sum(len(paper.items) for paper in self.papers.values())
         title = "What is not covered, and why"
-        return Section("uncovered", title, tables, note=f"{number} of {items} items")
+        return Section("uncovered", title, tables, note=f"{number} of {total} items")
 
 
 def gallery_tile(part: JudgedEntry, known: Mapping[str, Verdict]) -> GalleryTile:

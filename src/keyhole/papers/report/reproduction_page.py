@@ -181,8 +181,8 @@ class _EntryView:
         if part.papers_verdicts and part.own_verdicts:
             rows = claim_rows(part, part.own_verdicts, self.known, self.on_page)
             note = Text(f"They are not the paper's: {counts(part.own_verdicts)}.")
-            blocks = [note, ClaimRows("", rows, len(rows))]
-            sections.append(Section(f"{self.name}-checks", "Keyhole's checks", blocks))
+            checks = ClaimRows("", rows, len(rows))
+            sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
         if part.entry.published:
             titles = {key: problem.title for key, problem in part.entry.problems.items()}
             tables = [
@@ -200,8 +200,8 @@ class _EntryView:
             chart = entry_charts(part, self.left, "more")
             sections.append(Section(f"{self.name}-more", title, [chart]))
         sections += [self._overview(one, f"overview-{i}") for i, one in self.overviews]
-        tables = [self._problem(key) for key in part.runs]
-        return [*sections, Section(f"{self.name}-tables", "Tables", sections=tables)]
+        problems = [self._problem(key) for key in part.runs]
+        return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
     def _drawing(self, declared: ProblemFigure, name: str) -> Section:
         title = drawing_title(self.part, declared)

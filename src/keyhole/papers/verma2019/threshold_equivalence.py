@@ -9,7 +9,7 @@ from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, Result, decide, format_round
-from keyhole.papers.claims.claimed_ranges import format_range
+from keyhole.papers.claims.claimed_ranges import format_claimed
 from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.play.plan import Plan
@@ -124,7 +124,7 @@ def best_allocation(
     return Finding(
         decide(supported=at_least <= share.low, contradicted=share.high < at_least),
         f"in {share.count:,} of {share.replications:,} replications {where}: {share}"
-        f"{format_range(at_least, np.inf)}",
+        f"{format_claimed(at_least, np.inf)}",
         (number_of(f"share of replications {where}", share, at_least),),
     )
 
