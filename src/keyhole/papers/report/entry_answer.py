@@ -1,11 +1,10 @@
 """The answer that heads a report: how many of a paper's statements (claims) hold, in one line."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from keyhole.pages.page import Answer
-from keyhole.papers.report.judged_entry import JudgedEntry, shared_verdicts
+from keyhole.papers.report.judged_entry import JudgedEntry, TemplateBlock, shared_verdicts
 from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
 
 _VERBS: Final[dict[Status, tuple[str, str]]] = {
@@ -23,27 +22,9 @@ _YES: Final[_Mark] = ("holds", "Yes.")
 _WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
 
 
-@dataclass(frozen=True)
-class EntryLine:
-    """The small line below an answer: the entry, its size, Keyhole's own checks, and a link."""
-
-    part: JudgedEntry
-    checks: str  # how many of Keyhole's own checks hold; empty if there are none, or all are such
-    elsewhere: int  # how many verdicts of longer runs the answer counts
-    front: str  # link to the page of all entries, if there is one
-    template: ClassVar[str] = "papers/report/templates/entry_line.html.j2"
-
-    @property
-    def about(self) -> str:
-        """The title, unless it is the heading, and the number of runs."""
-        entry, runs = self.part.entry, self.part.replications
-        text = f"{entry.title}. " if entry.question else ""
-        return f"{text}{runs:,} runs."
-
-
 def entry_answer(
     part: JudgedEntry, known: Mapping[str, Verdict], front: str
-) -> list[Answer | EntryLine]:
+) -> list[Answer | TemplateBlock]:
     """Return the answer of an entry, and the small line below it.
 
     Parameters
@@ -63,9 +44,9 @@ def entry_answer(
     if not decided:
         checks = count_sentence(own, "Keyhole's own", "check")
         text = f"No paper claims this. {checks}" if own else "Figures alone: nothing is claimed."
-        return [Answer(text), EntryLine(part, "", 0, front)]
-    judged = [one for one in decided if one.setup in ("paper", "any")]
-    replicas = [one for one in decided if one.setup not in ("paper", "any")]
+        return [Answer(text), _entry_line(part, "", 0, front)]
+    judged = [one for one in decided if one.is_on_papers_setup]
+    replicas = [one for one in decided if not one.is_on_papers_setup]
     where = "" if judged else f", on {setup_words(replicas)},"
     text = count_sentence(decided, "the paper's", "claim", where)
     if judged and replicas:
@@ -75,7 +56,20 @@ def entry_answer(
         mark = mark.replace(".", ", so far.")
     # A word answers a question; a title asks none.
     answer = Answer(text, "", mark if part.entry.question else "", status)
-    return [answer, EntryLine(part, counts(own) if own else "", elsewhere, front)]
+    return [answer, _entry_line(part, counts(own), elsewhere, front)]
+
+
+def _entry_line(part: JudgedEntry, checks: str, elsewhere: int, front: str) -> TemplateBlock:
+    """Return the small line below an answer: the entry, its size, Keyhole's checks, and a link.
+
+    `checks` are how many of Keyhole's own checks hold, `elsewhere` how many verdicts of longer runs
+    the answer counts.
+    """
+    title = f"{part.entry.title}. " if part.entry.question else ""
+    about = f"{title}{part.replications:,} runs."
+    return TemplateBlock(
+        "entry_line", part=part, about=about, checks=checks, elsewhere=elsewhere, front=front
+    )
 
 
 def _mark_of_setups(judged: Sequence[Verdict], every: Sequence[Verdict]) -> _Mark:

@@ -16,7 +16,7 @@ from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows
 from keyhole.papers.report.entry_answer import count_sentence, counts, entry_answer
-from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
+from keyhole.papers.report.judged_entry import JudgedEntry, TemplateBlock, verdicts_by_id
 from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
 
 STATUS_WORDS: Final[dict[Status, str]] = {
@@ -64,25 +64,6 @@ class ClaimSquares:
 
 
 @dataclass(frozen=True)
-class GalleryTile:
-    """An entry with its figures, the main one first."""
-
-    part: JudgedEntry
-    status: str  # what became of the paper's claims; empty where it judges none
-    words: str  # the answer in a word
-    page: str  # the address of the entry's page
-    thumbnails: Sequence[tuple[str, str]]  # the file of each figure, from the index, and its title
-
-
-@dataclass(frozen=True)
-class FigureGallery:
-    """Tiles of entries, in a grid."""
-
-    tiles: Sequence[GalleryTile]
-    template: ClassVar[str] = "papers/report/templates/figure_gallery.html.j2"
-
-
-@dataclass(frozen=True)
 class UnmetClaim:
     """A statement that does not hold, on one or several problems."""
 
@@ -122,30 +103,6 @@ class UnmetClaim:
         most = part.entry.scales["paper"].replications
         more = f"; {most:,} with --scale paper" if most > replications else ""
         return f"{replications:,} runs{more if part.scale != 'paper' else ''}"
-
-
-@dataclass(frozen=True)
-class UnmetClaims:
-    """A heading, and the claims that do not hold."""
-
-    heading: str
-    claims: Sequence[UnmetClaim]
-    in_brief: bool  # few words for a claim, and its number without a name
-    template: ClassVar[str] = "papers/report/templates/unmet_claims.html.j2"
-
-
-@dataclass(frozen=True)
-class IndexLine:
-    """The small line below the answer: how much was run, and what the answer does not count."""
-
-    scale: str
-    done: int
-    entries: int
-    replicas: str  # how many of the papers' claims hold on set-ups of ours; empty for none
-    checks: str  # how many of Keyhole's own checks hold; empty for none
-    deeper: str  # how many open claims the other scale would decide; empty for none
-    missing: str  # what has not been run
-    template: ClassVar[str] = "papers/report/templates/index_line.html.j2"
 
 
 def entry_of(verdict: Verdict) -> str:
@@ -206,7 +163,7 @@ class _Index:
             sections=[
                 *self._unmet_section(),
                 Section("set-ups", "Whose set-ups they were judged on", [self._setups_table()]),
-                Section("figures", "Figures", [self._gallery()], is_open=True),
+                Section("figures", "Figures", [gallery(self.parts, self.known)], is_open=True),
                 Section(
                     "checks",
                     "Keyhole's own checks",
@@ -224,15 +181,11 @@ class _Index:
 
     def _answer(self) -> list[PageBlock]:
         sentence = count_sentence(self.judged, "the papers'", "claim", " on their set-ups")
-        line = IndexLine(
-            self.scale,
-            len(self.parts),
-            len(self.entries),
-            counts(self.replicas),
-            counts(self.checks),
-            self._deeper(),
-            self._missing(),
-        )
+        line = TemplateBlock(
+            "index_line", scale=self.scale, done=len(self.parts), entries=len(self.entries),
+            replicas=counts(self.replicas), checks=counts(self.checks), deeper=self._deeper(),
+            missing=self._missing(),
+        )  # fmt: skip
         return [Answer(sentence), line]
 
     def _deeper(self) -> str:
@@ -275,7 +228,8 @@ class _Index:
 
     def _unmet_section(self) -> list[Section]:
         blocks: list[PageBlock] = [
-            UnmetClaims(where, claims, in_brief)
+            # in brief: few words for a claim, and its number without a name
+            TemplateBlock("unmet_claims", heading=where, claims=claims, in_brief=in_brief)
             for verdicts, where, in_brief in (
                 (self.judged, "On the papers' set-ups", False),
                 (self.replicas, _ON_OURS, True),
@@ -307,9 +261,6 @@ class _Index:
         head = ["set-up", "claims", *STATUS_WORDS.values(), "entries"]
         return Table("Claims of the papers, by whose set-up they were judged on", head, rows)
 
-    def _gallery(self) -> FigureGallery:
-        return FigureGallery([gallery_tile(part, self.known) for part in self.parts])
-
     def _uncovered_section(self) -> Section:
         tables = []
         for paper in self.papers.values():
@@ -323,13 +274,25 @@ class _Index:
         return Section("uncovered", title, tables, note=f"{number} of {total} items")
 
 
-def gallery_tile(part: JudgedEntry, known: Mapping[str, Verdict]) -> GalleryTile:
-    """Return the tile of an entry; `known` are all verdicts by id."""
-    answer = next(block for block in entry_answer(part, known, "") if isinstance(block, Answer))
-    words = answer.mark or answer.status or "Checks alone."
-    folder = f"entries/{part.entry.name}"
-    thumbnails = [(f"{folder}/{name}.png", title) for name, title in _figures(part)]
-    return GalleryTile(part, answer.status, words, f"{folder}/report.html", thumbnails)
+def gallery(parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]) -> TemplateBlock:
+    """Return tiles of entries in a grid, with their figures; `known` are all verdicts by id.
+
+    The status of a tile says what became of the paper's claims; it is empty where it judges none.
+    """
+    tiles = []
+    for part in parts:
+        answer = next(block for block in entry_answer(part, known, "") if isinstance(block, Answer))
+        folder = f"entries/{part.entry.name}"
+        tiles.append(
+            {
+                "part": part,
+                "status": answer.status,
+                "words": answer.mark or answer.status or "Checks alone.",
+                "page": f"{folder}/report.html",
+                "thumbnails": [(f"{folder}/{name}.png", title) for name, title in _figures(part)],
+            }
+        )
+    return TemplateBlock("figure_gallery", tiles=tiles)
 
 
 def _figures(part: JudgedEntry) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from keyhole.experiment import RunFolder
 from keyhole.papers.claims import Claim
@@ -12,6 +12,15 @@ from keyhole.papers.entry import Entry
 from keyhole.papers.verdicts import Status, Verdict
 from keyhole.play.total_progress import format_duration
 from keyhole.results.curves import Curves
+
+
+class TemplateBlock:
+    """A part of a page: a template of this package, and the values that it shows."""
+
+    template: ClassVar[str]  # of each block its own
+
+    def __init__(self, template: str, **values: Any) -> None:
+        vars(self).update(values, template=f"papers/report/templates/{template}.html.j2")
 
 
 @dataclass(frozen=True)

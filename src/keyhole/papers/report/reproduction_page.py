@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import (
@@ -30,7 +30,7 @@ from keyhole.papers.report.entry_charts import (
     ratio_chart,
 )
 from keyhole.papers.report.entry_figures import drawing_title, write_entry_figures
-from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
+from keyhole.papers.report.judged_entry import JudgedEntry, TemplateBlock, verdicts_by_id
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 
@@ -54,24 +54,6 @@ BATCH_MARKER: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
 _MOST_PANELS: Final = 9
 """More charts of problems would make a first part that is scrolled for long."""
-
-
-@dataclass(frozen=True)
-class FigureLinks:
-    """Links to the files of a figure, given the beginning of their names."""
-
-    stem: str
-    kinds: Sequence[str] = FIGURE_KINDS
-    template: ClassVar[str] = "papers/report/templates/figure_links.html.j2"
-
-
-@dataclass(frozen=True)
-class TwoColumns:
-    """Charts beside claims, as on the first screen."""
-
-    figures: Sequence[PageBlock]
-    beside: Sequence[PageBlock]
-    template: ClassVar[str] = "papers/report/templates/two_columns.html.j2"
 
 
 def write_reproduction(
@@ -172,7 +154,10 @@ class _EntryView:
 
     def as_section(self) -> Section:
         """Return what the first screen shows of an entry that is not the page's first."""
-        blocks = [*self.answer(), TwoColumns(self.figures(), self.claims())]
+        blocks = [
+            *self.answer(),
+            TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
+        ]
         return Section(self.name, self.part.entry.heading, blocks)
 
     def sections(self) -> list[Section]:
@@ -231,7 +216,9 @@ class _EntryView:
             if i or not has_chart:
                 blocks.append(problem_chart(part, problem, metric))
             elif len(part.runs) > 1:
-                blocks.append(FigureLinks(f"{problem}-{metric}"))
+                blocks.append(
+                    TemplateBlock("figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS)
+                )
             if entry.ratio_to is not None:
                 blocks.append(ratio_chart(part, problem, metric, entry.ratio_to))
             blocks += metric_tables(run, metric)
