@@ -35,13 +35,15 @@ __all__ = [
 
 # Everything but the list of entries takes seconds to import: settings, data, compiled code.
 _HOMES: Final = {
-    name: home
-    for home, names in {
-        "entry": ("SCALES", "Entry"),
-        "batch_reproduction": ("ReproducedEntries", "reproduce_all"),
-        "reproduction": ("Reproduction", "demo", "is_reproduction", "report_again", "reproduce"),
-    }.items()
-    for name in names
+    "SCALES": "entry",
+    "Entry": "entry",
+    "ReproducedEntries": "batch_reproduction",
+    "Reproduction": "reproduction",
+    "demo": "reproduction",
+    "is_reproduction": "reproduction",
+    "report_again": "reproduction",
+    "reproduce": "reproduction",
+    "reproduce_all": "batch_reproduction",
 }
 
 

@@ -225,7 +225,7 @@ def level(
     levels: list[float], std_errors: float, level_errors: float | list[float] = 0.0,
     scale: Literal["ln(mean / arms)", "mean"] = "ln(mean / arms)",
 ) -> Finding:  # fmt: skip
-    """Judge ln(mean / arms), or the mean, against `levels` at `rounds`.
+    """Judge the level of ln(mean / arms), or of the mean, against `levels` at `rounds`.
 
     It is within `std_errors` standard errors of the levels: those of the difference, of what was
     measured and of the levels, `level_errors`, one of all or one of each.
@@ -353,7 +353,7 @@ def log_endpoint(
     results: Results, metric: str, problem: ProblemName,
     policy: PolicyName | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
-    """Judge ln(mean / arms) of a `policy`, by default of the lowest curve, at the horizon."""
+    """Judge the end of a curve in ln(mean / arms), of a `policy`, by default of the lowest."""
     result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
     ends = {label: mean_estimate(result.values(label, metric)) for label in result.curves.labels}
     lowest = min(ends, key=lambda label: ends[label].value)
