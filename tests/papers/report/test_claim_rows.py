@@ -4,14 +4,13 @@ from types import SimpleNamespace
 import pytest
 
 from keyhole.pages.templating import render
-from keyhole.papers.report.claim_rows import (
-    ClaimRows,
+from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
+from keyhole.papers.report.judged_entry import (
+    JudgedEntry,
     RunsToDecide,
-    claim_rows,
     runs_to_decide,
     seconds_of_run,
 )
-from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number, Verdict
 from tests.html import parse
 

@@ -4,7 +4,6 @@ from keyhole.papers.claims.base import Cell, Cells, Finding, Result
 from keyhole.papers.claims.bounds import BOUNDS, Bound
 from keyhole.papers.claims.claim import Claim, ControlledClaim
 from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.estimates import QUANTITIES
 from keyhole.papers.claims.kinds import KINDS, find_claim_class
 from keyhole.papers.claims.paired_comparisons import LEVEL, Comparison, comparisons, holm
 from keyhole.papers.claims.ratio_estimates import ratio_of
@@ -14,7 +13,6 @@ __all__ = [
     "BOUNDS",
     "KINDS",
     "LEVEL",
-    "QUANTITIES",
     "Bound",
     "Cell",
     "Cells",

@@ -10,11 +10,11 @@ from keyhole.metric import Metric
 from keyhole.pages.interval_strip import IntervalStrip
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.claimed_ranges import format_range
-from keyhole.papers.report.entry_answer import counts
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
     RunsToDecide,
     SharedVerdict,
+    counts,
     runs_to_decide,
     shared_verdicts,
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from keyhole.contract.text_formatting import count_text
 from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
@@ -14,9 +14,15 @@ from keyhole.papers.claims_json import write_claims
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
-from keyhole.papers.report.claim_rows import ClaimRow, JudgedClaim, claim_rows
-from keyhole.papers.report.entry_answer import count_sentence, counts, entry_answer
-from keyhole.papers.report.judged_entry import JudgedEntry, TemplateBlock, verdicts_by_id
+from keyhole.papers.report.claim_rows import ClaimRow, claim_rows
+from keyhole.papers.report.judged_entry import (
+    JudgedEntry,
+    TemplateBlock,
+    count_sentence,
+    counts,
+    entry_answer,
+    verdicts_by_id,
+)
 from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
 
 STATUS_WORDS: Final[dict[Status, str]] = {
@@ -61,48 +67,6 @@ class ClaimSquares:
         if verdict.origin == "ours" or verdict.is_on_papers_setup:
             return text
         return f"{text} ({SETUPS[verdict.setup]})"
-
-
-@dataclass(frozen=True)
-class UnmetClaim:
-    """A statement that does not hold, on one or several problems."""
-
-    row: ClaimRow
-    paper: str  # its citation
-
-    @property
-    def shown(self) -> JudgedClaim:
-        """The verdict whose number is shown."""
-        return self.row.worst
-
-    @property
-    def setup(self) -> str:
-        """Whose set-up it is judged on."""
-        return SETUPS[self.row.first.setup]
-
-    @property
-    def links(self) -> list[tuple[str, str]]:
-        """The address of each verdict, and its problems as the words of the link."""
-        verdicts = [judged.verdict for judged in self.row.judged]
-        links = [(claim_address(one), one.about or one.id) for one in verdicts]
-        left = links[_MOST_LINKS:]
-        return links[:_MOST_LINKS] + [(address, f"{len(left)} more") for address, _ in left[:1]]
-
-    @property
-    def found(self) -> str:
-        """The number that decides it; without one, all that was found."""
-        number = self.shown.deciding
-        if number is None:
-            return self.shown.verdict.detail
-        return f"{number}, not {format_range(number.at_least, number.at_most)}"
-
-    @property
-    def runs(self) -> str:
-        """The number of runs, and the larger one of the other scale."""
-        part, replications = self.shown.part, self.shown.verdict.replications
-        most = part.entry.scales["paper"].replications
-        more = f"; {most:,} with --scale paper" if most > replications else ""
-        return f"{replications:,} runs{more if part.scale != 'paper' else ''}"
 
 
 def entry_of(verdict: Verdict) -> str:
@@ -239,11 +203,11 @@ class _Index:
         section = Section("unmet", "What does not hold", blocks, is_open=True)
         return [section] if blocks else []
 
-    def _unmet(self, verdicts: Sequence[Verdict]) -> list[UnmetClaim]:
+    def _unmet(self, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
         """Return those of some verdicts that do not hold, one for each statement, in order."""
         unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
         return [
-            UnmetClaim(row, self.citations[part.entry.paper])
+            _unmet_claim(row, self.citations[part.entry.paper])
             for part in self.parts
             for row in claim_rows(part, [v for v in part.verdicts if v.id in unmet], self.known, [])
         ]
@@ -272,6 +236,28 @@ class _Index:
         total = sum(len(paper.items) for paper in self.papers.values())
         title = "What is not covered, and why"
         return Section("uncovered", title, tables, note=f"{number} of {total} items")
+
+
+def _unmet_claim(row: ClaimRow, citation: str) -> dict[str, Any]:
+    """Return what is shown of a statement that does not hold, on one or several problems."""
+    shown, verdicts = row.worst, [judged.verdict for judged in row.judged]
+    links = [(claim_address(one), one.about or one.id) for one in verdicts]
+    left = links[_MOST_LINKS:]
+    number, replications = shown.deciding, shown.verdict.replications
+    found = shown.verdict.detail
+    if number is not None:
+        found = f"{number}, not {format_range(number.at_least, number.at_most)}"
+    most = shown.part.entry.scales["paper"].replications
+    more = f"; {most:,} with --scale paper" if most > replications else ""
+    return {
+        "row": row,
+        "paper": citation,
+        "setup": SETUPS[row.first.setup],
+        "shown": shown,  # the verdict whose number is shown
+        "links": links[:_MOST_LINKS] + [(to, f"{len(left)} more") for to, _ in left[:1]],
+        "found": found,
+        "runs": f"{replications:,} runs{more if shown.part.scale != 'paper' else ''}",
+    }
 
 
 def gallery(parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]) -> TemplateBlock:

@@ -21,7 +21,6 @@ from keyhole.pages.table import Table
 from keyhole.papers.claims import LEVEL, comparisons
 from keyhole.papers.figure_declarations import ParameterFigure, ProblemFigure
 from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
-from keyhole.papers.report.entry_answer import counts, entry_answer, setup_words
 from keyhole.papers.report.entry_charts import (
     entry_charts,
     parameter_chart,
@@ -30,7 +29,14 @@ from keyhole.papers.report.entry_charts import (
     ratio_chart,
 )
 from keyhole.papers.report.entry_figures import drawing_title, write_entry_figures
-from keyhole.papers.report.judged_entry import JudgedEntry, TemplateBlock, verdicts_by_id
+from keyhole.papers.report.judged_entry import (
+    JudgedEntry,
+    TemplateBlock,
+    counts,
+    entry_answer,
+    setup_words,
+    verdicts_by_id,
+)
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 
