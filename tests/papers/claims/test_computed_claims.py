@@ -84,6 +84,10 @@ def test_bad_input_is_refused_in_one_line(load, old, new, message):
         ("def tail_mean(policy): ...", "must have the parameter 'results'"),
         ("def tail_mean(results, *policies): ...", "'policies' must be one that is given by its"),
         ("def tail_mean(results, text): ...", "'text' must have another name"),
+        (
+            "def tail_mean(results, problem, policy, high): ...",
+            "a problem must be named, in a field",
+        ),
         ("def tail_mean(results, x: Missing): ...", "name 'Missing' is not defined"),
         ("def tail_mean(:", "cannot be imported: SyntaxError"),
     ],
@@ -102,7 +106,8 @@ def test_a_function_that_cannot_judge_is_refused(load, function, message):
     ],
 )
 def test_a_function_that_fails_says_where(load, body, message):
-    function = f"def tail_mean(results, problem, policy, high):\n    {body}\n"
+    head = FUNCTION.partition('    """')[0]
+    function = f"{head}    {body}\n"
     claim = load(CLAIM, function)
     with pytest.raises(ValueError, match=message):
         claim.verdict({"easy": result({"LSA": [1, 1]})})

@@ -68,9 +68,9 @@ class Claim(BaseModel):
     @property
     def subject(self) -> str:
         """The label of the policy that it is about, if it is about one alone."""
-        policies = {cell.policy for cell in self.named_cells} or {
-            getattr(self, "policy", None) or ""
-        }
+        policies = {cell.policy for cell in self.named_cells}
+        if not policies:
+            return getattr(self, "policy", None) or ""
         return policies.pop() if len(policies) == 1 else ""
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
@@ -108,7 +108,7 @@ class Claim(BaseModel):
             head = f"{self.subject} on {head}"
         # Cells of different problems are paired, so the smallest number of replications limits all.
         replications = min(results[key].curves.replications for key in self.problem_keys)
-        shared = (
+        shared = [
             "text",
             "short",
             "source",
@@ -118,7 +118,7 @@ class Claim(BaseModel):
             "metric",
             "id",
             "same_as",
-        )
+        ]
         return Verdict(
             **{name: getattr(self, name) for name in shared},
             status=status,

@@ -128,6 +128,8 @@ def read_claims(
 
 def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
     """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
+    if not claim.problem_keys:
+        raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
     check_names(where, claim, claim.problem_keys, problems, plans_of)
     for i, other in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)

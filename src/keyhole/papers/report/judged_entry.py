@@ -1,4 +1,4 @@
-"""An entry (a reproduced experiment) that has been run: its verdicts, and the answer of its page."""
+"""An entry (a reproduced experiment) that has been run, with its verdicts, and its answer."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,18 +32,6 @@ class JudgedEntry:
     scale: str
     runs: dict[str, RunFolder]  # the finished runs, by problem
     verdicts: tuple[Verdict, ...]  # on its claims
-
-    @property
-    def picture(self) -> str | None:
-        """The file of the main figure in the folder of the report, if there is one."""
-        if self.entry.parameter_figures:
-            return "overview-1.png"
-        if self.entry.problem_figures:
-            return "drawing-1.png"
-        for key in self.runs:
-            for metric in self.metrics_of(key):
-                return f"{key}-{metric}.png"
-        return None
 
     @property
     def command(self) -> str:
@@ -281,7 +269,7 @@ def is_provisional(part: JudgedEntry, known: Mapping[str, Verdict]) -> bool:
 
 
 def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
-    """Return the status and the first word of an answer, by the rule `reproduction_page.MARK_RULE`."""
+    """Return the status and the first word of an answer, by `reproduction_page.MARK_RULE`."""
     found = [verdict.status for verdict in verdicts]
     half = len(found) / 2
     if found.count("holds") == len(found):
