@@ -86,7 +86,7 @@ def test_bad_input_is_refused_in_one_line(load, old, new, message):
         ("def tail_mean(results, text): ...", "'text' must have another name"),
         (
             "def tail_mean(results, problem, policy, high): ...",
-            "a problem must be named, in a field",
+            "a problem must be named",
         ),
         ("def tail_mean(results, x: Missing): ...", "name 'Missing' is not defined"),
         ("def tail_mean(:", "cannot be imported: SyntaxError"),

@@ -108,7 +108,6 @@ class Claim(BaseModel):
             head = f"{self.subject} on {head}"
         # Cells of different problems are paired, so the smallest number of replications limits all.
         replications = min(results[key].curves.replications for key in self.problem_keys)
-        shared = [
             "text",
             "short",
             "source",
@@ -120,7 +119,7 @@ class Claim(BaseModel):
             "same_as",
         ]
         return Verdict(
-            **{name: getattr(self, name) for name in shared},
+            **{name: getattr(self, name) for name in Claim.model_fields},
             status=status,
             detail=detail,
             numbers=numbers,
