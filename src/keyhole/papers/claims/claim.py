@@ -108,16 +108,6 @@ class Claim(BaseModel):
             head = f"{self.subject} on {head}"
         # Cells of different problems are paired, so the smallest number of replications limits all.
         replications = min(results[key].curves.replications for key in self.problem_keys)
-            "text",
-            "short",
-            "source",
-            "origin",
-            "setup",
-            "reading",
-            "metric",
-            "id",
-            "same_as",
-        ]
         return Verdict(
             **{name: getattr(self, name) for name in Claim.model_fields},
             status=status,
