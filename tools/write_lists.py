@@ -200,27 +200,33 @@ def metric_rows(metrics: Any) -> list[dict[str, str]]:
 
 
 def claim_rows() -> list[dict[str, str]]:
-    """Return what the table says of each kind of claim, by column."""
-    kinds = importlib.import_module("keyhole.papers.claims.kinds").KINDS
-    common = importlib.import_module("keyhole.papers.claims.negative_control").ControlledClaim
+    """Return what the table says of each kind of claim, and of each function, by column."""
+    kinds = importlib.import_module("keyhole.papers.claims.kinds")
+    controlled = importlib.import_module("keyhole.papers.claims").ControlledClaim
+    common = {"kind", "of", "by", *controlled.model_fields}
+    entries = importlib.import_module("keyhole.papers").Entry
+    functions = {
+        getattr(claim, "by", "")
+        for name in importlib.import_module("keyhole.papers").FILES
+        for claim in entries.load(name).claims
+    }
+    classes = {f"`{kind.replace(': ', '` of = `')}`": cls for kind, cls in kinds.KINDS.items()}
+    for by in functions - {""}:
+        table = {"kind": "computed", "by": by}
+        classes[f"`computed` by = `{by}`"] = kinds.find_claim_class("", table, None)
     rows = []
-    for kind in sorted(kinds):
-        own = {
-            name: field.is_required()
-            for name, field in kinds[kind].model_fields.items()
-            if name not in {"kind", *common.model_fields} - {"policy"}
-        }
+    for kind, cls in sorted(classes.items()):
+        own = {n: f.is_required() for n, f in cls.model_fields.items() if n not in common}
         needed = [f"`{name}`" for name, required in own.items() if required]
         optional = [f"[`{name}`]" for name, required in own.items() if not required]
-        about = paragraph(kinds[kind])
-        rows.append(
-            {"kind": f"`{kind}`", "the claim": about, "fields": ", ".join([*needed, *optional])}
-        )
+        about = paragraph(cls.judgement).removeprefix("Judge ").removeprefix("whether ")
+        fields = ", ".join([*needed, *optional])
+        rows.append({"kind": kind, "the claim": about[:1].upper() + about[1:], "fields": fields})
     return rows
 
 
-def paragraph(cls: type) -> str:
-    """Return the first paragraph of a class's docstring as one line."""
+def paragraph(cls: Any) -> str:
+    """Return the first paragraph of the docstring of a class or function as one line."""
     return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
 
 

@@ -40,7 +40,15 @@ PAPER = """\
 (papers-{folder})=
 ## {heading}
 
-{folds}
+{coverage}{folds}
+"""
+COVERAGE = """\
+<details class="folded"><summary>What of the paper is covered, and by what ({counts})</summary>
+
+{items}
+
+</details>
+
 """
 # The target makes the identifier of the fold one that other pages can link to.
 FOLD = """\
@@ -112,7 +120,12 @@ def page() -> str:
         folds = "\n".join(
             section(name, judged[name], verdicts[name], findings.get(name, "")) for name in names
         )
-        parts.append(PAPER.format(folder=folder or "others", heading=heading(folder), folds=folds))
+        covered = coverage(folder) if folder else ""
+        parts.append(
+            PAPER.format(
+                folder=folder or "others", heading=heading(folder), coverage=covered, folds=folds
+            )
+        )
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
@@ -128,6 +141,23 @@ def heading(folder: str) -> str:
     from keyhole.papers.paper_coverage import Coverage
 
     return f"{name_paper(folder)}: {Coverage.load(folder).title}" if folder else OTHERS
+
+
+def coverage(folder: str) -> str:
+    """Return the list of all figures, tables and statements of a paper, folded."""
+    from keyhole.papers.paper_coverage import Coverage
+
+    lines = []
+    items = Coverage.load(folder).items
+    for item in items:
+        entries = [f"[`{name}`](#{name})" for name in item.entries]
+        function = [f"`{item.function}`, by tests"] if item.function else []
+        covers = ", ".join([*entries, *function]) or "not covered"
+        why = f" ({escape(item.why.rstrip('.'))})" if item.why else ""
+        lines.append(f"- {escape(item.name)}: {escape(item.says)} {covers}{why}")
+    kinds = Counter(item.covered for item in items)
+    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("by entries", "by tests", "not"))
+    return COVERAGE.format(counts=counts, items="\n".join(lines))
 
 
 def overview(papers: Mapping[str, Sequence[str]], verdicts: Mapping[str, Sequence[str]]) -> str:

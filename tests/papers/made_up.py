@@ -1,9 +1,13 @@
 """Synthetic results with known means, for tests of claims."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 
-from keyhole import Curves, Metric
+from keyhole import Curves, Metric, papers
 from keyhole.papers.claims import Result
+from keyhole.papers.claims.kinds import read_claims
 from keyhole.thresholding import Problem
 
 RUNS = 400
@@ -59,3 +63,22 @@ WORDS = {
     "metric": "aggregate_regret",
 }
 COMMON = WORDS | {"problem": "made-up"}
+BY = {
+    by.rpartition(":")[2]: by
+    for path in Path(papers.__file__).parent.rglob("*.toml")
+    for by in re.findall('^by = "(.*)"$', path.read_text(), re.MULTILINE)
+}
+"""The functions that computed claims of shipped entries name."""
+
+
+def kind_fields(kind):
+    """Return the fields that say how a claim is judged, of a kind as verdicts state it."""
+    word, _, name = kind.partition(": ")
+    more = {"estimate": {"of": name}, "computed": {"by": BY.get(name)}}
+    return {"kind": word} | more.get(word, {})
+
+
+def make_claim(table):
+    """Return the claim that a table gives, as an entry's file would."""
+    ((_, claim),) = read_claims([table], WORDS["metric"], "ours", "made-up")
+    return claim

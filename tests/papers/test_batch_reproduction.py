@@ -149,7 +149,7 @@ def test_a_page_is_rewritten_when_its_statement_is_judged_with_more_runs(made, t
 
 def test_nothing_is_left_but_results(made):
     names = {path.name for path in made.index.parent.iterdir()}
-    assert names == {"index.html", "coverage.html", "claims.json", "everything.json", "entries"}
+    assert names == {"index.html", "claims.json", "everything.json", "entries"}
 
 
 def test_a_second_call_simulates_nothing(made, few, plain_figures, monkeypatch):

@@ -6,8 +6,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keyhole.papers.claims_json import ClaimRecord, ClaimsFile, NumberRecord, schema, write_claims
-from keyhole.papers.report.reproduction_page import JudgedEntry
+from keyhole.papers.claims_json import write_claims
+from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "claims.schema.json"
@@ -74,19 +74,8 @@ def test_infinite_numbers_are_null(tmp_path, parts):
     ]
 
 
-def test_a_file_can_be_read_by_its_models(tmp_path, parts):
-    found = written(tmp_path, parts)
-    assert ClaimsFile.model_validate(found).model_dump() == found
-
-
-def test_the_schema_in_the_documentation_is_that_of_the_models():
-    assert SCHEMA.read_text() == schema(), (
-        "python -m keyhole.papers.claims_json > docs/claims.schema.json"
-    )
-
-
 def test_the_schema_names_all_that_a_file_has(tmp_path, parts):
-    defined = json.loads(schema())
+    defined = json.loads(SCHEMA.read_text())
     found = written(tmp_path, parts)
     for table, model in (
         (found, defined),
@@ -108,8 +97,9 @@ def test_a_file_is_valid_by_the_schema_in_the_documentation(tmp_path, parts):
 
 def test_every_field_is_documented():
     page = SCHEMA.with_name("experiments.md").read_text()
-    for model in (ClaimsFile, ClaimRecord, NumberRecord):
-        for name in model.model_fields:
+    defined = json.loads(SCHEMA.read_text())
+    for model in (defined, *defined["$defs"].values()):
+        for name in model["properties"]:
             assert f"`{name}`" in page
 
 

@@ -1,42 +1,51 @@
 from types import SimpleNamespace
-from typing import Annotated, Literal, get_args
+from typing import Annotated, get_args
 
 import pytest
 from pydantic import BaseModel, Field
 
-from keyhole.papers.claims import KINDS
-from keyhole.papers.claims.base import Finding, ProblemClaim
+from keyhole.papers.claims import KINDS, Finding, find_claim_class
+from keyhole.papers.claims.claim import claim_class
 from keyhole.papers.entry_references import (
     Checkpoint,
     PolicyName,
     ProblemName,
     check_names,
-    metrics_in,
+    names_in,
 )
-from keyhole.papers.report.parameter_figures import ParameterFigure
-from tests.papers.made_up import COMMON
+from keyhole.papers.figure_declarations import ParameterFigure
+from tests.papers.made_up import BY, COMMON, kind_fields, make_claim
 
 # Fields of words that stand for nothing that there must be in an entry, and of whole numbers.
-WORDS = {"text", "source", "reading", "no_negative_control", "id", "same_as", "title", "x_label"}
+WORDS = {
+    "text",
+    "source",
+    "reading",
+    "no_negative_control",
+    "id",
+    "same_as",
+    "title",
+    "x_label",
+    "number",
+}
 COUNTS = {"runs"}
 
 
-class Rivalry(ProblemClaim):
-    """A kind that nobody has written yet."""
-
-    kind: Literal["rivalry"] = "rivalry"
-    rivals: list[PolicyName]
-    pairs: Annotated[list[list[PolicyName]] | None, Field(min_length=1)] = None
-    weights: dict[PolicyName, float] | None = None
-    at: Checkpoint | list[Checkpoint] | None = None
-
-    def judge_result(self, result):
-        return Finding("undecided", "")
+def rivalry(
+    results,
+    problem: ProblemName,
+    rivals: list[PolicyName],
+    pairs: Annotated[list[list[PolicyName]] | None, Field(min_length=1)] = None,
+    weights: dict[PolicyName, float] | None = None,
+    at: Checkpoint | list[Checkpoint] | None = None,
+):
+    """Judge what nobody has claimed yet."""
+    return Finding("undecided", "")
 
 
 def check(**more):
     plan = SimpleNamespace(policies=["us", "x"], metrics=["aggregate_regret"], checkpoints=[10, 20])
-    claim = Rivalry.model_validate(COMMON | more)
+    claim = claim_class(rivalry, kind="rivalry").model_validate(COMMON | {"kind": "rivalry"} | more)
     check_names("claims[0]", claim, claim.problem_keys, ["made-up"], lambda key: {"quick": plan})
 
 
@@ -70,7 +79,8 @@ def bare(hint, kind, notes=()):
 
 def models():
     """Yield every kind of claim, parameter figures, and all models that they hold."""
-    queue = [*KINDS.values(), ParameterFigure]
+    computed = [find_claim_class("", kind_fields(f"computed: {name}"), None) for name in BY]
+    queue = [*KINDS.values(), *computed, ParameterFigure]
     while queue:
         model = queue.pop()
         yield model
@@ -91,13 +101,14 @@ def test_no_field_of_words_or_rounds_is_left_unmarked(model):
 
 
 def test_metrics_are_found_wherever_they_are_named():
-    claim = KINDS["identical"].model_validate(
+    claim = make_claim(
         COMMON
-        | {"kind": "identical", "cells": [{"policy": "us"}, {"policy": "x"}]}
+        | kind_fields("computed: identical_results")
+        | {"cells": [{"policy": "us"}, {"policy": "x"}]}
         | {"metrics": ["pulls[0]", "regret"]}
     )
-    assert metrics_in(claim) == ["aggregate_regret", "pulls[0]", "regret"]
-    assert metrics_in(ParameterFigure(title="O", x_label="x", x={"a": 1, "b": 2})) == []
+    assert names_in(claim, "metric") == ["aggregate_regret", "pulls[0]", "regret"]
+    assert names_in(ParameterFigure(title="O", x_label="x", x={"a": 1, "b": 2}), "metric") == []
 
 
 def test_a_key_of_a_table_may_be_a_name():

@@ -3,17 +3,15 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
-from keyhole.papers.claims.estimate_fields import Quantity
-from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.published_values import PublishedValues
+from keyhole.papers.figure_declarations import ParameterFigure, PublishedValues
 from tests.papers.conftest import TINY
+from tests.papers.made_up import make_claim
 
 
 def load(folder, text):
@@ -47,7 +45,7 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
         ),
         (
             OF + '"value"\nvalue = 0.0',
-            IN + r"value\): problem must be given for of = 'value'",
+            IN + r"value\): problem must be given",
         ),
         (
             OF + '"value"\nproblem = "easy"\nvalue = "none"',
@@ -69,6 +67,17 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "regert"',
             IN + r"value\)\.metric must be one of aggregate_regret, simple_regret; got",
         ),
+        (
+            'kind = "equivalence"\ncells = []',
+            r"claims\[2\]\.kind 'equivalence' is now written kind = \"computed\", "
+            r"by = \"keyhole\.papers\.claims\.judgements:equivalence\"$",
+        ),
+        (
+            'kind = "reversal"\nproblem = "easy"',
+            r"'reversal' is now written kind = \"computed\", by = .*different_best\", with here",
+        ),
+        ('kind = "worst-power"\nx = {}', r"'worst-power' is now written kind = \"power\"$"),
+        (OF + '"slope"\nproblem = "easy"', r"'slope' is now written of = \"gain\", per = \"ln T\""),
         (
             'kind = "ordering"\nproblems = ["easy", "hard"]\npolicy = "LSA"\nothers = ["Unifrom"]',
             r"claims\[2\] \(ordering\)\.others\[0\] must be one of LSA, Uniform; got 'Unifrom'",
@@ -99,9 +108,10 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             IN + r"ratio\): low must have one number for each round, 1",
         ),
         (
-            'kind = "linear"\npolicy = "LSA"\nr_squared = 0.9\n'
+            'kind = "computed"\nby = "keyhole.papers.claims.linear_fit:linear_fit"\n'
+            'policy = "LSA"\nr_squared = 0.9\n'
             "x = { easy = 1, hard = 2, soft = 3 }",
-            r"claims\[2\] \(linear\)\.x must be one of easy, hard; got 'soft'",
+            r"claims\[2\] \(computed: linear_fit\)\.x must be one of easy, hard; got 'soft'",
         ),
         (
             'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\n'
@@ -253,7 +263,7 @@ def test_claims_and_figures_are_kept_only_if_all_their_problems_are(tiny):
 def test_every_kind_of_claim_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
     rows = re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
-    assert {*KINDS, *get_args(Quantity)} <= {
+    assert {kind.removeprefix("estimate: ") for kind in KINDS} <= {
         kind for row in rows for kind in re.findall("`([^`]+)`", row)
     }
 
@@ -263,12 +273,10 @@ def test_the_entries_of_the_documentation_are_read():
     blocks = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
     claims = [claim for block in blocks for claim in block.get("claims", [])]
     figures = [figure for block in blocks for figure in block.get("parameter_figures", [])]
-    assert [claim["kind"] for claim in claims] == ["trend", "estimate"]
-    for claim in claims:
+    assert [claim["kind"] for claim in claims] == ["trend", "estimate", "computed"]
+    for claim in claims[:2]:
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
-        assert (
-            KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).problem_keys
-        )
+        assert make_claim(claim | problem).problem_keys
     assert [ParameterFigure.model_validate(figure).metric for figure in figures] == ["regret"]
     printed = [one for block in blocks for one in block.get("published", [])]
     assert [PublishedValues.model_validate(one).rounds for one in printed] == [[500, 1000]]

@@ -6,10 +6,9 @@ from collections import defaultdict
 import pytest
 
 from keyhole.papers import FILES, Entry
-from keyhole.papers.claims import KINDS
 from keyhole.papers.text_limits import SHORT_WORDS
 from tests.papers.conftest import TINY, entry_of
-from tests.papers.made_up import COMMON, result
+from tests.papers.made_up import COMMON, make_claim, result
 
 CLAIM = 'text = "No label is ever wrong."'
 
@@ -44,7 +43,7 @@ def test_the_headline_of_a_verdict_is_short_where_the_claim_is(short, headline):
         "others": ["them"],
         "rounds": [20],
     }
-    claim = KINDS["ordering"].model_validate(table)
+    claim = make_claim(table)
     found = {"made-up": result({"us": [0.1, 0.1], "them": [0.2, 0.2]})}
     assert claim.verdict(found).headline == headline
 

@@ -132,6 +132,21 @@ def is_policy_file(name: str) -> bool:
 def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Policy]:
     """Return the class ``file.py:Class`` of a user's file; errors are a line after `field`."""
     file, colon, class_name = name.rpartition(":") if ":" in name else (name, "", "")
+    module = import_user_file(file, folder, field=field)
+    found = getattr(module, class_name, None)
+    if _is_policy(found):
+        return cast(type[Policy], found)
+    own = [n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__]
+    defined = f"it defines {', '.join(own)}" if own else "it defines no policy"
+    if not colon:
+        raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {defined}")
+    raise ValueError(
+        f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, own)}"
+    )
+
+
+def import_user_file(file: str, folder: Path, *, field: str) -> ModuleType:
+    """Import a user's Python file in a folder; errors are a line after `field`."""
     path = folder / file
     if not path.is_file():
         raise FileNotFoundError(f"{field}: there is no file {file!r} in {str(folder)!r}")
@@ -148,17 +163,7 @@ def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Po
         return ValueError(f"{field}: {file!r} cannot be imported: {_explain(error, path)}")
 
     with replaced_errors(replace):  # a user's file may raise anything
-        module = _import_file(path, source)
-    found = getattr(module, class_name, None)
-    if _is_policy(found):
-        return cast(type[Policy], found)
-    own = [n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__]
-    defined = f"it defines {', '.join(own)}" if own else "it defines no policy"
-    if not colon:
-        raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {defined}")
-    raise ValueError(
-        f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, own)}"
-    )
+        return _import_file(path, source)
 
 
 def _is_policy(found: Any) -> bool:

@@ -12,13 +12,7 @@ from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.files import (
-    has_content,
-    read_saved_file,
-    refuse_newer,
-    remove_drafts,
-    write_atomically,
-)
+from keyhole.files import has_content, read_saved_file, refuse_newer
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
@@ -30,6 +24,7 @@ from keyhole.papers.reproduction import (
     ProgressOf,
     load_finished_entry,
     simulate_entries,
+    write_marker,
 )
 from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
 from keyhole.play.total_progress import TotalProgress, track_total
@@ -112,7 +107,7 @@ def reproduce_all(
     cache = ResultCache(folder / SHARED_FOLDER, specs.values())
     # Connected before anything is written: a cluster that does not answer leaves no folder behind.
     with connect_if_missing(at, on, threads) as cluster:
-        _write_marker(folder, scale)
+        write_marker(folder / BATCH_MARKER, _make_marker(scale))
         simulate_missing(cache, at, cluster, threads, progress)
     # Entries of earlier calls into this folder remain in its index.
     found = {
@@ -180,17 +175,6 @@ def _check_folder(folder: Path, scale: str) -> None:
                 refuse_newer(folder, found.get("version"), _VERSION)
             what = f"reproductions at scale {found.get('scale')!r}" if same else "something else"
             raise ValueError(f"{folder} holds {what}; choose another folder")
-
-
-def _write_marker(folder: Path, scale: str) -> None:
-    """Create the folder and write its marker file."""
-    if has_content(folder):
-        remove_drafts(folder)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(
-        folder / BATCH_MARKER, (json.dumps(_make_marker(scale), indent=2) + "\n").encode()
-    )
 
 
 def _make_marker(scale: str) -> dict[str, Any]:

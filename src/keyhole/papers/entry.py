@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from keyhole.experiment import Spec, setting_registry
-from keyhole.papers.claim_parser import check_claim, read_claims
 from keyhole.papers.claims import Claim
+from keyhole.papers.claims.kinds import check_claim, read_claims
 from keyhole.papers.entry_files import (
     FILES,
     entry_folder,
@@ -21,10 +21,8 @@ from keyhole.papers.entry_files import (
     read_tables,
     select_keys,
 )
-from keyhole.papers.entry_references import PlansOf, check_names, metrics_in
-from keyhole.papers.report.parameter_figures import ParameterFigure
-from keyhole.papers.report.problem_figures import ProblemFigure
-from keyhole.papers.report.published_values import PublishedValues
+from keyhole.papers.entry_references import PlansOf, check_names, names_in
+from keyhole.papers.figure_declarations import ParameterFigure, ProblemFigure, PublishedValues
 from keyhole.papers.text_limits import Question
 from keyhole.papers.verdicts import Setup
 from keyhole.play.plan import Plan
@@ -155,12 +153,13 @@ class Entry(BaseModel):
         claims = table.pop("claims", [])
         try:
             entry = cls.model_validate({"name": name} | table)
-            placed = read_claims(claims, entry.metrics[0], entry.setup, name)
+            files = folder if isinstance(folder, Path) else None
+            placed = read_claims(claims, entry.metrics[0], entry.setup, name, files)
             read = [claim for _, claim in placed]
             named = [
                 one
                 for model in (*entry.parameter_figures, *entry.published, *read)
-                for one in metrics_in(model)
+                for one in names_in(model, "metric")
             ]
             update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
             return entry.model_copy(update=update), placed
@@ -186,8 +185,7 @@ class Entry(BaseModel):
                 one = published.model_copy(update={"values": {problem: means}})
                 check_names(f"published[{i}]", one, [problem], self.problems, plans_of)
         for i, drawn in enumerate(self.problem_figures):
-            for j, key in enumerate(drawn.problems):
-                check_choice(f"problem_figures[{i}].problems[{j}]", key, self.problems)
+            check_names(f"problem_figures[{i}]", drawn, drawn.problems, self.problems, plans_of)
             plans = {key: next(iter(plans_of(key).values())) for key in drawn.problems}
             drawn.check(f"problem_figures[{i}]", {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
@@ -210,12 +208,11 @@ class Entry(BaseModel):
     def with_problems(self, *problems: str) -> "Entry":
         """Return the entry with some of its problems, and the claims and figures of these alone."""
         picked = {key: self.problems[key] for key in problems}
-        claims = [claim for claim in self.claims if picked.keys() >= set(claim.problem_keys)]
-        figures = [one for one in self.parameter_figures if picked.keys() >= set(one.x)]
-        drawn = [one for one in self.problem_figures if picked.keys() >= set(one.problems)]
-        published = [one for one in self.published if picked.keys() >= one.values.keys()]
-        shown = {"parameter_figures": figures, "problem_figures": drawn, "published": published}
-        return self.model_copy(update={"problems": picked, "claims": claims} | shown)
+        kept = {
+            field: [m for m in getattr(self, field) if picked.keys() >= {*names_in(m, "problem")}]
+            for field in ("claims", "parameter_figures", "problem_figures", "published")
+        }
+        return self.model_copy(update={"problems": picked} | kept)
 
     def spec(self, problem: str, scale: str) -> Spec:
         """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""

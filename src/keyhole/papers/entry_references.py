@@ -50,9 +50,10 @@ def check_names(
                 _check_name(path, what, value, plan, f"{problem!r} at scale {scale!r}")
 
 
-def metrics_in(model: BaseModel) -> list[str]:
-    """Return the metrics that a table names."""
-    return [value for _, what, value, _ in _find_names(model, "", None) if what == "metric"]
+def names_in(model: BaseModel, what: NameKind) -> list[str]:
+    """Return the distinct problems, policies or metrics that a table names, in order."""
+    names = [value for _, kind, value, _ in _find_names(model, "", None) if kind == what]
+    return list(dict.fromkeys(names))
 
 
 def _check_name(path: str, what: NameKind, value: Any, plan: Plan, where: str) -> None:

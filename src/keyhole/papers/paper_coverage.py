@@ -67,14 +67,6 @@ class Coverage(BaseModel):
         more = "" if not others else f" and {others[0]}" if len(others) == 1 else " et al."
         return f"{first}{more} ({self.year})"
 
-    @property
-    def citation(self) -> str:
-        """The citation: authors, year, venue and number."""
-        names = [name.partition(", ")[0] for name in self.authors]
-        who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        where = f"{self.venue}, arXiv {self.arxiv}" if self.arxiv else self.venue
-        return f"{who} ({self.year}), {where}."
-
     @classmethod
     def load(cls, paper: str) -> Self:
         """Read the coverage of a paper, by the folder of its entries."""

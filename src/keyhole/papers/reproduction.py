@@ -190,7 +190,7 @@ def simulate_entries(
     _check_marker(folder, marker, renew=renew)
     specs = {folder / key: e.spec(key, scale) for e, scale in choices for key in e.problems}
     with connect_if_missing(specs, on, threads) as cluster:
-        _write_marker(folder, marker)
+        write_marker(folder / MARKER, marker)
         if renew:
             for place, spec in specs.items():
                 _remove_stale_run(place, spec)
@@ -289,13 +289,14 @@ def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> No
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
-def _write_marker(folder: Path, marker: Mapping[str, Any]) -> None:
-    """Create the folder, and write its marker file."""
-    # Drafts are temporary files of an atomic write that was interrupted.
-    if has_content(folder):
-        remove_drafts(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
+def write_marker(file: Path, marker: Mapping[str, Any]) -> None:
+    """Create a folder with its marker file, and remove temporary files of interrupted writes."""
+    if has_content(file.parent):
+        remove_drafts(file.parent)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = (json.dumps(marker, indent=2) + "\n").encode()
+    if not file.is_file() or file.read_bytes() != content:
+        write_atomically(file, content)
 
 
 def _read_marker(folder: Path, parts: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:

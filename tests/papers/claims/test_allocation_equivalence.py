@@ -2,15 +2,16 @@ import numpy as np
 import pytest
 
 from keyhole import Curves
-from keyhole.papers.claims import AllocationEquivalence, Result
+from keyhole.papers.claims import Result
 from keyhole.play.plan import Plan
 from keyhole.semibandit import CTS, Problem
-from tests.papers.made_up import WORDS
+from tests.papers.made_up import WORDS, make_claim
 
 # The best set, arms 0 and 1, leaves 0.1 over.
 PROBLEM = Problem([0.9, 0.8, 0.3], [0.5, 0.4, 0.5], resource=1.0)
 TABLE = WORDS | {
-    "kind": "allocation-equivalence",
+    "kind": "computed",
+    "by": "keyhole.papers.verma2019.threshold_equivalence:best_allocation",
     "problem": "made-up",
     "policy": "us",
     "metric": "estimates[0]",
@@ -23,7 +24,7 @@ def judged(rows, **more):
     table = np.array([row for row, times in rows for _ in range(times)])
     names = [f"estimates[{arm}]" for arm in range(3)]
     curves = Curves((10,), names, {"us": table.T[None]})
-    claim = AllocationEquivalence.model_validate(TABLE | more)
+    claim = make_claim(TABLE | more)
     return claim.judge({"made-up": Result("Made up", PROBLEM, curves)})
 
 
@@ -44,6 +45,6 @@ def test_estimates_that_are_too_high_or_too_low_do_not_lead_to_the_best_allocati
 
 def test_another_metric_is_refused():
     plan = Plan.make(PROBLEM, {"us": CTS()}, horizon=10, checkpoints=None, seed=0, details=True)
-    AllocationEquivalence.model_validate(TABLE).check(plan)
+    make_claim(TABLE).check(plan)
     with pytest.raises(ValueError, match=r"metric must be 'estimates\[0\]', .* got 'regret'"):
-        AllocationEquivalence.model_validate(TABLE | {"metric": "regret"}).check(plan)
+        make_claim(TABLE | {"metric": "regret"}).check(plan)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from keyhole.papers.claim_parser import KINDS
 from keyhole.papers.claims import comparisons
-from tests.papers.made_up import COMMON, RUNS, WORDS, result
+from tests.papers.made_up import COMMON, RUNS, WORDS, kind_fields, make_claim, result
 
 HERE = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}
 LOW, HIGH = {"us": [1, 1], "x": [3, 3]}, {"us": [3, 3], "x": [1, 1]}
@@ -12,10 +11,10 @@ TURNED = {"us": [1, 3], "x": [3, 1]}
 
 
 def verdict(kind, table, found):
-    return KINDS[kind].model_validate({"kind": kind} | table).judge(found)
+    return make_claim(kind_fields(kind) | table).judge(found)
 
 
-@pytest.mark.parametrize("kind", ["ordering", "not-better", "not-worse"])
+@pytest.mark.parametrize("kind", ["ordering", "not-better", "computed: not_worse"])
 @pytest.mark.parametrize(("better", "means"), [("lower", LOW), ("higher", HIGH)])
 def test_the_metric_decides_which_policy_is_better(kind, better, means):
     other = {"lower": "higher", "higher": "lower"}[better]
@@ -27,7 +26,7 @@ def test_the_metric_decides_which_policy_is_better(kind, better, means):
         assert found == status
         if kind == "ordering":
             assert {"lower": "lowest", "higher": "highest"}[way] + " mean of all" in detail
-        if kind == "not-worse":
+        if kind == "computed: not_worse":
             assert f"of {way} mean in" in detail
 
 
@@ -35,8 +34,9 @@ def test_the_metric_decides_which_policy_is_better(kind, better, means):
     ("better", "words"), [("lower", "lowest at T = 10 is us"), ("higher", "highest at T = 10 is x")]
 )
 def test_the_metric_decides_which_policy_a_reversal_names(better, words):
-    claim = COMMON | {"policies": ["us", "x"], "early": 10, "late": 20}
-    status, detail, _ = verdict("reversal", claim, {"made-up": result(TURNED, better=better)})
+    ends = {"here": {"problem": "p", "round": 10}, "there": {"problem": "p", "round": 20}}
+    claim, found = WORDS | {"policies": ["us", "x"]} | ends, {"p": result(TURNED, better=better)}
+    status, detail, _ = verdict("computed: different_best", claim, found)
     assert status == "holds"
     assert words in detail
 
@@ -47,7 +47,9 @@ def test_the_metric_decides_which_policy_is_best_elsewhere(better, best):
         "a": result(LOW, title="A", better=better),
         "b": result(HIGH, title="B", better=better, own=1),
     }
-    status, detail, _ = verdict("other-best", WORDS | HERE | {"policies": ["us", "x"]}, found)
+    status, detail, _ = verdict(
+        "computed: different_best", WORDS | HERE | {"policies": ["us", "x"]}, found
+    )
     assert status == "holds"
     assert f"A at T = 20: {best}; " in detail
 
@@ -65,11 +67,11 @@ def test_a_lead_grows_in_the_direction_of_the_metric(better, here, there):
         "b": result(there, title="B", better=better, own=1),
     }
     claim = WORDS | {"policy": "us", "others": ["x"]}
-    assert verdict("interaction", claim | HERE, found)[0] == "holds"
-    assert verdict("advantage", claim | {"x": ["b", "a"]}, found)[0] == "holds"
-    assert verdict("advantage", claim | {"x": ["a", "b"]}, found)[0] == "does not hold"
+    assert verdict("computed: wider_lead", claim | HERE, found)[0] == "holds"
+    assert verdict("computed: growing_lead", claim | {"x": ["b", "a"]}, found)[0] == "holds"
+    assert verdict("computed: growing_lead", claim | {"x": ["a", "b"]}, found)[0] == "does not hold"
     turned = {"here": HERE["there"], "there": HERE["here"]}
-    assert verdict("interaction", claim | turned, found)[0] == "does not hold"
+    assert verdict("computed: wider_lead", claim | turned, found)[0] == "does not hold"
 
 
 def test_the_worst_of_several_is_the_smallest_where_higher_is_better():
@@ -77,7 +79,7 @@ def test_the_worst_of_several_is_the_smallest_where_higher_is_better():
     found = {key: result({"us": [m]}, better="higher") for key, m in levels.items()}
     x = {"a": 1, "b": 1, "c": 2, "d": 2, "e": 4, "f": 4}
     claim = WORDS | {"policy": "us", "x": x}
-    assert verdict("worst-power", claim | {"at_least": 0.9, "at_most": 1.1}, found)[0] == "holds"
+    assert verdict("power", claim | {"at_least": 0.9, "at_most": 1.1}, found)[0] == "holds"
 
 
 def test_a_comparison_leads_upwards_where_higher_is_better():

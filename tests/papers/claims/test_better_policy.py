@@ -1,12 +1,12 @@
 import pytest
 
-from keyhole.papers.claim_parser import read_claims
-from keyhole.papers.claims import EstimateClaim, NotBetter, PolicyOrdering, PolicySpread, Reversal
-from tests.papers.made_up import COMMON, RUNS, judge, result
+from keyhole.papers.claims.kinds import read_claims
+from tests.papers.made_up import COMMON, RUNS, WORDS, judge, make_claim, result
 
 
 def ordering(**more):
-    return PolicyOrdering(kind="ordering", policy="us", others=["a", "b"], **COMMON, **more)
+    table = {"kind": "ordering", "policy": "us", "others": ["a", "b"]}
+    return make_claim(COMMON | table | more)
 
 
 def test_an_ordering_holds_where_all_others_are_worse_everywhere():
@@ -68,20 +68,21 @@ def test_higher_may_be_better():
 
 def test_one_comparison_that_holds_shows_its_numbers():
     found = result({"us": [1, 1], "a": [2, 2], "b": [3, 3]})
-    claim = PolicyOrdering(kind="ordering", policy="us", others=["a"], rounds=[20], **COMMON)
+    claim = ordering(others=["a"], rounds=[20])
     assert judge(claim, found)[1].startswith("us minus a at T = 20: -1.0000 [-1.00")
 
 
 def test_many_equal_policies_do_not_make_an_ordering_fail():
     # 40 comparisons without a difference: some raw p-value falls below 5 % almost surely.
     means = {"us": [1.0] * 2} | {f"p{i}": [1.0] * 2 for i in range(20)}
-    claim = PolicyOrdering(kind="ordering", policy="us", others=list(means)[1:], **COMMON)
+    claim = ordering(others=list(means)[1:])
     noisy = result(means)
     assert judge(claim, noisy)[0] == "undecided"
 
 
 def not_better(runs):
-    return NotBetter(kind="not-better", policy="us", others=["a"], rounds=[20], runs=runs, **COMMON)
+    table = {"kind": "not-better", "policy": "us", "others": ["a"], "rounds": [20], "runs": runs}
+    return make_claim(COMMON | table)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +100,20 @@ def test_not_better_needs_enough_runs_to_hold(ours, runs, status):
 
 
 def reversal(policies):
-    return Reversal(kind="reversal", policies=policies, early=10, late=20, **COMMON)
+    ends = {
+        "here": {"problem": "made-up", "round": 10},
+        "there": {"problem": "made-up", "round": 20},
+    }
+    table = {"kind": "computed", "by": "keyhole.papers.claims.judgements:different_best"}
+    return make_claim(WORDS | table | {"policies": policies} | ends)
+
+
+def reversal_on(claim, found):
+    return claim.judge({"made-up": found})
 
 
 def test_a_reversal_holds_where_a_pair_changes_order():
-    status, detail, _ = judge(
+    status, detail, _ = reversal_on(
         reversal(["a", "b", "c"]), result({"a": [1, 2], "b": [2, 1], "c": [3, 3]})
     )
     assert status == "holds"
@@ -112,22 +122,23 @@ def test_a_reversal_holds_where_a_pair_changes_order():
 
 def test_a_reversal_does_not_hold_where_one_is_best_throughout():
     found = result({"a": [1, 1], "b": [2, 3], "c": [3, 3.0]})
-    assert judge(reversal(["a", "b", "c"]), found)[0] == "does not hold"
-    assert judge(reversal(["c", "b", "a"]), found)[0] == "does not hold"
+    assert reversal_on(reversal(["a", "b", "c"]), found)[0] == "does not hold"
+    assert reversal_on(reversal(["c", "b", "a"]), found)[0] == "does not hold"
 
 
 def test_a_reversal_needs_more_than_worse_policies_that_change_order():
     found = result({"a": [1, 1], "b": [2, 3], "c": [3, 2.0]})
-    assert judge(reversal(["a", "b", "c"]), found)[0] == "does not hold"
+    assert reversal_on(reversal(["a", "b", "c"]), found)[0] == "does not hold"
 
 
 def test_a_reversal_is_undecided_where_the_best_are_close():
     found = result({"a": [1, 1], "b": [1, 1.0], "c": [3, 3]})
-    assert judge(reversal(["a", "b", "c"]), found)[0] == "undecided"
+    assert reversal_on(reversal(["a", "b", "c"]), found)[0] == "undecided"
 
 
 def spread(narrow, wide):
-    return PolicySpread(kind="spread", narrow=narrow, wide=wide, **COMMON)
+    table = {"kind": "computed", "by": "keyhole.papers.claims.judgements:policy_spread"}
+    return make_claim(COMMON | table | {"narrow": narrow, "wide": wide})
 
 
 def test_a_spread_is_the_largest_over_the_smallest_mean():
@@ -152,7 +163,8 @@ def test_a_policy_that_is_never_wrong_leaves_a_spread_undecided():
 
 
 def test_the_reading_of_a_claim_is_shown():
-    claim = EstimateClaim(kind="estimate", of="value", value=0.0, reading="as zero.", **COMMON)
+    table = {"kind": "estimate", "of": "value", "value": 0.0, "reading": "as zero."}
+    claim = make_claim(COMMON | table)
     verdict = claim.verdict({"made-up": result({"a": [1, 1]})})
     assert verdict.cited == "ours; our set-up: nowhere. Read as: as zero."
     assert (verdict.origin, verdict.source, verdict.reading) == ("ours", "nowhere.", "as zero.")

@@ -1,13 +1,11 @@
 import pytest
-from pydantic import ValidationError
 
 from keyhole.experiment.setting_registry import BUILT_IN
-from keyhole.papers.claims import BOUNDS, AboveBound, BelowBound
+from keyhole.papers.claims import BOUNDS
 from keyhole.thresholding.bounds import lsa_regret_bound
-from tests.papers.made_up import COMMON, TEN_ARMS, judge, result
+from tests.papers.made_up import COMMON, TEN_ARMS, judge, make_claim, result
 
 ROUNDS = (4_000, 40_000)
-KINDS = {"below-bound": BelowBound, "above-bound": AboveBound}
 
 
 @pytest.fixture
@@ -21,7 +19,8 @@ def steps(monkeypatch):
 
 
 def bounded(kind, **more):
-    return KINDS[kind](kind=kind, policy="us", **COMMON, **({"bound": "thresholding.steps"} | more))
+    table = {"kind": kind, "policy": "us", "bound": "thresholding.steps"}
+    return make_claim(COMMON | table | more)
 
 
 @pytest.mark.parametrize(
@@ -70,5 +69,5 @@ def test_bounds_are_named_by_their_setting(name):
 
 
 def test_an_unknown_bound_gets_the_nearest():
-    with pytest.raises(ValidationError, match=r"did you mean 'thresholding\.theorem_1'"):
+    with pytest.raises(ValueError, match=r"did you mean 'thresholding\.theorem_1'"):
         bounded("below-bound", bound="thresholding.theorem_2")

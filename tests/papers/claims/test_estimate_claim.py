@@ -3,10 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
-from keyhole.papers.claims import BOUNDS, EstimateClaim
-from tests.papers.made_up import COMMON, WORDS, judge, result, results
+from keyhole.papers.claims import BOUNDS
+from tests.papers.made_up import COMMON, WORDS, judge, make_claim, result, results
 
 LATER = {"early": 10, "late": 20}
 US = {"policy": "us"}
@@ -37,19 +36,19 @@ CASES = {
     ),
     "gain": (US | LATER, {"us": [500, 509]}, (8.8, 9.0, 9.2), "gain from T = 10 to 20: 9.00"),
     "gain a round": (
-        US | LATER | {"each_round": True},
+        US | LATER | {"per": "round"},
         {"us": [500, 509]},
         (0.88, 0.9, 0.92),
         "gain a round from T = 10 to 20: 0.900",
     ),
-    "slope": (
-        US | LATER,
+    "gain for ln T": (
+        US | LATER | {"per": "ln T"},
         {"us": [500, 500 + LOG_RISE]},
         (6.9, 7.0, 7.1),
         "slope in ln T from T = 10 to 20: 7.00",
     ),
-    "slope over a bound": (
-        US | LATER | {"bound": "thresholding.five"},
+    "gain over a bound": (
+        US | LATER | {"per": "ln T", "bound": "thresholding.five"},
         {"us": [500, 500 + LOG_RISE]},
         (1.3, 1.4, 1.5),
         "slope in ln T from T = 10 to 20: 7.00",
@@ -95,7 +94,7 @@ def five(monkeypatch):
 
 
 def estimate(of, **more):
-    return EstimateClaim.model_validate(COMMON | {"kind": "estimate", "of": of} | more)
+    return make_claim(COMMON | {"kind": "estimate", "of": of} | more)
 
 
 def values_of(found, policy="us"):
@@ -126,8 +125,8 @@ def test_an_estimate_is_compared_with_its_range(five, case, low, high, status):
 
 
 def test_the_words_say_what_is_claimed(five):
-    claim = estimate("slope", **CASES["slope over a bound"][0], low=1.3, high=1.5)
-    detail = judge(claim, played("slope over a bound"))[1]
+    claim = estimate("gain", **CASES["gain over a bound"][0], low=1.3, high=1.5)
+    detail = judge(claim, played("gain over a bound"))[1]
     assert detail.endswith(" (that of the bound is 5; claimed: 1.3 to 1.5 times)")
     claim = estimate("growth", **CASES["growth of a ratio"][0], high=1.1)
     detail = judge(claim, played("growth of a ratio"))[1]
@@ -179,7 +178,7 @@ def test_what_is_the_same_in_every_replication_is_decided():
 def test_a_ratio_may_be_of_two_problems():
     cells = {"cell": {"problem": "b"}, "over": {"problem": "a"}}
     table = {"kind": "estimate", "of": "ratio", "low": 1.9} | US | cells | WORDS
-    verdict = EstimateClaim.model_validate(table).verdict(results({"a": 1.0, "b": 2.0}))
+    verdict = make_claim(table).verdict(results({"a": 1.0, "b": 2.0}))
     assert (verdict.status, verdict.kind) == ("holds", "estimate: ratio")
     assert verdict.claim == "us on B, A: so it is"
     assert verdict.detail.startswith("B / A at the end: 2.000 [")
@@ -239,8 +238,8 @@ def test_a_negative_control_is_held_to_the_bound_of_the_policy(monkeypatch):
     monkeypatch.setitem(BOUNDS, "thresholding.own", bound)
     found = result({"us": [500, 500 + LOG_RISE], "bad": [500, 500 + 10 * LOG_RISE]})
     found = replace(found, policies={"us": 5.0, "bad": 500.0})
-    fields = US | LATER | {"bound": "thresholding.own", "negative_control": "bad"}
-    assert judge(estimate("slope", **fields, high=1.5), found)[0] == "holds"
+    fields = US | LATER | {"bound": "thresholding.own", "negative_control": "bad", "per": "ln T"}
+    assert judge(estimate("gain", **fields, high=1.5), found)[0] == "holds"
 
 
 @pytest.mark.parametrize(
@@ -329,9 +328,9 @@ LOW = US | {"low": 1.0}
     [
         ("median", LOW, "of"),
         ("mean", US, "low or high must be given"),
-        ("mean", {"low": 1.0}, "policy must be given for of = 'mean'"),
-        ("mean", LOW | {"value": 1.0}, "value must be left out for of = 'mean'"),
-        ("mean", LOW | TWO, "cell must be left out for of = 'mean'"),
+        ("mean", {"low": 1.0}, "policy must be given"),
+        ("mean", LOW | {"value": 1.0}, "each field must be one of .*; got 'value'"),
+        ("mean", LOW | TWO, "each field must be one of .*; got 'cell'"),
         ("mean", LOW | {"high": 0.5}, "high must be at least low, 1, got 0.5"),
         ("mean", US | {"rounds": [10, 20], "low": [1.0]}, "low must have one number .* round, 2"),
         ("mean", US | {"low": [1.0, 2.0]}, "low must have one number for each round, 1"),
@@ -341,10 +340,10 @@ LOW = US | {"low": 1.0}
         (
             "proportion",
             US | {"metric_low": 0.5, "low": 1.5},
-            "low must be a proportion, .* got 1.5",
+            "low must lie in .*, got 1.5",
         ),
         ("growth", US | LATER, "low or high must be given"),
-        ("growth", LOW | {"late": 20}, "early must be given for of = 'growth'"),
+        ("growth", LOW | {"late": 20}, "early must be given"),
         ("growth", LOW | {"early": 20, "late": 20}, "late must come after early, got 20 after 20"),
         ("growth", LOW | LATER | {"ratio_to": "us"}, "ratio_to must be another policy, got 'us'"),
         (
@@ -353,24 +352,28 @@ LOW = US | {"low": 1.0}
             "ratio_to must be another policy, got 'x'",
         ),
         ("growth", US | LATER | {"high": 0.0}, "high must be above 0, got 0"),
-        ("slope", LOW | {"early": 20, "late": 10}, "late must come after early"),
-        ("slope", US | LATER, "low or high must be given"),
-        ("slope", LOW | LATER | {"each_round": True}, "each_round must be left out"),
-        ("slope", LOW | LATER | {"bound": "thresholding.six"}, "bound must be one of"),
-        ("ratio", LOW, "cell must be given for of = 'ratio'"),
-        ("ratio", TWO | {"low": 1.0, "negative_control": "x"}, "negative_control must be left out"),
+        ("gain", LOW | {"early": 20, "late": 10}, "late must come after early"),
+        ("gain", US | LATER, "low or high must be given"),
+        ("gain", LOW | LATER | {"per": "day"}, "per must be"),
+        ("gain", LOW | LATER | {"bound": "thresholding.six"}, "bound must be one of"),
+        ("ratio", LOW, "cell must be given"),
+        (
+            "ratio",
+            TWO | {"low": 1.0, "negative_control": "x"},
+            "each field must be one of .*; got 'negative_control'",
+        ),
         ("deviation-ratio", TWO | {"low": -1.0}, "low must be above 0, got -1"),
         ("gain-ratio", TWO | LATER, "low or high must be given"),
         ("gain-ratio", TWO | LATER | {"low": 2, "high": 1}, "high must be at least low, 2, got 1"),
         ("gain-ratio", TWO | {"low": 1, "early": 10, "late": 10}, "late must come after early"),
         ("level", US | {"rounds": [20], "levels": [1.0]}, "std_errors must be given"),
         ("value", US, "value must be given"),
-        ("value", {"value": 0.0, "low": 1.0}, "low must be left out"),
+        ("value", {"value": 0.0, "low": 1.0}, "each field must be one of .*; got 'low'"),
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_refused(of, fields, message):
-    with pytest.raises(ValidationError, match=message):
-        estimate(of, **fields)
+    with pytest.raises(ValueError, match=message):
+        estimate(of, **fields).check(None)
 
 
 @pytest.mark.parametrize(
@@ -382,5 +385,5 @@ def test_a_claim_that_cannot_be_judged_is_refused(of, fields, message):
     ],
 )
 def test_levels_that_do_not_fit_their_rounds_are_refused(table, message):
-    with pytest.raises(ValidationError, match=message):
-        level(**table)
+    with pytest.raises(ValueError, match=message):
+        level(**table).check(None)

@@ -2,15 +2,14 @@ import re
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
-from keyhole.papers.claims import GrowingAdvantage
-from tests.papers.made_up import WORDS, result
+from tests.papers.made_up import WORDS, make_claim, result
 
 
 def advantage(**more):
-    table = {"kind": "advantage", "policy": "us", "others": ["them"], "x": ["a", "b"]}
-    return GrowingAdvantage.model_validate(WORDS | table | more)
+    by = "keyhole.papers.claims.judgements:growing_lead"
+    table = {"kind": "computed", "by": by, "policy": "us", "others": ["them"], "x": ["a", "b"]}
+    return make_claim(WORDS | table | more)
 
 
 def results(quotients, **more):
@@ -63,5 +62,5 @@ def test_the_interval_of_an_advantage_covers_the_true_value():
 
 
 def test_an_advantage_needs_two_problems():
-    with pytest.raises(ValidationError, match="at least 2"):
+    with pytest.raises(ValueError, match="at least 2"):
         advantage(x=["a"])

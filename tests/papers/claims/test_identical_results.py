@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
-from keyhole.papers.claims import IdenticalResults
-from tests.papers.made_up import COMMON, judge, result
+from tests.papers.made_up import COMMON, judge, make_claim, result
 
 
 def identical(**more):
     cells = [{"policy": "a"}, {"policy": "b"}]
-    return IdenticalResults.model_validate(COMMON | {"kind": "identical", "cells": cells} | more)
+    by = "keyhole.papers.claims.judgements:identical_results"
+    return make_claim(COMMON | {"kind": "computed", "by": by, "cells": cells} | more)
 
 
 def test_identical_means_to_the_last_bit():
@@ -23,5 +22,5 @@ def test_identical_means_to_the_last_bit():
 
 
 def test_identical_needs_two():
-    with pytest.raises(ValidationError, match="at least 2 items"):
+    with pytest.raises(ValueError, match="at least 2 items"):
         identical(cells=[{"policy": "a"}])

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
-from keyhole.papers.claims import DifferentBest, Interaction, NotWorse
-from tests.papers.made_up import COMMON, RUNS, WORDS, judge, result
+from keyhole.results.estimate import mean_estimate
+from tests.papers.made_up import COMMON, RUNS, WORDS, judge, make_claim, result
 
 PLACES = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}
 
@@ -16,20 +15,24 @@ def two(here, there):
     }
 
 
-def other_best(*policies):
-    return DifferentBest.model_validate(
-        WORDS | PLACES | {"kind": "other-best", "policies": list(policies)}
+def computed(by, table):
+    return make_claim(table | {"kind": "computed", "by": f"keyhole.papers.claims.{by}"})
+
+
+def other_best(*policies, **more):
+    return computed(
+        "judgements:different_best", WORDS | PLACES | {"policies": list(policies)} | more
     )
 
 
 def interaction(**more):
-    claim = {"kind": "interaction", "policy": "us", "others": ["x", "y"]}
-    return Interaction.model_validate(WORDS | PLACES | claim | more)
+    claim = {"policy": "us", "others": ["x", "y"]}
+    return computed("judgements:wider_lead", WORDS | PLACES | claim | more)
 
 
 def not_worse(**more):
-    claim = {"kind": "not-worse", "policy": "us", "others": ["x", "y"], "rounds": [10, 20]}
-    return NotWorse.model_validate(COMMON | claim | {"runs": RUNS} | more)
+    claim = {"policy": "us", "others": ["x", "y"], "rounds": [10, 20], "runs": RUNS}
+    return computed("better_policy:not_worse", COMMON | claim | more)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +78,11 @@ def test_distances_are_compared_between_problems(here, share, status):
 
 def test_the_interval_of_a_distance_is_that_of_the_delta_method():
     results = two({"us": 1.0, "x": 4.0}, {"us": 1.0, "x": 4.0})
-    values = interaction()._distance(results, interaction().here, "x")
+    number = interaction(others=["x"]).judge(results).numbers[0]
     a, b = (results["a"].values(p, "aggregate_regret", 20) for p in ("x", "us"))
-    assert values.mean() == pytest.approx(np.log(4))
-    assert values.std() == pytest.approx((a / a.mean() - b / b.mean()).std())
+    expected = mean_estimate(np.log(4) + a / a.mean() - b / b.mean())
+    assert number.value == pytest.approx(4)
+    assert np.log([number.low, number.high]) == pytest.approx([expected.low, expected.high])
 
 
 def test_without_any_mistake_there_is_no_distance():
@@ -104,9 +108,5 @@ def test_no_other_policy_is_better(x, runs, status):
 
 
 def test_a_place_needs_a_round():
-    with pytest.raises(ValidationError, match=r"here\.round"):
-        DifferentBest.model_validate(
-            WORDS
-            | PLACES
-            | {"kind": "other-best", "policies": ["x", "y"], "here": {"problem": "a"}}
-        )
+    with pytest.raises(ValueError, match=r"here\.round"):
+        other_best("x", "y", here={"problem": "a"})

@@ -2,18 +2,16 @@ import math
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
-from keyhole.papers.claims import PowerGrowth
 from keyhole.papers.claims.power_law import _excess
-from tests.papers.made_up import WORDS, judge, result, results
+from tests.papers.made_up import WORDS, judge, make_claim, result, results
 
 ROUNDS = (1_000, 4_000, 64_000)
 
 
 def power(**more):
     table = {"kind": "power", "policy": "us", "problem": "made-up", "rounds": list(ROUNDS)}
-    return PowerGrowth.model_validate(WORDS | table | more)
+    return make_claim(WORDS | table | more)
 
 
 def curve(f, **more):
@@ -81,12 +79,52 @@ def test_the_test_of_the_true_exponent_rejects_in_5_percent():
     ("table", "message"),
     [
         ({}, "at_least or at_most must be given"),
-        ({"at_most": 1, "rounds": [1, 2]}, "at least 3 items"),
-        ({"at_most": 1, "rounds": [1, 2, 2]}, "must be above 0 and differ"),
+        ({"at_most": 1, "rounds": [1, 2]}, "rounds must have three different numbers"),
+        ({"at_most": 1, "rounds": [1, 2, 2]}, "rounds must have three different numbers"),
         ({"at_most": 1, "x": {"a": 1, "b": 2, "c": 3}}, "either problem and rounds"),
         ({"at_most": 9}, "less than or equal to 8"),
     ],
 )
 def test_impossible_powers_are_refused(table, message):
-    with pytest.raises(ValidationError, match=message):
-        power(**table)
+    with pytest.raises(ValueError, match=message):
+        power(**table).check(None)
+
+
+ALIKE = {"a": 100, "b": 100, "c": 400, "d": 400, "e": 1600, "f": 1600}
+MEANS = {
+    "a": {"us": 10, "bad": 50},
+    "b": {"us": 6, "bad": 10},
+    "c": {"us": 12, "bad": 200},
+    "d": {"us": 20, "bad": 40},
+    "e": {"us": 13, "bad": 800},
+    "f": {"us": 40, "bad": 160},
+}
+
+
+def worst_power(**more):
+    table = {"kind": "power", "policy": "us", "x": ALIKE}
+    return make_claim(WORDS | table | more)
+
+
+def on_six_problems():
+    return {key: result({name: [m] for name, m in means.items()}) for key, means in MEANS.items()}
+
+
+def test_the_worst_problem_of_each_horizon_counts():
+    assert worst_power(at_most=0.6).judge(on_six_problems())[0] == "holds"
+    assert worst_power(at_most=0.4).judge(on_six_problems())[0] == "does not hold"
+    assert worst_power(at_least=0.4).problem_keys == tuple(ALIKE)
+    assert "means 10" in worst_power(at_most=0.6).judge(on_six_problems())[1]
+
+
+def test_a_linear_negative_control_breaks_a_root_in_the_worst_case():
+    assert worst_power(at_most=0.6, negative_control="bad").judge(on_six_problems())[0] == "holds"
+    assert (
+        worst_power(at_most=1.1, negative_control="bad").judge(on_six_problems())[0] == "undecided"
+    )
+
+
+@pytest.mark.parametrize("x", [{"a": 1, "b": 2, "c": 2}, {"a": 1, "b": 2, "c": 3, "d": 4}])
+def test_there_are_three_numbers(x):
+    with pytest.raises(ValueError, match="x must have three different numbers"):
+        worst_power(x=x, at_most=1).check(None)

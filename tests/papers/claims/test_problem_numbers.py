@@ -6,12 +6,13 @@ from functools import cache
 import pytest
 
 from keyhole.papers import Entry, reproduce
-from keyhole.papers.claims import KINDS, NUMBERS, Result
+from keyhole.papers.bengs2022.problem_numbers import NUMBERS
+from keyhole.papers.claims import Result
+from keyhole.papers.figure_declarations import DRAWING_NAMES, ProblemFigure
 from keyhole.papers.report.problem_figure_drawing import DRAWINGS, draw_problem_figure
-from keyhole.papers.report.problem_figures import DRAWING_NAMES, ProblemFigure
 from tests.html import check_page
 from tests.papers.conftest import make_once
-from tests.papers.made_up import WORDS
+from tests.papers.made_up import WORDS, kind_fields, make_claim
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("problems_made_once")]
 THREE = """
@@ -58,8 +59,12 @@ names = ["complex", "medium", "simple"]
 note = "Drawn, not played."
 """
 THREE = re.sub(r"(three_models.*)", r'\1\npolicies = ["Fixed"]', THREE)
-LEAD = {"kind": "computed", "problem": "strict", "number": "resource.lead_share"}
-ORDER = {"kind": "computed-order", "problem": "soft", "number": "resource.largest_gain"}
+IN_RANGE = kind_fields("computed: numbers_in_range")
+LEAD = IN_RANGE | {"problem": "strict", "number": "resource.lead_share"}
+ORDER = kind_fields("computed: falling_numbers") | {
+    "problem": "soft",
+    "number": "resource.largest_gain",
+}
 
 
 @cache
@@ -72,8 +77,7 @@ def results():
 
 
 def judged(table):
-    claim = KINDS[table["kind"]].model_validate(WORDS | table)
-    return claim.judge(results())
+    return make_claim(WORDS | table).judge(results())
 
 
 def load(folder, text):
@@ -118,7 +122,7 @@ def test_equal_numbers_are_in_no_order():
 
 
 def test_a_number_may_be_of_the_whole_problem():
-    table = ORDER | {"kind": "computed", "number": "resource.joint_extensions", "low": 1.0}
+    table = LEAD | {"problem": "soft", "number": "resource.joint_extensions", "low": 1.0}
     status, detail, _ = judged(table | {"high": 1000.0})
     assert status == "holds"
     assert not detail.startswith("arm")

@@ -2,11 +2,10 @@ import math
 
 import pytest
 
-from keyhole.papers.claims import KINDS
+from keyhole.papers.claims.claim import replications_needed
 from keyhole.papers.claims.paired_comparisons import LEVEL
-from keyhole.papers.claims.sample_size import replications_needed
 from keyhole.papers.verdicts import Number
-from tests.papers.made_up import COMMON, result
+from tests.papers.made_up import COMMON, make_claim, result
 
 
 def at_most(value, reach, limit):
@@ -38,7 +37,7 @@ def test_comparisons_of_which_some_suffice_have_no_estimate():
 
 
 def test_claims_that_ask_for_replications_say_how_many():
-    claim = KINDS["not-better"].model_validate(
+    claim = make_claim(
         COMMON
         | {"kind": "not-better", "policy": "us", "others": ["a"], "rounds": [20], "runs": 5000}
     )

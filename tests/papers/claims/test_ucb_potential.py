@@ -4,26 +4,26 @@ import pytest
 from keyhole import simulate
 from keyhole.papers.abernethy2016.ucb_potential import potential_bound
 from keyhole.papers.claims import Result
-from keyhole.papers.claims.ucb_potential import PotentialBound
 from keyhole.stochastic import HoeffdingUCB, Problem, Uniform
 from keyhole.threshold import DKWUCB
 from keyhole.threshold import Problem as Thresholds
 from keyhole.threshold import Uniform as InTurn
 from tests.papers.agreement import agree
-from tests.papers.made_up import WORDS, judge
+from tests.papers.made_up import WORDS, judge, make_claim
 
 MEANS = [0.5, 0.9, 0.1]
 
 
 def claim(policy, control, **more):
     table = {
-        "kind": "potential",
+        "kind": "computed",
+        "by": "keyhole.papers.abernethy2016.ucb_potential:potential_lemma",
         "policy": policy,
         "negative_control": control,
         "problem": "made-up",
     }
     table |= {"lemma": 1, "metrics": ["pulls[0]", "pulls[2]"]}
-    return PotentialBound.model_validate(WORDS | table | more)
+    return make_claim(WORDS | table | more)
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,12 @@ import pytest
 
 from keyhole.pages.templating import render
 from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
-from keyhole.papers.report.judged_entry import JudgedEntry
-from keyhole.papers.report.runs_to_decide import RunsToDecide, runs_to_decide, seconds_of_run
+from keyhole.papers.report.judged_entry import (
+    JudgedEntry,
+    RunsToDecide,
+    runs_to_decide,
+    seconds_of_run,
+)
 from keyhole.papers.verdicts import Number, Verdict
 from tests.html import parse
 

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from keyhole.metric import Metric
-from keyhole.papers.report.deciding_number import (
+from keyhole.papers.report.claim_rows import (
     deciding_number,
     draw_deciding_number,
     format_number,
@@ -44,7 +44,7 @@ def test_an_ordering_of_several_is_decided_by_the_number_of_comparisons():
         ("ordering", LOWER, -math.inf, 0.0),
         ("ordering", HIGHER, 0.0, math.inf),
         ("not-better", LOWER, 0.0, math.inf),
-        ("not-worse", HIGHER, -math.inf, 0.0),
+        ("computed: not_worse", HIGHER, -math.inf, 0.0),
         ("trend", HIGHER, -math.inf, 0.0),
     ],
 )

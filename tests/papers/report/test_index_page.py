@@ -9,8 +9,6 @@ import pytest
 
 from keyhole import Metric
 from keyhole.papers import FILES, Entry
-from keyhole.papers.entry_files import PAPERS
-from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number, Verdict
@@ -150,16 +148,6 @@ def test_replicas_are_named_with_their_entries(page):
 
 def test_what_is_not_covered_is_there_with_the_reason(page):
     assert "An order in the budget, with a constant that is not given." in page.text
-
-
-def test_every_item_of_a_paper_is_one_page_further(made, page):
-    assert "coverage.html" in {one.attrs["href"] for one in page.all("a")}
-    covered = check_page(made[0].with_name("coverage.html").read_text())
-    rows = [one.all("th")[0].words() for one in covered.all("tr")[1:]]
-    assert {item.name for paper in PAPERS for item in Coverage.load(paper).items} <= set(rows)
-    assert "entries/tao2019-theorem-1/report.html" in {
-        one.attrs["href"] for one in covered.all("a")
-    }
 
 
 def test_one_paper_is_shown_alone_and_the_others_are_named_in_one_line(entries, tmp_path):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from keyhole.papers.figure_declarations import ParameterFigure
 from keyhole.papers.report.entry_charts import ratios
-from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.results.estimate import mean_estimate
 from keyhole.threshold.bounds import adversarial_lower_bound
 from tests.papers.conftest import entry_of

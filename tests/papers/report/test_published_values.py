@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from keyhole.papers import FILES, Entry
-from keyhole.papers.report.published_values import PublishedValues
+from keyhole.papers.figure_declarations import PublishedValues
 from tests.papers.conftest import entry_of
 from tests.papers.made_up import result
 

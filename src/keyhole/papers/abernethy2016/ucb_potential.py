@@ -8,13 +8,22 @@ section 2. V is the width of a policy's bound, delta its failure probability. Th
 is a `UCBPolicy` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
 """
 
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.claimed_ranges import is_inside
+from keyhole.papers.claims.verdict_numbers import number_of
+from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName
+from keyhole.play.plan import Plan
+from keyhole.results.estimate import format_estimate, mean_estimate
+from keyhole.stochastic.policies import HoeffdingUCB
 from keyhole.stochastic.ucb_policy import UCBPolicy, delta
 from keyhole.validate import Range, check_integer, check_vector
 
@@ -83,6 +92,51 @@ def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
         policy.sufficient_pulls(gap, horizon=horizon) for gap in check_vector("gaps", gaps, _GAP)
     ]
     return float(potential(policy, needed, horizon=horizon))
+
+
+def potential_lemma(
+    results: Mapping[str, Result], problem: ProblemName, policy: PolicyName, lemma: Literal[1, 2],
+    metrics: Annotated[list[MetricName], Field(min_length=1)],
+) -> Finding:  # fmt: skip
+    r"""Judge Lemma 1 or 2 with Hoeffding's width, at the horizon.
+
+    Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
+    of :math:`\Phi` is at most that of the pulls which the gaps ask for, without the lemma's unknown
+    constant. :math:`\Phi` is taken of the pulls of each arm where it is not the best, `metrics`:
+    eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim holds if the 95 %
+    interval lies below, and does not hold if it lies above.
+    """
+    result, measure = results[problem], HoeffdingUCB()
+    horizon = result.curves.checkpoints[-1]
+    pulls = np.stack([result.values(policy, name) for name in metrics], axis=1)
+    if lemma == 1:
+        bounds = potential_bound(measure, pulls, horizon=horizon)
+        values = result.values(policy, "regret")
+        regret, bound, excess = map(mean_estimate, (values, bounds, values - bounds))
+        return Finding(
+            is_inside([(excess, -np.inf, 0.0)]),
+            f"regret {regret}, bound {bound}; difference {excess}",
+            (
+                number_of("regret", regret),
+                number_of("bound", bound),
+                number_of("difference", excess, at_most=0.0),
+            ),
+        )
+    gaps = np.asarray(cast(Any, result.problem).gaps)
+    # Without the best arm, whose gap is 0.
+    limit = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
+    mean = mean_estimate(potential(measure, pulls, horizon=horizon))
+    return Finding(
+        is_inside([(mean, -np.inf, limit)]),
+        f"potential {mean}, bound {format_estimate(limit, limit / 100)}",
+        (number_of("potential", mean, at_most=limit),),
+    )
+
+
+def check_potential_lemma(claim: Any, plan: Plan) -> None:
+    """Refuse Lemma 2 where arms have no gap of their own."""
+    if claim.lemma == 2 and np.ndim(cast(Any, plan.problem).gaps) != 1:
+        raise ValueError(f"lemma must be 1 on {claim.problem!r}: Lemma 2 is of eq. (2)")
 
 
 def _widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:

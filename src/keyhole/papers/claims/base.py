@@ -1,27 +1,22 @@
-"""Base classes of claims (statements of a paper), and the results that claims are judged by."""
+"""Results that claims (statements of papers) are judged by, and the parts of judgements."""
 
-import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.sample_size import replications_needed
-from keyhole.papers.entry_references import Checkpoint, MetricName, ProblemName
-from keyhole.papers.text_limits import ShortText
-from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
-from keyhole.play.plan import Plan
+from keyhole.papers.claims.verdict_numbers import number_of
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.verdicts import Number, Status
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate
+from keyhole.results.estimate import Estimate, mean_estimate
 
 Rounds = Annotated[list[Checkpoint], Field(min_length=1)]
-
-_LISTED: Final = 4
+Policies = Annotated[list[PolicyName], Field(min_length=1)]
 
 
 class Finding(NamedTuple):
@@ -72,114 +67,23 @@ def order_by_lead(result: Result, metric: str, other: str, policy: str) -> tuple
     return (other, policy) if lower else (policy, other)
 
 
-class Claim(BaseModel, ABC):
-    """A statement that results can support or contradict.
+Results = Mapping[str, Result]
+"""The measurements on each problem, by its key."""
 
-    A claim holds, does not hold, or is undecided for lack of replications. A difference whose 95 %
-    interval, over common random numbers, contains zero counts for neither.
-    """
+
+class Cell(BaseModel):
+    """One policy on one problem."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    problem: ProblemName  # the key of the problem; in a file by default the claim's
+    policy: PolicyName  # the policy's label; in a file by default the claim's
 
-    text: str  # the claim, in the words of its source where it is quoted
-    # the same in few plain words, for first screens; needless where the text has few
-    short: ShortText = ""
-    source: str
-    origin: Origin  # whose claim it is
-    setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
-    # the ids of claims in which other entries judge the same statement of the same set-up
-    same_as: tuple[str, ...] = ()
-    reading: str = ""  # how the words were translated into numbers, where they leave it open
-    metric: MetricName  # in a file by default the entry's first
-    id: str = ""  # the entry's name and the position in it, from 1; set when a file is read
-
-    @property
-    @abstractmethod
-    def problem_keys(self) -> tuple[str, ...]:
-        """The keys of the problems it is about."""
-
-    @property
-    def subject(self) -> str:
-        """The label of the policy that it is about, if it is about one."""
-        policy = getattr(self, "policy", None)
-        return policy if isinstance(policy, str) else ""
-
-    @property
-    def judged_by(self) -> str:
-        """The kind of the claim, as verdicts state it."""
-        return str(getattr(self, "kind", ""))
-
-    @abstractmethod
-    def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Return the status and the numbers behind it, given the results of every problem."""
-
-    def title(self, result: Result) -> str:
-        """Return the title of the claim's metric."""
-        return result.curves.metric(self.metric).title
-
-    def check(self, plan: Plan) -> None:
-        """Raise a ValueError that begins with a field name, if the experiment cannot decide it.
-
-        Names of problems, policies and metrics, and rounds, are validated for all kinds elsewhere.
-        """
-
-    def verdict(self, results: Mapping[str, Result]) -> Verdict:
-        """Return the claim with its verdict by the results."""
-        status, detail, numbers = self.judge(results)
-        head = _format_titles([results[key].title for key in self.problem_keys])
-        if self.subject and not _contains_label(self.text, self.subject):
-            head = f"{self.subject} on {head}"
-        # Cells of different problems are paired, so the smallest number of replications limits all.
-        replications = min(results[key].curves.replications for key in self.problem_keys)
-        undecided = status == "undecided"
-        return Verdict(
-            text=self.text,
-            short=self.short,
-            source=self.source,
-            origin=self.origin,
-            setup=self.setup,
-            status=status,
-            detail=detail,
-            numbers=numbers,
-            about=head,
-            reading=self.reading,
-            metric=self.metric,
-            kind=self.judged_by,
-            id=self.id,
-            same_as=self.same_as,
-            replications=replications,
-            needed=self._replications_needed(numbers, replications) if undecided else None,
-        )
-
-    def _replications_needed(self, numbers: Sequence[Number], replications: int) -> int | None:
-        """Return about how many replications would decide it, at least as many as it requires."""
-        asked: int | None = getattr(self, "runs", None)
-        if asked is not None and replications < asked:
-            return asked
-        return replications_needed(self.own_numbers(numbers), replications)
-
-    def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
-        """Return the numbers of the claim itself, without those of its negative control."""
-        return numbers
+    def values(self, results: Results, metric: str, round: int | None = None) -> FloatArray:
+        """Return a metric in every replication at a checkpoint, by default the last."""
+        return results[self.problem].values(self.policy, metric, round)
 
 
-class ProblemClaim(Claim):
-    """A statement about one problem."""
-
-    problem: ProblemName
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The one problem."""
-        return (self.problem,)
-
-    def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Judge by the results on the claim's problem."""
-        return self.judge_result(results[self.problem])
-
-    @abstractmethod
-    def judge_result(self, result: Result) -> Finding:
-        """Return the status and the numbers behind it."""
+Cells = Annotated[list[Cell], Field(min_length=2)]
 
 
 def decide(*, supported: bool, contradicted: bool) -> Status:
@@ -194,14 +98,22 @@ def format_round(round: int | None) -> str:
     return "at the end" if round is None else f"at T = {round:,}"
 
 
-def _contains_label(text: str, label: str) -> bool:
-    """Return whether a text contains a policy's label as a whole word."""
-    # "us" is not named by "us-2", nor "UCB" by "UCB1": labels may contain each other.
-    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
+def cell_names(cells: Sequence[Cell], results: Results) -> list[str]:
+    """Return a name for each cell: policy, problem, or both, as needed to tell them apart."""
+    titles = [results[cell.problem].title for cell in cells]
+    policies = [cell.policy for cell in cells]
+    if len(set(titles)) == 1:
+        return policies
+    if len(set(policies)) == 1:
+        return titles
+    return [f"{policy} on {title}" for policy, title in zip(policies, titles, strict=True)]
 
 
-def _format_titles(titles: Sequence[str]) -> str:
-    """Return the titles of problems; of many, the first and the last."""
-    if len(titles) <= _LISTED:
-        return ", ".join(titles)
-    return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"
+def format_means(
+    names: Sequence[str], values: Sequence[FloatArray]
+) -> tuple[list[Estimate], str, tuple[Number, ...]]:
+    """Return the means of named cells, their text, and their numbers."""
+    means = list(map(mean_estimate, values))
+    text = ", ".join(f"{name} {m.plus_minus()}" for name, m in zip(names, means, strict=True))
+    numbers = [number_of(f"mean of {name}", m) for name, m in zip(names, means, strict=True)]
+    return means, text, tuple(numbers)

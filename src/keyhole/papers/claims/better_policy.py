@@ -9,18 +9,23 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyhole.papers.claims.base import Finding, ProblemClaim, Result, decide
+from keyhole.papers.claims.base import Finding, Results, Rounds, decide
 from keyhole.papers.claims.paired_comparisons import Comparison, comparisons
 from keyhole.papers.claims.verdict_numbers import differences, format_compared, known_number
-from keyhole.papers.entry_references import Checkpoint, PolicyName
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 
 _SHOWN: Final = 3
 
-_UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
+_CASES: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
 
 
-class PolicyOrdering(ProblemClaim):
-    """A policy is significantly better than others, in at least a share of the cases.
+def ordering(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    others: list[PolicyName], rounds: list[Checkpoint] | None = None,
+    over: Literal["pairs", "rounds"] = "pairs",
+    at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
+) -> Finding:  # fmt: skip
+    """Judge whether a policy is significantly better than others, in at least a share of the cases.
 
     It is compared in every pair of another policy and a checkpoint, or at every checkpoint with all
     others at once. The claim holds if it is significantly better in at least the share `at_least`
@@ -28,134 +33,96 @@ class PolicyOrdering(ProblemClaim):
     that share. A case is lost if the policy is significantly worse, or equal in every replication
     and not 0. All comparisons are adjusted together (Holm).
     """
-
-    kind: Literal["ordering"]
-    policy: PolicyName
-    others: list[PolicyName]
-    rounds: list[Checkpoint] | None = None
-    over: Literal["pairs", "rounds"] = "pairs"
-    at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
-
-    def judge_result(self, result: Result) -> Finding:
-        """Count the cases in which the policy is better, and those that are lost."""
-        rounds = self.rounds or result.curves.checkpoints
-        pairs = [(self.policy, other, t) for t in rounds for other in self.others]
-        cells = comparisons(result.curves, self.metric, pairs)
-        if self.over == "pairs":
-            units = [[cell] for cell in cells]
-        else:
-            units = [[cell for cell in cells if cell.round == t] for t in rounds]
-        better = sum(all(cell.better for cell in unit) for unit in units)
-        lost = sum(any(cell.lost for cell in unit) for unit in units)
-        # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case
-        # more.
-        needed = math.ceil(self.at_least * len(units) - 1e-9)
-        # Undecided cases may still be won: the claim fails only when too few are left to win.
-        status = decide(supported=better >= needed, contradicted=len(units) - lost < needed)
-        if len(cells) == 1:
-            return Finding(status, str(cells[0]), tuple(differences(cells)))
-        best = result.curves.metric(self.metric).best
-        ahead = sum(all(c.lead > 0 for c in cells if c.round == t) for t in rounds)
-        words, shown = _least_favourable(cells)
-        detail = (
-            f"significantly better in {better} of {len(units)} {_UNITS[self.over]} "
-            f"({needed} needed), worse or equal in {lost}, open in {len(units) - better - lost}; "
-            f"{best} mean of all at {ahead} of {len(rounds)} T. {words}"
-        )
-        numbers = (
-            known_number("significantly better in", better, at_least=needed),
-            known_number("worse or equal in", lost, at_most=len(units) - needed),
-            known_number(f"{best} mean of all at", ahead),
-            *format_compared(differences(cells), differences(shown)),
-        )
-        return Finding(status, detail, numbers)
+    curves = results[problem].curves
+    rounds = rounds or list(curves.checkpoints)
+    cells = comparisons(curves, metric, [(policy, other, t) for t in rounds for other in others])
+    by_round = [[cell for cell in cells if cell.round == t] for t in rounds]
+    cases = [[cell] for cell in cells] if over == "pairs" else by_round
+    better = sum(all(cell.better for cell in case) for case in cases)
+    lost = sum(any(cell.lost for cell in case) for case in cases)
+    # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case more.
+    needed = math.ceil(at_least * len(cases) - 1e-9)
+    # Undecided cases may still be won: the claim fails only when too few are left to win.
+    status = decide(supported=better >= needed, contradicted=len(cases) - lost < needed)
+    if len(cells) == 1:
+        return Finding(status, str(cells[0]), tuple(differences(cells)))
+    best = curves.metric(metric).best
+    ahead = sum(all(cell.lead > 0 for cell in case) for case in by_round)
+    text, shown = _least_favourable(cells)
+    detail = (
+        f"significantly better in {better} of {len(cases)} {_CASES[over]} "
+        f"({needed} needed), worse or equal in {lost}, open in {len(cases) - better - lost}; "
+        f"{best} mean of all at {ahead} of {len(rounds)} T. {text}"
+    )
+    numbers = (
+        known_number("significantly better in", better, at_least=needed),
+        known_number("worse or equal in", lost, at_most=len(cases) - needed),
+        known_number(f"{best} mean of all at", ahead),
+        *format_compared(differences(cells), differences(shown)),
+    )
+    return Finding(status, detail, numbers)
 
 
-class NotBetter(ProblemClaim):
-    """A policy is not significantly better than others, in a given number of runs.
+def not_better(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    others: list[PolicyName], rounds: list[Checkpoint], runs: int,
+) -> Finding:  # fmt: skip
+    """Judge whether a policy is not significantly better than others, in a given number of runs.
 
     Each comparison is tested at 5 % without adjustment, which would make the claim easier. With
     fewer runs than the source had, the absence of a difference is no evidence.
     """
-
-    kind: Literal["not-better"]
-    policy: PolicyName
-    others: list[PolicyName]
-    rounds: list[Checkpoint]
-    runs: int
-
-    def judge_result(self, result: Result) -> Finding:
-        """Search for a significant difference."""
-        pairs = [(self.policy, other, t) for t in self.rounds for other in self.others]
-        cells = comparisons(result.curves, self.metric, pairs, adjust=False)
-        found = any(cell.better for cell in cells)
-        runs = result.curves.replications
-        detail = "; ".join(map(str, cells)) + f"; in {runs:,} runs"
-        if runs < self.runs and not found:
-            detail += f" ({self.runs:,} are needed before finding nothing means something)"
-        return Finding(
-            decide(supported=runs >= self.runs and not found, contradicted=found),
-            detail,
-            (*differences(cells), known_number("runs", runs, at_least=self.runs)),
-        )
+    curves = results[problem].curves
+    pairs = [(policy, other, t) for t in rounds for other in others]
+    cells = comparisons(curves, metric, pairs, adjust=False)
+    is_better, played = any(cell.better for cell in cells), curves.replications
+    detail = f"{'; '.join(map(str, cells))}; {runs_text(played, runs, is_found=is_better)}"
+    return Finding(
+        decide(supported=played >= runs and not is_better, contradicted=is_better),
+        detail,
+        (*differences(cells), known_number("runs", played, at_least=runs)),
+    )
 
 
-class Reversal(ProblemClaim):
-    """The best of some policies at one checkpoint is not the best at another.
+def not_worse(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    others: list[PolicyName], rounds: Rounds, runs: int,
+) -> Finding:  # fmt: skip
+    """Judge whether none of some policies is significantly better than a policy, in so many runs.
 
-    It holds if the policies with the best mean at `early` and at `late` differ, and each is
-    significantly better than the other where it is best; it does not hold if one policy is
-    significantly better than all others at both. All comparisons are adjusted together (Holm).
+    The claim does not hold if at some checkpoint one of the others is significantly better (all
+    comparisons adjusted together, Holm); it holds if none is, in at least `runs` runs: in fewer,
+    the absence of a difference is no evidence.
     """
+    curves = results[problem].curves
+    pairs = [(other, policy, t) for t in rounds for other in others]
+    cells = comparisons(curves, metric, pairs)
+    better = sum(cell.better for cell in cells)
+    ahead = sorted((cell for cell in cells if cell.lead > 0), key=lambda cell: cell.p_value)
+    played, side = curves.replications, curves.metric(metric).better
+    detail = (
+        f"significantly better than {policy} in {better} of {len(cells)} pairs of "
+        f"method and T, of {side} mean in {len(ahead)}"
+    )
+    if ahead:
+        detail += "; the clearest: " + "; ".join(map(str, ahead[:_SHOWN]))
+    detail += f"; {runs_text(played, runs, is_found=better > 0)}"
+    numbers = (
+        known_number("pairs in which another is significantly better", better, at_most=0),
+        known_number(f"pairs in which another has the {side} mean", len(ahead)),
+        known_number("runs", played, at_least=runs),
+        *format_compared(differences(cells), differences(ahead[:_SHOWN])),
+    )
+    status = decide(supported=played >= runs and not better, contradicted=better > 0)
+    return Finding(status, detail, numbers)
 
-    kind: Literal["reversal"]
-    policies: list[PolicyName]
-    early: Checkpoint
-    late: Checkpoint
 
-    def judge_result(self, result: Result) -> Finding:
-        """Compare all pairs at both checkpoints."""
-        count = len(self.policies)
-        pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]
-        cells = comparisons(
-            result.curves,
-            self.metric,
-            [(a, b, t) for t in (self.early, self.late) for a, b in pairs],
-        )
-        both = list(zip(cells[: len(pairs)], cells[len(pairs) :], strict=True))
-        turned = [
-            (early, late)
-            for early, late in both
-            if (early.better and late.worse) or (early.worse and late.better)
-        ]
-        wins = [cell.policy for cell in cells if cell.better]
-        wins += [cell.other for cell in cells if cell.worse]
-        # One policy that beats each of the others at both checkpoints wins twice as often as it has
-        # rivals.
-        same = any(wins.count(policy) == 2 * (count - 1) for policy in self.policies)
-        best = result.curves.metric(self.metric).best
-        early, late = (
-            result.best_of(self.policies, self.metric, t) for t in (self.early, self.late)
-        )
-        detail = (
-            f"{best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
-            f"{len(turned)} of {len(pairs)} pairs significantly change order"
-        )
-        shown = next(
-            (pair for pair in both if {pair[0].policy, pair[0].other} == {early, late}), ()
-        )
-        supported = shown in turned
-        if shown:
-            detail += f", these two {'among them' if supported else 'not'}: {shown[0]}, {shown[1]}"
-        numbers = (
-            known_number("pairs that significantly change order", len(turned)),
-            known_number("of them the best early and late", supported, at_least=1),
-        )
-        return Finding(
-            decide(supported=supported, contradicted=same),
-            detail,
-            (*numbers, *format_compared(differences(cells), differences(shown))),
-        )
+def runs_text(played: int, needed: int, *, is_found: bool) -> str:
+    """Return how many runs there are, and whether finding nothing in them means something."""
+    text = f"in {played:,} runs"
+    if played >= needed or is_found:
+        return text
+    return f"{text} ({needed:,} are needed before finding nothing means something)"
 
 
 def _least_favourable(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:

@@ -1,27 +1,81 @@
 """Claims (statements of a paper) that the mean of a metric is below, or above, a bound."""
 
 import math
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
-from keyhole.papers.claims.base import Finding, Result, Rounds, format_round
-from keyhole.papers.claims.bound_registry import BOUNDS
+from keyhole.delayed.bounds import regret_bound
+from keyhole.papers.claims.base import Finding, Result, Results, Rounds, format_round
+from keyhole.papers.claims.claim import require_negative_control
 from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.negative_control import PolicyClaim
 from keyhole.papers.claims.verdict_numbers import format_compared, number_of
+from keyhole.papers.entry_references import PolicyName, ProblemName
 from keyhole.play.plan import Plan
+from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.results.estimate import Estimate, format_estimate
+from keyhole.semibandit.bounds import csbst_bound, lower_bound
+from keyhole.stochastic.bounds import hoeffding_ucb_bound, lai_robbins_constant
+from keyhole.threshold.bounds import (
+    adversarial_lower_bound,
+    dkwucb_bound,
+    kmucb_bound,
+    optim_bound,
+)
+from keyhole.thresholding.bounds import lsa_regret_bound
+from keyhole.thresholding.sampling_allocation import integer_value
 from keyhole.validate import check_choice
 
+Bound = Callable[[Any, Any, int, int], float]
+"""Computes a bound from a problem of its setting, the policy, a round, and the horizon."""
 
-def _check_bound_name(name: str) -> str:
-    return check_choice("bound", name, BOUNDS)
+BOUNDS: Final[dict[str, Bound]] = {
+    # Theorems 4.1 to 4.3 and 5, with the constants of the phase lengths and of the proof.
+    "delayed.regret": lambda problem, policy, t, horizon: regret_bound(
+        policy, problem.means, horizon
+    ),
+    # Of LSA with its default alpha, 1.35.
+    "thresholding.theorem_1": lambda problem, policy, t, horizon: lsa_regret_bound(problem.gaps, t),
+    # Equations (5) and (6): of the best allocation to known gaps.
+    "thresholding.equation_5": lambda problem, policy, t, horizon: (
+        2 * integer_value(problem.gaps, t)
+    ),
+    # Lai and Robbins (1985), in the limit.
+    "stochastic.lower": lambda problem, policy, t, horizon: (
+        lai_robbins_constant(problem.means) * math.log(t)
+    ),
+    # Of HoeffdingUCB; as those of `threshold` without its constant, and with the horizon that its
+    # confidence depends on.
+    "stochastic.theorem_1": lambda problem, policy, t, horizon: hoeffding_ucb_bound(
+        problem.means, horizon
+    ),
+    # Of RCUCB and of ReductionUCB with an alpha above 1.
+    "resource.theorem_1": lambda problem, policy, t, horizon: rcucb_regret_bound(
+        problem.gaps,
+        problem.penalty(problem.limits),
+        t,
+        alpha=policy.alpha,
+        gain_range=policy.gain_range,
+    ),
+    "resource.corollary_14": lambda problem, policy, t, horizon: ucb_regret_bound(
+        problem.gaps, problem.penalty(problem.limits), t, alpha=policy.alpha
+    ),
+    # Equation (3), in the limit.
+    "semibandit.lower": lambda problem, policy, t, horizon: lower_bound(problem, t),
+    # Of CSBST with its default epsilon, 0.1, and delta = 1 / T.
+    "semibandit.theorem_1": lambda problem, policy, t, horizon: csbst_bound(problem, horizon, 0.1),
+    "threshold.theorem_2": lambda problem, policy, t, horizon: dkwucb_bound(problem, horizon),
+    "threshold.theorem_3": lambda problem, policy, t, horizon: adversarial_lower_bound(
+        problem, horizon
+    ),
+    "threshold.theorem_4": lambda problem, policy, t, horizon: optim_bound(problem, horizon),
+    "threshold.theorem_5": lambda problem, policy, t, horizon: kmucb_bound(problem, horizon),
+}
+"""Every bound, by its setting and its own name."""
 
 
-BoundName = Annotated[str, AfterValidator(_check_bound_name)]
+BoundName = Annotated[str, AfterValidator(lambda name: check_choice("bound", name, BOUNDS))]
 """A name in `BOUNDS`."""
 
 
@@ -49,55 +103,64 @@ def bound_of(name: str, policy: str, result: Result, round: int) -> float:
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
 
 
-class Bounded(PolicyClaim):
-    """The mean of a metric of a policy stays on one side of a bound.
+def below_bound(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
+    bound: BoundName, rounds: Rounds | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether the mean of a metric of a policy stays at or below a bound of the setting.
 
-    The claim holds if at every round the 95 % interval lies on the right side, and does not hold
-    if at some round the mean is significantly on the other (adjusted by Holm over the rounds).
-    The negative control is held to the bound of the policy.
+    The claim holds if at every round, by default every checkpoint, the 95 % interval lies on the
+    right side, and does not hold if at some round the mean is significantly on the other (adjusted
+    by Holm over the rounds). The negative control is held to the bound of the policy.
     """
+    values = _bounds(results[problem], bound, claimed_policy, rounds)
+    ranges = {t: (-math.inf, value) for t, value in values.items()}
+    return _stays_in(results[problem], metric, policy, values, ranges)
 
-    bound: BoundName  # a name in `BOUNDS`
-    rounds: Rounds | None = None  # at which checkpoints; by default at all
 
-    @property
-    def needs_negative_control(self) -> bool:
-        """Always true: a bound may be so loose that every policy keeps it."""
-        return True
+def above_bound(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
+    bound: BoundName, rounds: Rounds | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether the mean of a metric of a policy stays at or above a bound of the setting.
 
-    def check(self, plan: Plan) -> None:
-        """Refuse a bound of another setting, or one that has no finite value at some round."""
-        check_bound(self.bound, self.policy, plan, self.rounds or plan.checkpoints)
+    It is judged as `below_bound`.
+    """
+    values = _bounds(results[problem], bound, claimed_policy, rounds)
+    ranges = {t: (value, math.inf) for t, value in values.items()}
+    return _stays_in(results[problem], metric, policy, values, ranges)
 
-    def judge_result(self, result: Result, policy: str) -> Finding:
-        """Compare the mean with the bound, round by round."""
-        rounds = self.rounds or result.curves.checkpoints
-        found, distances = [], []
-        for t in rounds:
-            number = result.estimate(policy, self.metric, t)
-            # The bound of the claimed policy, also for the negative control.
-            value = bound_of(self.bound, self.policy, result, t)
-            low, high = self._side(value)
-            found.append((number, low, high))
-            distances.append((_standard_errors_inside(number, low, high), t, number, value))
-        nearest = min(range(len(rounds)), key=lambda i: distances[i][0])
-        _, t, number, value = distances[nearest]
-        numbers = [
-            number_of(f"mean {format_round(t)}", *ranged)
-            for t, ranged in zip(rounds, found, strict=True)
-        ]
+
+def check_below_bound(claim: Any, plan: Plan) -> None:
+    """Refuse a bound of another setting, or without a finite value, or without a control."""
+    check_bound(claim.bound, claim.policy, plan, claim.rounds or plan.checkpoints)
+    require_negative_control(claim)
+
+
+check_above_bound: Final = check_below_bound
+
+
+def _bounds(result: Result, bound: str, policy: str, rounds: Rounds | None) -> dict[int, float]:
+    """Return the bound of the claimed policy at each round, also for the negative control."""
+    return {t: bound_of(bound, policy, result, t) for t in rounds or result.curves.checkpoints}
+
+
+def _stays_in(
+    result: Result, metric: str, policy: str, values: Mapping[int, float],
+    ranges: Mapping[int, tuple[float, float]],
+) -> Finding:  # fmt: skip
+    """Compare the mean with the bound, round by round."""
+    compared = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
+    numbers = {t: number_of(f"mean {format_round(t)}", *args) for t, args in compared.items()}
+    t = min(compared, key=lambda t: _standard_errors_inside(*compared[t]))
+    limit = format_estimate(values[t], abs(values[t]) / 100)
+    detail = f"{format_round(t)}: {compared[t][0]}, the bound is {limit}"
+    if len(ranges) > 1:
         detail = (
-            f"{format_round(t)}: {number}, the bound is {format_estimate(value, abs(value) / 100)}"
+            f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
-        if len(found) > 1:
-            detail = (
-                f"{len(found)} rounds compared; nearest to the bound (in standard errors) {detail}"
-            )
-        return Finding(is_inside(found), detail, format_compared(numbers, [numbers[nearest]]))
-
-    @abstractmethod
-    def _side(self, value: float) -> tuple[float, float]:
-        """Return the range in which the mean must lie."""
+    shown = format_compared(list(numbers.values()), [numbers[t]])
+    return Finding(is_inside(list(compared.values())), detail, shown)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
@@ -105,27 +168,3 @@ def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
     distance = min(number.value - low, high - number.value)
     # Without an error the estimate is exact, and so is the side of the bound on which it lies.
     return distance / number.error if number.error > 0 else math.copysign(math.inf, distance)
-
-
-class BelowBound(Bounded):
-    """The mean of a metric of a policy stays at or below a bound of the setting.
-
-    See `Bounded`.
-    """
-
-    kind: Literal["below-bound"]
-
-    def _side(self, value: float) -> tuple[float, float]:
-        return -math.inf, value
-
-
-class AboveBound(Bounded):
-    """The mean of a metric of a policy stays at or above a bound of the setting.
-
-    See `Bounded`.
-    """
-
-    kind: Literal["above-bound"]
-
-    def _side(self, value: float) -> tuple[float, float]:
-        return value, math.inf

@@ -10,6 +10,8 @@ from keyhole.results.estimate import Estimate, format_estimate
 
 End = float | list[float] | None
 """An end of a range: one for all rounds, one for each, or None where it is open."""
+Ranges = list[tuple[int | None, float, float]]
+"""Rounds, None for the last, with the ends of a range at each; an open end is infinite."""
 
 
 def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
@@ -19,15 +21,16 @@ def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
     if low is None and high is None:
         raise ValueError(f"{low_name} or {high_name} must be given")
-    for least, most in each_range(low, high, count):
+    for _, least, most in each_range([None] * count, low, high):
         if most < least:
             raise ValueError(f"{high_name} must be at least {low_name}, {least:g}, got {most:g}")
 
 
-def each_range(low: End, high: End, count: int) -> list[tuple[float, float]]:
-    """Return the range at each of `count` rounds; an end that is not given is infinite."""
-    ends = [end if isinstance(end, list) else [end] * count for end in (low, high)]
-    return [or_infinite(*pair) for pair in zip(*ends, strict=True)]
+def each_range(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
+    """Return each of some rounds, by default the last, with its range."""
+    rounds = rounds or [None]
+    ends = [end if isinstance(end, list) else [end] * len(rounds) for end in (low, high)]
+    return [(t, *or_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 
 def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
@@ -40,13 +43,18 @@ def log_range(low: float, high: float) -> tuple[float, float]:
     return math.log(low) if low > 0.0 else -math.inf, math.log(high)
 
 
-def format_range(low: float, high: float) -> str:
+def format_claimed(low: float, high: float) -> str:
     """Return a range as the text of a verdict states it."""
+    return f" (claimed: {format_range(low, high)})"
+
+
+def format_range(low: float, high: float) -> str:
+    """Return a claimed range in words."""
     if math.isinf(high):
-        return f" (claimed: at least {format_estimate(low)})"
+        return f"at least {format_estimate(low)}"
     if math.isinf(low):
-        return f" (claimed: at most {format_estimate(high)})"
-    return f" (claimed: {format_estimate(low)} to {format_estimate(high)})"
+        return f"at most {format_estimate(high)}"
+    return f"{format_estimate(low)} to {format_estimate(high)}"
 
 
 def is_inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:

@@ -1,25 +1,166 @@
-"""Table of all kinds of claims (statements of a paper), by their `kind` in an entry file."""
+"""Kinds of claims (statements of a paper), and the parser of the claims in an entry's file."""
 
+import inspect
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from keyhole.papers.claims.base import Claim
+from pydantic import ValidationError
+from pydantic.errors import PydanticSchemaGenerationError
 
-# Importing a module defines its classes, which `_subclasses` then finds.
-for _module in iter_modules([str(Path(__file__).parent)]):
-    if _module.name != "kinds":
-        import_module(f"{__package__}.{_module.name}")
+from keyhole.experiment.spec_factories import import_user_file
+from keyhole.interrupts import replaced_errors
+from keyhole.papers.claims.better_policy import not_better, ordering
+from keyhole.papers.claims.bounds import above_bound, below_bound
+from keyhole.papers.claims.claim import Claim, Judgement, claim_class
+from keyhole.papers.claims.estimates import QUANTITIES
+from keyhole.papers.claims.judgements import trend
+from keyhole.papers.claims.power_law import power
+from keyhole.papers.entry_files import FILES
+from keyhole.papers.entry_references import PlansOf, check_names
+from keyhole.spec_values import error_message
+from keyhole.validate import check_choice
 
-
-def _subclasses(cls: Any) -> list[type[Claim]]:
-    return [one for child in cls.__subclasses__() for one in (child, *_subclasses(child))]
-
-
-KINDS: Final[dict[str, type[Claim]]] = {
-    get_args(cls.model_fields["kind"].annotation)[0]: cls
-    for cls in _subclasses(Claim)
-    if "kind" in cls.model_fields
+_JUDGEMENTS: Final = "keyhole.papers.claims.judgements"
+# Kinds of version 0.2.0.
+_COMPUTED: Final = {
+    "advantage": f"{_JUDGEMENTS}:growing_lead",
+    "allocation-equivalence": "keyhole.papers.verma2019.threshold_equivalence:best_allocation",
+    "computed-order": "keyhole.papers.bengs2022.problem_numbers:falling_numbers",
+    "equivalence": f"{_JUDGEMENTS}:equivalence",
+    "identical": f"{_JUDGEMENTS}:identical_results",
+    "interaction": f"{_JUDGEMENTS}:wider_lead",
+    "linear": "keyhole.papers.claims.linear_fit:linear_fit",
+    "not-worse": "keyhole.papers.claims.better_policy:not_worse",
+    "other-best": f"{_JUDGEMENTS}:different_best",
+    "potential": "keyhole.papers.abernethy2016.ucb_potential:potential_lemma",
+    "reversal": f"{_JUDGEMENTS}:different_best",
+    "spread": f"{_JUDGEMENTS}:policy_spread",
 }
-"""Every kind of claim: each is a class in a module of this folder, with a `kind` of its own."""
+_NOW: Final = {
+    **{kind: f'kind = "computed", by = "{by}"' for kind, by in _COMPUTED.items()},
+    "worst-power": 'kind = "power"',
+    "slope": 'of = "gain", per = "ln T"',
+}
+_PLACES: Final = ", with here and there = { problem, round } for problem, early and late"
+
+
+def refuse_former_kind(where: str, table: Mapping[str, Any]) -> None:
+    """Raise a ValueError that says how a claim of a former kind is written now."""
+    field = "of" if table.get("kind") == "estimate" else "kind"
+    kind = table.get(field)
+    if isinstance(kind, str) and kind in _NOW:
+        more = _PLACES if kind == "reversal" else ""
+        raise ValueError(f"{where}.{field} {kind!r} is now written {_NOW[kind]}{more}")
+
+
+_FUNCTIONS: Final[dict[str, Judgement]] = {
+    judgement.__name__.replace("_", "-"): judgement
+    for judgement in (above_bound, below_bound, not_better, ordering, power, trend)
+}
+KINDS: Final[dict[str, type[Claim]]] = {
+    **{kind: claim_class(judgement, kind=kind) for kind, judgement in _FUNCTIONS.items()},
+    **{
+        f"estimate: {of}": claim_class(judgement, kind="estimate", of=of)
+        for of, judgement in QUANTITIES.items()
+    },
+}
+"""The class of each kind of claim, and of the estimate of each quantity."""
+
+
+def find_claim_class(where: str, table: dict[str, Any], folder: Path | None) -> type[Claim]:
+    """Return the class of the claim that a table gives; `where` begins messages.
+
+    The kind "computed" names a function, by = "module:function", or "file.py:function" with a file
+    in the folder, if there is one.
+    """
+    kinds = {*_FUNCTIONS, "estimate", "computed"}
+    kind = check_choice(f"{where}.kind", table.get("kind"), sorted(kinds))
+    if kind == "computed":
+        return _computed_class(f"{where}.by", table.get("by"), folder)
+    if kind == "estimate":
+        kind += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
+    return KINDS[kind]
+
+
+def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
+    place, _, name = by.rpartition(":") if isinstance(by, str) else ("", "", "")
+    if not (place and name.isidentifier()):
+        raise ValueError(f'{where} must be "module:function" or "file.py:function", got {by!r}')
+    if not place.endswith(".py"):
+        text = f"{where}: {place!r} cannot be imported"
+        with replaced_errors(lambda error: ValueError(f"{text}: {error}")):
+            module = import_module(place)
+    else:
+        module = import_user_file(place, folder or Path(), field=where)
+    functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
+    judgement = getattr(module, check_choice(f"{where}: the function", name, functions))
+    try:
+        return claim_class(judgement, kind="computed", by=str(by))
+    except (NameError, TypeError, ValueError, PydanticSchemaGenerationError) as error:
+        text = str(error).partition("\n")[0]
+        raise ValueError(f"{where}: {by!r} cannot judge a claim: {text}") from error
+
+
+def read_claims(
+    tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
+) -> list[tuple[str, Claim]]:
+    """Parse the claims of an entry; return each with its position, for error messages.
+
+    A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
+    defaults of claims that do not give their own; files of functions are relative to `folder`.
+    """
+    claims = list[tuple[str, Claim]]()
+    for i, table in enumerate(tables):
+        where = f"claims[{i}]"
+        if not isinstance(table, dict):
+            raise ValueError(f"{where} must be a table, got {table!r}")
+        refuse_former_kind(where, table)
+        cls = find_claim_class(where, table, folder)
+        where += f" ({cls.judged_by})"
+        # Ids count claims after this expansion: each problem's claim has an id of its own.
+        for one in _tables_by_problem(where, table):
+            given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
+            claims.append((where, _parse(where, cls, one, given)))
+    return claims
+
+
+def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
+    """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
+    if not claim.problem_keys:
+        raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
+    check_names(where, claim, claim.problem_keys, problems, plans_of)
+    for i, other in enumerate(claim.same_as):
+        check_choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)
+    for problem in claim.problem_keys:
+        # At every scale, each of which has its own checkpoints.
+        for plan in plans_of(problem).values():
+            try:
+                claim.check(plan)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from error
+
+
+def _tables_by_problem(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a table once for each of its problems."""
+    if "problems" not in table:
+        yield table
+        return
+    if "problem" in table:
+        raise ValueError(f"{where}: problem must be left out where problems is given")
+    if not isinstance(table["problems"], list) or not table["problems"]:
+        raise ValueError(f"{where}.problems must be a list of keys, got {table['problems']!r}")
+    common = {name: value for name, value in table.items() if name != "problems"}
+    for problem in table["problems"]:
+        yield common | {"problem": problem}
+
+
+def _parse(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str, Any]) -> Claim:
+    for name in table:
+        check_choice(f"{where}: each field", name, kind.model_fields.keys() - {"id"})
+    try:
+        # The table comes last: what a claim says itself replaces what its entry says.
+        return kind.model_validate(given | table)
+    except ValidationError as error:
+        raise ValueError(f"{where}: {error_message(error)}") from None

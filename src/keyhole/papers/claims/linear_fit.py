@@ -6,15 +6,14 @@ options).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import Finding, Result, decide, format_round
 from keyhole.papers.claims.claimed_ranges import or_infinite
-from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.paired_comparisons import LEVEL, holm
 from keyhole.papers.claims.verdict_numbers import format_compared, number_of
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
@@ -34,70 +33,57 @@ _SUMMED: Final = 1e-11  # of a line, whose slope and intercept are sums
 _FINEST: Final = 1e-5
 
 
-class LinearFit(ControlledClaim):
-    """Over several problems, the mean of a metric is a straight line in a number x.
+def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
+    if len(set(x.values())) < _FEWEST:
+        raise ValueError(f"x must have at least three different numbers, got {x}")
+    return x
+
+
+def linear_fit(
+    results: Mapping[str, Result], metric: str, policy: PolicyName,
+    x: Annotated[dict[ProblemName, float], AfterValidator(_check_three_numbers)],
+    r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None,
+    slope: Literal["rising", "falling"] = "rising", round: Checkpoint | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether over several problems the mean of a metric is a straight line in a number x.
 
     The line is the weighted least-squares fit to the means (weights 1 / standard error squared;
     equal where some standard error is 0). The intervals of slope and R squared follow from the
     replications, which are paired over the problems: that of the slope with the weights taken as
     given, that of R squared by the jackknife. The claim holds if the slope has the claimed sign
-    and R squared is at least `r_squared`, by their 95 % intervals. It does not hold if the slope
+    and R squared is at least `r_squared`, by their 95 % intervals; by default the slope alone
+    counts, for a metric that varies too much to show a shape. It does not hold if the slope
     significantly has the other sign, or if R squared is significantly below and the noise does
     not explain why: some mean lies significantly off the line (adjusted by Holm).
     """
-
-    kind: Literal["linear"]
-    policy: PolicyName
-    x: dict[ProblemName, float]  # the number of each problem, by key; at least three that differ
-    # in (0, 1); by default the slope alone counts, for a metric that varies too much to show a
-    # shape
-    r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None
-    slope: Literal["rising", "falling"] = "rising"
-    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
-
-    @model_validator(mode="after")
-    def _three_places(self) -> Self:
-        if len(set(self.x.values())) < _FEWEST:
-            raise ValueError(f"x must have at least three different numbers, got {self.x}")
-        return self
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The problems that have an x."""
-        return tuple(self.x)
-
-    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
-        """Fit the line, and test the distances of the means from it."""
-        values = np.array([results[key].values(policy, self.metric, self.round) for key in self.x])
-        line = fit(np.array(list(self.x.values())), values)
-        detail = f"{format_round(self.round)}: slope {line.slope}, intercept {line.intercept}"
-        side = {"at_least": 0.0} if self.slope == "rising" else {"at_most": 0.0}
-        slope = number_of("slope", line.slope, **side)
-        numbers = slope, number_of("intercept", line.intercept)
-        if line.r_squared is None:
-            status = decide(supported=False, contradicted=line.slope.error == 0.0)
-            return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
-        sign = 1.0 if self.slope == "rising" else -1.0
-        rises = sign * line.slope.value - line.slope.reach > 0
-        turned = sign * line.slope.value + line.slope.reach < 0
-        straight, bent = True, False
-        said = f"(claimed: a {self.slope} slope alone)"
-        if self.r_squared is not None:
-            straight = line.r_squared.low >= self.r_squared
-            bent = line.r_squared.high < self.r_squared and min(line.off_line) < LEVEL
-            said = f"(claimed: at least {self.r_squared:g})"
-        titles, furthest = [results[key].title for key in self.x], int(np.argmin(line.off_line))
-        share = number_of("R squared", line.r_squared, *or_infinite(self.r_squared, None))
-        share = replace(share, high=min(1.0, share.high))
-        off = [
-            number_of(f"{title} off the line by", gap)
-            for title, gap in zip(titles, line.gaps, strict=True)
-        ]
-        return Finding(
-            decide(supported=rises and straight, contradicted=turned or bent),
-            f"{detail}; R squared {_share(share)} {said}; {_off(titles[furthest], line)}",
-            (*numbers, share, *format_compared(off, [off[furthest]])),
-        )
+    values = np.array([results[key].values(policy, metric, round) for key in x])
+    line = fit(np.array(list(x.values())), values)
+    detail = f"{format_round(round)}: slope {line.slope}, intercept {line.intercept}"
+    side = {"at_least": 0.0} if slope == "rising" else {"at_most": 0.0}
+    numbers = number_of("slope", line.slope, **side), number_of("intercept", line.intercept)
+    if line.r_squared is None:
+        status = decide(supported=False, contradicted=line.slope.error == 0.0)
+        return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
+    sign = 1.0 if slope == "rising" else -1.0
+    rises = sign * line.slope.value - line.slope.reach > 0
+    turned = sign * line.slope.value + line.slope.reach < 0
+    straight, bent, claimed = True, False, f"a {slope} slope alone"
+    if r_squared is not None:
+        straight = line.r_squared.low >= r_squared
+        bent = line.r_squared.high < r_squared and min(line.off_line) < LEVEL
+        claimed = f"at least {r_squared:g}"
+    titles, furthest = [results[key].title for key in x], int(np.argmin(line.off_line))
+    share = number_of("R squared", line.r_squared, *or_infinite(r_squared, None))
+    share = replace(share, high=min(1.0, share.high))
+    off = [
+        number_of(f"{title} off the line by", gap)
+        for title, gap in zip(titles, line.gaps, strict=True)
+    ]
+    return Finding(
+        decide(supported=rises and straight, contradicted=turned or bent),
+        f"{detail}; R squared {_share(share)} (claimed: {claimed}); {_off(titles[furthest], line)}",
+        (*numbers, share, *format_compared(off, [off[furthest]])),
+    )
 
 
 def _off(furthest: str, line: "Line") -> str:

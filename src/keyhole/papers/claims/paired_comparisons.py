@@ -5,7 +5,7 @@ are simulated with the same random numbers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -89,13 +89,18 @@ def comparisons(
     adjust: bool = True,
 ) -> list[Comparison]:
     """Compare pairs of policies, and adjust the p-values for the number of pairs."""
-    gaps = [curves.paired(a, b, metric=metric, round=t) for a, b, t in pairs]
-    raw, highest = [gap.p_value for gap in gaps], curves.metric(metric).better == "higher"
-    p_values = holm(raw) if adjust else raw
-    return [
-        Comparison(a, b, t, gap, float(p), highest, gap.equal and _is_nonzero(curves, a, metric, t))
-        for (a, b, t), gap, p in zip(pairs, gaps, p_values, strict=True)
-    ]
+    highest, cells = curves.metric(metric).better == "higher", list[Comparison]()
+    for policy, other, round in pairs:
+        gap = curves.paired(policy, other, metric=metric, round=round)
+        same = gap.equal and _is_nonzero(curves, policy, metric, round)
+        cells.append(Comparison(policy, other, round, gap, gap.p_value, highest, same))
+    return adjust_together(cells) if adjust else cells
+
+
+def adjust_together(cells: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons with their p-values adjusted for the number of all of them (Holm)."""
+    p_values = holm([cell.gap.p_value for cell in cells]).tolist()
+    return [replace(cell, p_value=p) for cell, p in zip(cells, p_values, strict=True)]
 
 
 def _is_nonzero(curves: Curves, policy: str, metric: str, round: int) -> bool:

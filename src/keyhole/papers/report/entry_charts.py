@@ -8,10 +8,9 @@ from typing import Any, Final
 from keyhole.experiment.plots import caption
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
-from keyhole.papers.claims import BOUNDS, Bounded, Claim, ratio_of
-from keyhole.papers.claims.cells import Cell
+from keyhole.papers.claims import BOUNDS, Cell, Claim, ratio_of
+from keyhole.papers.figure_declarations import ParameterFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
-from keyhole.papers.report.parameter_figures import ParameterFigure
 from keyhole.results.curve_chart import curve_chart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
@@ -154,10 +153,11 @@ def bounds_of(
     part: JudgedEntry, problem: str, metric: str
 ) -> dict[str, tuple[list[int], list[float]]]:
     """Return the bounds that claims name for a metric on a problem: name, rounds and values."""
-    claims = [
+    claims: list[Any] = [
         claim
         for claim in part.entry.claims
-        if isinstance(claim, Bounded) and (claim.problem, claim.metric) == (problem, metric)
+        if claim.judged_by in ("above-bound", "below-bound")
+        and (claim.problem_keys, claim.metric) == ((problem,), metric)
     ]
     if not claims:
         return {}

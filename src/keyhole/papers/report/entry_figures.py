@@ -4,10 +4,10 @@ from pathlib import Path
 
 from keyhole.pages import figure_files
 from keyhole.pages.chart_figure import write_chart
+from keyhole.papers.figure_declarations import ProblemFigure
 from keyhole.papers.report.entry_charts import parameter_chart, problem_chart, ratio_chart
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
-from keyhole.papers.report.problem_figures import ProblemFigure
 
 
 def write_entry_figures(

@@ -4,23 +4,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from keyhole.contract.text_formatting import count_text
 from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
 from keyhole.pages.table import Table
+from keyhole.papers.claims.claimed_ranges import format_range
 from keyhole.papers.claims_json import write_claims
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
-from keyhole.papers.report.claim_squares import STATUS_WORDS, ClaimBar, ClaimSquares, entry_of
-from keyhole.papers.report.coverage_page import uncovered_table, write_coverage_page
-from keyhole.papers.report.entry_answer import count_sentence, counts
-from keyhole.papers.report.figure_gallery import FigureGallery, gallery_tile
-from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
-from keyhole.papers.report.unmet_claims import UnmetClaims, unmet_claims
-from keyhole.papers.verdicts import Setup, Verdict, one_per_statement
+from keyhole.papers.report.claim_rows import ClaimRow, claim_rows
+from keyhole.papers.report.judged_entry import (
+    JudgedEntry,
+    TemplateBlock,
+    count_sentence,
+    counts,
+    entry_answer,
+    verdicts_by_id,
+)
+from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
 
+STATUS_WORDS: Final[dict[Status, str]] = {
+    "holds": "holds",
+    "undecided": "open",
+    "does not hold": "does not hold",
+}
+"""Short words for what became of a claim."""
 _SETUP_ROWS: Final[dict[Setup, str]] = {
     "paper": "the paper's",
     "any": "any: a statement about every set-up, such as a theorem",
@@ -29,26 +39,50 @@ _SETUP_ROWS: Final[dict[Setup, str]] = {
 }
 _ON_OURS: Final = "On set-ups of ours"
 _ABOUT_NO_PAPER: Final = "about no paper"
+_MOST_LINKS: Final = 4
 
 
 @dataclass(frozen=True)
-class IndexLine:
-    """The small line below the answer: how much was run, and what the answer does not count."""
+class ClaimSquares:
+    """Bars of squares, one for each claim, with a heading or a legend."""
 
-    scale: str
-    done: int
-    entries: int
-    replicas: str  # how many of the papers' claims hold on set-ups of ours; empty for none
-    checks: str  # how many of Keyhole's own checks hold; empty for none
-    deeper: str  # how many open claims the other scale would decide; empty for none
-    missing: str  # what has not been run
-    template: ClassVar[str] = "papers/report/templates/index_line.html.j2"
+    heading: str  # empty for the legend
+    bars: Sequence[tuple[str, Sequence[Verdict]]]  # each with its label
+    template: ClassVar[str] = "papers/report/templates/claim_squares.html.j2"
+    legend: ClassVar = STATUS_WORDS
+    counts = staticmethod(counts)
+
+    def by_entry(self, verdicts: Sequence[Verdict]) -> list[list[Verdict]]:
+        """Return the verdicts of each entry, in order."""
+        return [list(group) for _, group in groupby(verdicts, entry_of)]
+
+    def address(self, verdict: Verdict) -> str:
+        """Return the address of a claim on the page of its entry."""
+        return claim_address(verdict)
+
+    def words(self, verdict: Verdict) -> str:
+        """Return the name of a square: verdict, problem, claim, and set-up if not the paper's."""
+        about = f"{verdict.about}: " if verdict.about else ""
+        text = f"{STATUS_WORDS[verdict.status].capitalize()}. {about}{verdict.headline}"
+        if verdict.origin == "ours" or verdict.is_on_papers_setup:
+            return text
+        return f"{text} ({SETUPS[verdict.setup]})"
+
+
+def entry_of(verdict: Verdict) -> str:
+    """Return the name of the entry of a verdict."""
+    return verdict.id.partition("/")[0]
+
+
+def claim_address(verdict: Verdict) -> str:
+    """Return the address of a claim on the page of its entry, as a link of the index."""
+    return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
 
 
 def write_index(
     folder: Path, scale: str, entries: Sequence[Entry], parts: Sequence[JudgedEntry]
 ) -> tuple[Path, Path]:
-    """Write ``index.html``, ``coverage.html`` and ``claims.json``; return the first and the last.
+    """Write ``index.html`` and ``claims.json``; return both.
 
     Parameters
     ----------
@@ -61,12 +95,7 @@ def write_index(
     parts : sequence of JudgedEntry
         The entries that have been run.
     """
-    run = {part.entry.name for part in parts}
-    shown = {part.entry.paper for part in parts}
-    papers = {key: Coverage.load(key) for key in PAPERS if key in shown}
-    write_coverage_page(folder, papers, run)
-    page = _Index(scale, entries, parts, papers).page()
-    index = write_page(folder / "index.html", page)
+    index = write_page(folder / "index.html", _Index(scale, entries, parts).page())
     # Rewritten with the page, which links to it.
     claims = folder / "claims.json"
     write_claims(claims, parts)
@@ -76,74 +105,65 @@ def write_index(
 class _Index:
     """What the index shows."""
 
-    def __init__(
-        self,
-        scale: str,
-        entries: Sequence[Entry],
-        parts: Sequence[JudgedEntry],
-        papers: Mapping[str, Coverage],
-    ) -> None:
-        self.scale, self.entries, self.parts, self.papers = scale, entries, parts, papers
+    def __init__(self, scale: str, entries: Sequence[Entry], parts: Sequence[JudgedEntry]) -> None:
+        self.scale, self.entries, self.parts = scale, entries, parts
+        shown = {part.entry.paper for part in parts}
+        self.papers = {key: Coverage.load(key) for key in PAPERS if key in shown}
+        self.citations = {key: paper.short_citation for key, paper in self.papers.items()}
         self.known = verdicts_by_id(parts)
-        self.verdicts = one_per_statement([v for part in parts for v in part.verdicts])
-        self.citations = {key: paper.short_citation for key, paper in papers.items()}
-        claimed = [verdict for verdict in self.verdicts if verdict.origin != "ours"]
+        verdicts = one_per_statement([v for part in parts for v in part.verdicts])
+        self.checks = [verdict for verdict in verdicts if verdict.origin == "ours"]
+        claimed = [verdict for verdict in verdicts if verdict.origin != "ours"]
         self.judged = [verdict for verdict in claimed if verdict.is_on_papers_setup]
         self.replicas = [verdict for verdict in claimed if not verdict.is_on_papers_setup]
-        self.checks = [verdict for verdict in self.verdicts if verdict.origin == "ours"]
 
     def page(self) -> Page:
         """Return the page."""
+        replicas = [ClaimSquares(_ON_OURS, self._bars(self.replicas))] if self.replicas else []
         return Page(
-            title=f"What {self._papers()}, and what was found",
+            title=f"What {self._papers()} claim, and what was found",
             answer=self._answer(),
-            figures=[
-                ClaimSquares("", self._bars(self.judged)),
-                *([ClaimSquares(_ON_OURS, self._bars(self.replicas))] if self.replicas else []),
-            ],
+            figures=[ClaimSquares("", self._bars(self.judged)), *replicas],
             sections=[
                 *self._unmet_section(),
                 Section("set-ups", "Whose set-ups they were judged on", [self._setups_table()]),
-                Section("figures", "Figures", [self._gallery()], is_open=True),
-                self._checks_section(),
+                Section("figures", "Figures", [gallery(self.parts, self.known)], is_open=True),
+                Section(
+                    "checks",
+                    "Keyhole's own checks",
+                    [ClaimSquares("", self._bars(self.checks))],
+                    note=counts(self.checks),
+                ),
                 self._uncovered_section(),
             ],
         )
 
     def _papers(self) -> str:
         if len(self.citations) == 1:
-            (citation,) = self.citations.values()
-            return f"{citation} claim"
-        return f"{count_text(len(self.citations), 'paper')} claim"
+            return next(iter(self.citations.values()))
+        return count_text(len(self.citations), "paper")
 
     def _answer(self) -> list[PageBlock]:
         sentence = count_sentence(self.judged, "the papers'", "claim", " on their set-ups")
-        line = IndexLine(
-            self.scale,
-            len(self.parts),
-            len(self.entries),
-            counts(self.replicas),
-            counts(self.checks),
-            self._deeper(),
-            self._missing(),
-        )
+        line = TemplateBlock(
+            "index_line", scale=self.scale, done=len(self.parts), entries=len(self.entries),
+            replicas=counts(self.replicas), checks=counts(self.checks), deeper=self._deeper(),
+            missing=self._missing(),
+        )  # fmt: skip
         return [Answer(sentence), line]
 
     def _deeper(self) -> str:
         """Return how many open claims on the papers' set-ups the other scale would decide."""
-        if self.scale == "paper":
-            return ""
         most = {part.entry.name: part.entry.scales["paper"].replications for part in self.parts}
-        deeper = [
-            verdict
-            for verdict in self.judged
-            if verdict.status == "undecided"
+        number = sum(
+            verdict.status == "undecided"
             and verdict.needed is not None
             and verdict.needed <= most[entry_of(verdict)]
-        ]
-        if not deeper:
+            for verdict in self.judged
+        )
+        if self.scale == "paper" or not number:
             return ""
-        return f"More runs (--scale paper) would decide some {len(deeper)} of the open claims."
+        return f"More runs (--scale paper) would decide some {number} of the open claims."
 
     def _missing(self) -> str:
         """Return what has not been run: papers, and entries of the others."""
@@ -160,71 +180,117 @@ class _Index:
                 texts.append(f"{entries} of {whose}" if paper else f"{entries} {whose}")
         return ", ".join(texts)
 
-    def _of(self, paper: str, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """Return those of some verdicts whose entries are about a paper."""
-        return [one for one in verdicts if FILES[entry_of(one)].rpartition("/")[0] == paper]
-
-    def _bars(self, verdicts: Sequence[Verdict]) -> list[ClaimBar]:
+    def _bars(self, verdicts: Sequence[Verdict]) -> list[tuple[str, Sequence[Verdict]]]:
         """Return a bar for each paper, and one for entries about none; of one paper, by entry."""
         if len(self.citations) == 1:
             headings = {part.entry.name: part.entry.heading for part in self.parts}
-            return [
-                ClaimBar(headings[name], list(found)) for name, found in groupby(verdicts, entry_of)
-            ]
-        return [
-            ClaimBar(self.citations.get(paper, _ABOUT_NO_PAPER), found)
-            for paper in (*self.citations, "")
-            if (found := self._of(paper, verdicts))
-        ]
+            return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_of)]
+        bars: dict[str, list[Verdict]] = {paper: [] for paper in (*self.citations, "")}
+        for verdict in verdicts:
+            bars[FILES[entry_of(verdict)].rpartition("/")[0]].append(verdict)
+        return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_section(self) -> list[Section]:
-        blocks = list[PageBlock]()
-        for verdicts, where, in_brief in (
-            (self.judged, "On the papers' set-ups", False),
-            (self.replicas, _ON_OURS, True),
-        ):
-            found = unmet_claims(self.parts, verdicts, self.known, self.citations)
-            if found:
-                blocks.append(UnmetClaims(where, found, in_brief))
-        if not blocks:
-            return []
-        return [Section("unmet", "What does not hold", blocks, is_open=True)]
+        blocks: list[PageBlock] = [
+            # in brief: few words for a claim, and its number without a name
+            TemplateBlock("unmet_claims", heading=where, claims=claims, in_brief=in_brief)
+            for verdicts, where, in_brief in (
+                (self.judged, "On the papers' set-ups", False),
+                (self.replicas, _ON_OURS, True),
+            )
+            if (claims := self._unmet(verdicts))
+        ]
+        section = Section("unmet", "What does not hold", blocks, is_open=True)
+        return [section] if blocks else []
+
+    def _unmet(self, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+        """Return those of some verdicts that do not hold, one for each statement, in order."""
+        unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
+        return [
+            _unmet_claim(row, self.citations[part.entry.paper])
+            for part in self.parts
+            for row in claim_rows(part, [v for v in part.verdicts if v.id in unmet], self.known, [])
+        ]
 
     def _setups_table(self) -> Table:
         rows = []
-        claimed = self.judged + self.replicas
         for setup, words in _SETUP_ROWS.items():
-            found = [verdict for verdict in claimed if verdict.setup == setup]
-            if not found:
-                continue
-            statuses = [verdict.status for verdict in found]
-            entries = list(dict.fromkeys(map(entry_of, found)))
+            verdicts = [v for v in self.judged + self.replicas if v.setup == setup]
+            statuses = [verdict.status for verdict in verdicts]
+            entries = dict.fromkeys(map(entry_of, verdicts))
             named = ", ".join(entries) if setup in ("replica", "ours") else ""
             counted = [str(statuses.count(status)) for status in STATUS_WORDS]
-            rows.append([words, str(len(found)), *counted, named])
+            if verdicts:
+                rows.append([words, str(len(verdicts)), *counted, named])
         head = ["set-up", "claims", *STATUS_WORDS.values(), "entries"]
         return Table("Claims of the papers, by whose set-up they were judged on", head, rows)
 
-    def _gallery(self) -> FigureGallery:
-        return FigureGallery([gallery_tile(part, self.known) for part in self.parts])
-
-    def _checks_section(self) -> Section:
-        squares = ClaimSquares("", self._bars(self.checks))
-        return Section("checks", "Keyhole's own checks", [squares], note=counts(self.checks))
-
     def _uncovered_section(self) -> Section:
-        tables = [table for paper in self.papers.values() if (table := uncovered_table(paper))]
+        tables = []
+        for paper in self.papers.values():
+            items = [item for item in paper.items if item.covered == "not"]
+            rows = [[item.name, item.says, item.why] for item in items]
+            if rows:
+                tables.append(Table(paper.short_citation, ["where", "what", "why not"], rows))
         number = sum(len(table.rows) for table in tables)
-        return Section(
-            "uncovered",
-            "What is not covered, and why",
-            [CoverageLink(), *tables],
-            note=f"{number} of {sum(len(paper.items) for paper in self.papers.values())} items",
+        total = sum(len(paper.items) for paper in self.papers.values())
+        title = "What is not covered, and why"
+        return Section("uncovered", title, tables, note=f"{number} of {total} items")
+
+
+def _unmet_claim(row: ClaimRow, citation: str) -> dict[str, Any]:
+    """Return what is shown of a statement that does not hold, on one or several problems."""
+    shown, verdicts = row.worst, [judged.verdict for judged in row.judged]
+    links = [(claim_address(one), one.about or one.id) for one in verdicts]
+    left = links[_MOST_LINKS:]
+    number, replications = shown.deciding, shown.verdict.replications
+    found = shown.verdict.detail
+    if number is not None:
+        found = f"{number}, not {format_range(number.at_least, number.at_most)}"
+    most = shown.part.entry.scales["paper"].replications
+    more = f"; {most:,} with --scale paper" if most > replications else ""
+    return {
+        "row": row,
+        "paper": citation,
+        "setup": SETUPS[row.first.setup],
+        "shown": shown,  # the verdict whose number is shown
+        "links": links[:_MOST_LINKS] + [(to, f"{len(left)} more") for to, _ in left[:1]],
+        "found": found,
+        "runs": f"{replications:,} runs{more if shown.part.scale != 'paper' else ''}",
+    }
+
+
+def gallery(parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]) -> TemplateBlock:
+    """Return tiles of entries in a grid, with their figures; `known` are all verdicts by id.
+
+    The status of a tile says what became of the paper's claims; it is empty where it judges none.
+    """
+    tiles = []
+    for part in parts:
+        answer = next(block for block in entry_answer(part, known, "") if isinstance(block, Answer))
+        folder = f"entries/{part.entry.name}"
+        tiles.append(
+            {
+                "part": part,
+                "status": answer.status,
+                "words": answer.mark or answer.status or "Checks alone.",
+                "page": f"{folder}/report.html",
+                "thumbnails": [(f"{folder}/{name}.png", title) for name, title in _figures(part)],
+            }
         )
+    return TemplateBlock("figure_gallery", tiles=tiles)
 
 
-@dataclass(frozen=True)
-class CoverageLink:
-    """A link to the page of all figures, tables and statements of the papers."""
-
-    template: ClassVar[str] = "papers/report/templates/coverage_link.html.j2"
+def _figures(part: JudgedEntry) -> list[tuple[str, str]]:
+    """Return all figures of an entry: against parameters, of problems, and of metrics."""
+    entry = part.entry
+    shown = [(f"overview-{i}", one.title) for i, one in enumerate(entry.parameter_figures, 1)]
+    shown += [(f"drawing-{i}", one.title) for i, one in enumerate(entry.problem_figures, 1)]
+    for problem, curves in part.curves.items():
+        for metric in part.metrics_of(problem):
+            title = f"{entry.problems[problem].title}: {curves.metric(metric).title}"
+            shown.append((f"{problem}-{metric}", title))
+            if entry.ratio_to is not None:
+                ratio = f"{title} relative to {entry.ratio_to}"
+                shown.append((f"{problem}-{metric}-ratio", ratio))
+    return shown

@@ -1,14 +1,27 @@
-"""An entry (a reproduced experiment) that has been run, with its verdicts, as its pages show it."""
+"""An entry (a reproduced experiment) that has been run, with its verdicts, and its answer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any, ClassVar, Final
 
+from keyhole.durations import format_duration
 from keyhole.experiment import RunFolder
+from keyhole.pages.page import Answer
 from keyhole.papers.claims import Claim
 from keyhole.papers.entry import Entry
-from keyhole.papers.verdicts import Verdict
+from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
 from keyhole.results.curves import Curves
+
+
+class TemplateBlock:
+    """A part of a page: a template of this package, and the values that it shows."""
+
+    template: ClassVar[str]  # of each block its own
+
+    def __init__(self, template: str, **values: Any) -> None:
+        vars(self).update(values, template=f"papers/report/templates/{template}.html.j2")
 
 
 @dataclass(frozen=True)
@@ -19,18 +32,6 @@ class JudgedEntry:
     scale: str
     runs: dict[str, RunFolder]  # the finished runs, by problem
     verdicts: tuple[Verdict, ...]  # on its claims
-
-    @property
-    def picture(self) -> str | None:
-        """The file of the main figure in the folder of the report, if there is one."""
-        if self.entry.parameter_figures:
-            return "overview-1.png"
-        if self.entry.problem_figures:
-            return "drawing-1.png"
-        for key in self.runs:
-            for metric in self.metrics_of(key):
-                return f"{key}-{metric}.png"
-        return None
 
     @property
     def command(self) -> str:
@@ -78,3 +79,241 @@ class JudgedEntry:
 def verdicts_by_id(parts: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
     """Return all verdicts of some entries by id."""
     return {verdict.id: verdict for part in parts for verdict in part.verdicts}
+
+
+@dataclass(frozen=True)
+class SharedVerdict:
+    """The verdict of another entry on the same statement, or the command that finds it."""
+
+    id: str
+    replications: int
+    status: Status | None = None  # None where it has not been judged
+    address: str = ""  # link to the verdict, if there is a page
+    command: str = ""  # that judges it, if it has not been
+
+    @property
+    def text(self) -> str:
+        """What was found in how many runs: "in 40,000 runs it does not hold"."""
+        if self.status is None:
+            return f"{self.replications:,} runs would judge:"
+        found = "is open" if self.status == "undecided" else self.status
+        return f"in {self.replications:,} runs it {found}"
+
+
+def shared_verdicts(
+    verdict: Verdict, scale: str, known: Mapping[str, Verdict], on_page: Collection[str]
+) -> list[SharedVerdict]:
+    """Return the verdicts of other entries on the same statement, that with most runs first.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        A verdict on the statement.
+    scale : str
+        The scale at which the other entries are run, if they are.
+    known : mapping of str to Verdict
+        By id, all verdicts of this page and of the pages beside it.
+    on_page : collection of str
+        The entries of this page.
+    """
+    others = [_shared_verdict(one, scale, known, on_page) for one in verdict.same_as]
+    return sorted(others, key=lambda other: -other.replications)
+
+
+def _shared_verdict(
+    id: str, scale: str, known: Mapping[str, Verdict], on_page: Collection[str]
+) -> SharedVerdict:
+    entry = id.partition("/")[0]
+    if id in known:
+        address = f"#{id}" if entry in on_page else f"../{entry}/report.html#{id}"
+        return SharedVerdict(id, known[id].replications, known[id].status, address)
+    # It has not been run: its scale says how many replications it would have.
+    replications = Entry.load(entry).scales[scale].replications
+    return SharedVerdict(id, replications, command=f"keyhole reproduce {entry} --scale {scale}")
+
+
+_FASTEST: Final = 2e8  # rounds a second; results that come faster were read from a cache
+
+
+@dataclass(frozen=True)
+class RunsToDecide:
+    """How many runs would decide a claim, and the command that plays more, with its time."""
+
+    text: str
+    command: str = ""  # empty where no scale has more
+    time: str = ""  # empty if unknown
+
+    @property
+    def cost(self) -> str:
+        """What is typed, in short, and its time."""
+        return f"--scale paper{f', about {self.time}' if self.time else ''}"
+
+
+def runs_to_decide(part: JudgedEntry, verdict: Verdict) -> RunsToDecide | None:
+    """Return how many runs would decide a claim, and how they are played; None if unknown."""
+    if verdict.needed is None:
+        return None
+    about = float(f"{verdict.needed:.2g}")  # two digits of an estimate
+    text = f"{about:,.0f} runs needed, {verdict.replications:,} played"
+    most = part.entry.scales["paper"].replications
+    if part.scale == "paper" or most <= verdict.replications:
+        return RunsToDecide(f"{text}; raise the replications in a copy of the entry's file")
+    command = f"{part.command} --scale paper"
+    if most < about:
+        text += f", {most:,} with"
+    seconds = seconds_of_run(part)
+    time = "" if seconds is None else format_duration(seconds * most / part.replications)
+    return RunsToDecide(text, command, time)
+
+
+def seconds_of_run(part: JudgedEntry) -> float | None:
+    """Return how long the runs of an entry took; None if their results came from a cache."""
+    total = 0.0
+    for run in part.runs.values():
+        started, finished = (
+            datetime.fromisoformat(run.provenance[end]) for end in ("started", "finished")
+        )
+        # The times are whole seconds.
+        seconds = (finished - started).total_seconds()
+        curves = run.curves
+        rounds = curves.replications * curves.checkpoints[-1] * len(curves.labels)
+        if rounds > _FASTEST * max(seconds, 1.0):
+            return None
+        total += seconds
+    return total or None
+
+
+_VERBS: Final[dict[Status, tuple[str, str]]] = {
+    "holds": ("holds", "hold"),
+    "undecided": ("is open", "are open"),
+    "does not hold": ("does not hold", "do not hold"),
+}
+
+_Mark = tuple[Status, str]
+_NO: Final[_Mark] = ("does not hold", "No.")
+_NOT_DECIDED: Final[_Mark] = ("undecided", "Not decided.")
+_IN_PART: Final[_Mark] = ("undecided", "In part.")
+_MOSTLY: Final[_Mark] = ("holds", "Mostly.")
+_YES: Final[_Mark] = ("holds", "Yes.")
+_WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
+
+
+def entry_answer(
+    part: JudgedEntry, known: Mapping[str, Verdict], front: str
+) -> list[Answer | TemplateBlock]:
+    """Return the answer of an entry, and the small line below it.
+
+    Parameters
+    ----------
+    part : JudgedEntry
+        The entry.
+    known : mapping of str to Verdict
+        By id, all verdicts of this folder, of which the one with the most replications counts.
+    front : str
+        Link to the page of all entries, or nothing.
+    """
+    decided = [deciding_verdict(verdict, known) for verdict in part.papers_verdicts]
+    own = part.own_verdicts
+    elsewhere = sum(
+        one.id != verdict.id for one, verdict in zip(decided, part.papers_verdicts, strict=True)
+    )
+    if not decided:
+        checks = count_sentence(own, "Keyhole's own", "check")
+        text = f"No paper claims this. {checks}" if own else "Figures alone: nothing is claimed."
+        return [Answer(text), _entry_line(part, "", 0, front)]
+    judged = [one for one in decided if one.is_on_papers_setup]
+    replicas = [one for one in decided if not one.is_on_papers_setup]
+    where = "" if judged else f", on {setup_words(replicas)},"
+    text = count_sentence(decided, "the paper's", "claim", where)
+    if judged and replicas:
+        text += f" On {setup_words(replicas)}, of these: {counts(replicas)}."
+    status, mark = _mark_of_setups(judged or replicas, decided)
+    if is_provisional(part, known):
+        mark = mark.replace(".", ", so far.")
+    # A word answers a question; a title asks none.
+    answer = Answer(text, "", mark if part.entry.question else "", status)
+    return [answer, _entry_line(part, counts(own), elsewhere, front)]
+
+
+def _entry_line(part: JudgedEntry, checks: str, elsewhere: int, front: str) -> TemplateBlock:
+    """Return the small line below an answer: the entry, its size, Keyhole's checks, and a link.
+
+    `checks` are how many of Keyhole's own checks hold, `elsewhere` how many verdicts of longer runs
+    the answer counts.
+    """
+    title = f"{part.entry.title}. " if part.entry.question else ""
+    about = f"{title}{part.replications:,} runs."
+    return TemplateBlock(
+        "entry_line", part=part, about=about, checks=checks, elsewhere=elsewhere, front=front
+    )
+
+
+def _mark_of_setups(judged: Sequence[Verdict], every: Sequence[Verdict]) -> _Mark:
+    """Return the mark of claims judged on the paper's set-ups, and of these with all others.
+
+    Claims on set-ups of ours may weaken an answer. They make no more of it than "In part.".
+    """
+    theirs, together = answer_mark(judged), answer_mark(every)
+    if _WEAKEST_FIRST.index(together) <= _WEAKEST_FIRST.index(theirs):
+        return together
+    return max(theirs, _IN_PART, key=_WEAKEST_FIRST.index)
+
+
+def is_provisional(part: JudgedEntry, known: Mapping[str, Verdict]) -> bool:
+    """Return whether a claim of the paper is judged in more runs by an entry that has not run."""
+    return any(
+        other.status is None and other.replications > verdict.replications
+        for verdict in part.papers_verdicts
+        for other in shared_verdicts(verdict, part.scale, known, on_page=())
+    )
+
+
+def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
+    """Return the status and the first word of an answer, by `reproduction_page.MARK_RULE`."""
+    found = [verdict.status for verdict in verdicts]
+    half = len(found) / 2
+    if found.count("holds") == len(found):
+        return _YES
+    if found.count("holds") > half:
+        return _MOSTLY
+    if found.count("does not hold") > half:
+        return _NO
+    return _NOT_DECIDED if found.count("undecided") >= half else _IN_PART
+
+
+def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: str = "") -> str:
+    """Return a sentence with how many claims hold, are open, and do not hold.
+
+    Examples
+    --------
+    >>> count_sentence([], "the paper's", "claim")
+    "Of the paper's 0 claims none is judged."
+    """
+    if not verdicts:
+        return f"Of {whose} 0 {noun}s none is judged."
+    statuses = {verdict.status for verdict in verdicts}
+    if len(verdicts) == 1:
+        (status,) = statuses
+        text = f"{whose} only {noun}{where} {_VERBS[status][0]}."
+    elif len(statuses) == 1:
+        (status,) = statuses
+        many = f"{whose} {len(verdicts)} {noun}s{where}"
+        together = {"holds": "all hold", "undecided": "are all open"}
+        text = f"{many} {together[status]}." if status in together else f"none of {many} holds."
+    else:
+        text = f"of {whose} {len(verdicts)} {noun}s{where} {counts(verdicts)}."
+    return text[:1].upper() + text[1:]
+
+
+def counts(verdicts: Sequence[Verdict]) -> str:
+    """Return how many claims hold, are open, and do not hold: "4 hold, 1 is open"."""
+    found = [verdict.status for verdict in verdicts]
+    return ", ".join(
+        f"{n} {verbs[n != 1]}" for status, verbs in _VERBS.items() if (n := found.count(status))
+    )
+
+
+def setup_words(verdicts: Sequence[Verdict]) -> str:
+    """Return whose set-up claims of a paper are judged on, where it is not the paper's."""
+    replica = all(verdict.setup == "replica" for verdict in verdicts)
+    return "our replica of its set-up" if replica else "set-ups of ours"

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from keyhole.pages.figure_files import blank_figure
 from keyhole.papers.bengs2022.grid_refinement_plot import draw_refinement
-from keyhole.papers.report.problem_figures import ProblemFigure
+from keyhole.papers.figure_declarations import ProblemFigure
 from keyhole.resource.plots import draw_gains, draw_runs
 
 _HEIGHT: Final = 4.2

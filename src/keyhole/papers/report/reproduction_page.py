@@ -2,29 +2,59 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
-from keyhole.pages.line_chart import ChartGrid
-from keyhole.pages.page import Page, PageBlock, Section, write_page
-from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
-from keyhole.papers.report.entry_answer import entry_answer, setup_words
-from keyhole.papers.report.entry_charts import entry_charts
-from keyhole.papers.report.entry_figures import write_entry_figures
-from keyhole.papers.report.entry_sections import (
-    charts_of_parameters,
-    checks_section,
-    figure_sections,
-    parameter_section,
-    published_section,
-    rules_section,
-    settings_section,
-    tables_section,
+from keyhole.experiment.plots import cell_note
+from keyhole.experiment.report import (
+    metric_tables,
+    provenance_section,
+    spec_section,
 )
-from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
+from keyhole.pages.figure_files import FIGURE_KINDS
+from keyhole.pages.line_chart import ChartGrid
+from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
+from keyhole.pages.picture import Picture
+from keyhole.pages.table import Table
+from keyhole.papers.claims import LEVEL, comparisons
+from keyhole.papers.figure_declarations import ParameterFigure, ProblemFigure
+from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
+from keyhole.papers.report.entry_charts import (
+    entry_charts,
+    parameter_chart,
+    parameter_points,
+    problem_chart,
+    ratio_chart,
+)
+from keyhole.papers.report.entry_figures import drawing_title, write_entry_figures
+from keyhole.papers.report.judged_entry import (
+    JudgedEntry,
+    TemplateBlock,
+    counts,
+    entry_answer,
+    setup_words,
+    verdicts_by_id,
+)
 from keyhole.papers.verdicts import Verdict
+from keyhole.results.curves import Curves
+
+RULES: Final = (
+    "A claim holds, does not hold, or is undecided: too few replications to tell, or a "
+    "negative control, a bad policy that should break it, keeps it too. Differences are "
+    "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
+    "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
+    "adjusted together (Holm, 5 %), those of different claims are not."
+)
+
+MARK_RULE: Final = (
+    "The first word counts the paper's claims alone, each by the verdict with the most runs. Yes: "
+    "all hold. Mostly: more than half hold. No: more than half do not hold. Not decided: at "
+    "least half are open. In part: anything else. Claims judged on set-ups of ours may weaken "
+    "the word, and make no more of it than In part. So far: another entry judges one of the claims "
+    "in more runs, and has not been run."
+)
 
 BATCH_MARKER: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
@@ -55,7 +85,9 @@ def write_reproduction_page(
         for part, numbers in zip(parts, _first_numbers(parts), strict=True)
     ]
     first, *others = views
-    sections = _name_by_entry([(view.part.entry.name, view.sections()) for view in views])
+    rules = Section("rules", "How verdicts were reached", [Text(RULES), Text(MARK_RULE)])
+    sections = [(view.part.entry.name, section) for view in views for section in view.sections()]
+    times = Counter(section.title for _, section in sections)
     page = Page(
         title=first.part.entry.heading,
         answer=first.answer(),
@@ -63,33 +95,18 @@ def write_reproduction_page(
         beside=first.claims(),
         sections=[
             *(view.as_section() for view in others),
-            *([rules_section()] if any(part.verdicts for part in parts) else []),
-            *sections,
-            settings_section(parts),
+            *([rules] if any(part.verdicts for part in parts) else []),
+            *(
+                # Where several entries have the same heading, it has their names.
+                replace(section, title=f"{section.title}: {entry}")
+                if times[section.title] > 1
+                else section
+                for entry, section in sections
+            ),
+            _settings_section(parts),
         ],
     )
     return write_page(folder / "report.html", page)
-
-
-def _name_by_entry(entries: Sequence[tuple[str, Sequence[Section]]]) -> list[Section]:
-    """Return all sections, with the name of the entry where several have the same heading."""
-    counts = Counter(section.title for _, sections in entries for section in sections)
-    return [
-        replace(section, title=f"{section.title}: {entry}")
-        if counts[section.title] > 1
-        else section
-        for entry, sections in entries
-        for section in sections
-    ]
-
-
-@dataclass(frozen=True)
-class TwoColumns:
-    """Charts beside claims, as on the first screen."""
-
-    figures: Sequence[PageBlock]
-    beside: Sequence[PageBlock]
-    template: ClassVar[str] = "papers/report/templates/two_columns.html.j2"
 
 
 class _EntryView:
@@ -106,10 +123,12 @@ class _EntryView:
         first_overview: int,
     ) -> None:
         self.part, self.folder, self.known, self.on_page = part, folder, known, on_page
-        self.front, self.first_drawing, self.first_overview = front, first_drawing, first_overview
+        self.front, self.name = front, part.entry.name
+        self.drawings = list(enumerate(part.entry.problem_figures, first_drawing))
+        self.overviews = list(enumerate(part.entry.parameter_figures, first_overview))
         # Charts against a parameter say in one picture what those of the problems say in many.
         problems = list(part.runs)
-        self.shown = [] if part.entry.parameter_figures else problems[:_MOST_PANELS]
+        self.shown = [] if self.overviews else problems[:_MOST_PANELS]
         self.left = problems[_MOST_PANELS:] if self.shown else []
 
     def answer(self) -> Sequence[PageBlock]:
@@ -118,15 +137,15 @@ class _EntryView:
 
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
-        overviews = charts_of_parameters(self.part, self.first_overview)
-        if len(overviews) > 1:
-            return [ChartGrid(overviews)]
-        return [*overviews] or [entry_charts(self.part, self.shown, "chart")]
+        charts = [parameter_chart(self.part, one, f"overview-{i}") for i, one in self.overviews]
+        if len(charts) > 1:
+            return [ChartGrid(charts)]
+        return [*charts] or [entry_charts(self.part, self.shown, "chart")]
 
     def claims(self) -> list[PageBlock]:
         """Return the rows of the paper's claims; Keyhole's own checks where there are none."""
-        judged = [v for v in self.part.papers_verdicts if v.setup in ("paper", "any")]
-        replicas = [v for v in self.part.papers_verdicts if v.setup not in ("paper", "any")]
+        judged = [v for v in self.part.papers_verdicts if v.is_on_papers_setup]
+        replicas = [v for v in self.part.papers_verdicts if not v.is_on_papers_setup]
         blocks, left = list[PageBlock](), MOST_ROWS
         for heading, verdicts in (
             ("The paper says", judged),
@@ -139,29 +158,111 @@ class _EntryView:
                 left -= len(rows)
         return blocks
 
+    def as_section(self) -> Section:
+        """Return what the first screen shows of an entry that is not the page's first."""
+        blocks = [
+            *self.answer(),
+            TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
+        ]
+        return Section(self.name, self.part.entry.heading, blocks)
+
     def sections(self) -> list[Section]:
         """Return the folded parts."""
         part, sections = self.part, list[Section]()
         if part.papers_verdicts and part.own_verdicts:
             rows = claim_rows(part, part.own_verdicts, self.known, self.on_page)
-            sections.append(checks_section(part, rows))
+            note = Text(f"They are not the paper's: {counts(part.own_verdicts)}.")
+            checks = ClaimRows("", rows, len(rows))
+            sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
         if part.entry.published:
-            sections.append(published_section(part))
-        sections += figure_sections(part, self.folder, self.first_drawing, self.left)
-        sections += [
-            parameter_section(part, declared, f"overview-{i}")
-            for i, declared in enumerate(part.entry.parameter_figures, self.first_overview)
-        ]
-        return [*sections, tables_section(part, [*self.shown, *self.left])]
+            titles = {key: problem.title for key, problem in part.entry.problems.items()}
+            tables = [
+                printed.table(titles, part.curves, printed.metric or part.common_metric())
+                for printed in part.entry.published
+            ]
+            title = "Beside the numbers of the paper"
+            sections.append(Section(f"printed-{self.name}", title, tables))
+        if self.drawings:
+            pictures = [self._drawing(drawn, f"drawing-{i}") for i, drawn in self.drawings]
+            title = "Drawings of the problems"
+            sections.append(Section(f"{self.name}-drawings", title, sections=pictures))
+        if self.left:
+            title = f"Charts of {len(self.left)} more problems"
+            chart = entry_charts(part, self.left, "more")
+            sections.append(Section(f"{self.name}-more", title, [chart]))
+        sections += [self._overview(one, f"overview-{i}") for i, one in self.overviews]
+        problems = [self._problem(key) for key in part.runs]
+        return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
-    def as_section(self) -> Section:
-        """Return what the first screen shows of an entry that is not the page's first."""
-        blocks = [*self.answer(), TwoColumns(self.figures(), self.claims())]
-        return Section(self.part.entry.name, self.part.entry.heading, blocks)
+    def _drawing(self, declared: ProblemFigure, name: str) -> Section:
+        title = drawing_title(self.part, declared)
+        picture = Picture.read(self.folder / name, caption=declared.note, alt=title)
+        return Section(name, declared.title, [picture])
+
+    def _overview(self, declared: ParameterFigure, stem: str) -> Section:
+        """Return the table of a figure against a number that differs between problems."""
+        metric = declared.metric or self.part.common_metric()
+        known = next(iter(self.part.curves.values())).metric(metric)
+        points = parameter_points(self.part, declared)
+        rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
+        first = next(iter(points.values()))
+        head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
+        return Section(stem, declared.title, [Table(f"{cell_note(known)}.", head, rows)])
+
+    def _problem(self, problem: str) -> Section:
+        """Return the tables of a problem, and the charts that stand nowhere else on the page."""
+        part, has_chart = self.part, problem in (*self.shown, *self.left)
+        entry, run = part.entry, part.runs[problem]
+        metrics, sections = part.metrics_of(problem), list[Section]()
+        if entry.tests:
+            tests = _tests_table(run.curves, metrics[0])
+            sections.append(Section(f"{problem}-tests", "Paired t-tests", [tests]))
+        for i, metric in enumerate(metrics):
+            blocks: list[PageBlock] = []
+            if i or not has_chart:
+                blocks.append(problem_chart(part, problem, metric))
+            elif len(part.runs) > 1:
+                blocks.append(
+                    TemplateBlock("figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS)
+                )
+            if entry.ratio_to is not None:
+                blocks.append(ratio_chart(part, problem, metric, entry.ratio_to))
+            blocks += metric_tables(run, metric)
+            title = run.curves.metric(metric).title
+            sections.append(Section(f"{problem}-{metric}", title[:1].upper() + title[1:], blocks))
+        note = entry.problems[problem].note
+        notes = [Text(note)] if note else []
+        return Section(problem, entry.problems[problem].title, notes, sections)
+
+
+def _settings_section(parts: Sequence[JudgedEntry]) -> Section:
+    """Return what the entries are about, their sources, their specs, and their versions."""
+    blocks: list[PageBlock] = []
+    for part in parts:
+        blocks.append(Text(part.entry.about, part.entry.source))
+        for run in part.runs.values():
+            blocks += spec_section(run.spec).blocks
+    runs = [run for part in parts for run in part.runs.values()]
+    return Section("settings", "Settings", blocks, [provenance_section(runs)])
+
+
+def _tests_table(curves: Curves, metric: str) -> Table:
+    """Return the table of paired tests of the first policy against the others, by checkpoint."""
+    first, *others = curves.labels
+    rounds = curves.checkpoints
+    cells = comparisons(curves, metric, [(first, other, t) for other in others for t in rounds])
+    texts = [f"{cell.gap} *" if cell.p_value < LEVEL else str(cell.gap) for cell in cells]
+    rows = [[other, *texts[i * len(rounds) :][: len(rounds)]] for i, other in enumerate(others)]
+    head = [f"{first} minus", *(f"T = {t:,}" for t in rounds)]
+    note = (
+        "Mean difference, its 95 % interval and the p-value of the two-tailed paired t-test; "
+        "* marks those that stay significant at 5 % after adjusting for all in the table (Holm)."
+    )
+    return Table(note, head, rows)
 
 
 def _first_numbers(parts: Sequence[JudgedEntry]) -> list[tuple[int, int]]:
     """Return the numbers of each entry's first drawing and first overview in the folder."""
     drawings = accumulate((len(part.entry.problem_figures) for part in parts), initial=1)
     overviews = accumulate((len(part.entry.parameter_figures) for part in parts), initial=1)
-    return [one for one, _ in zip(zip(drawings, overviews, strict=True), parts, strict=False)]
+    return list(zip(drawings, overviews, strict=True))[: len(parts)]

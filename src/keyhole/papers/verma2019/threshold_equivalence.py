@@ -1,8 +1,21 @@
 """Whether two lists of amounts that arms need lead to the same best division of a resource."""
 
-from numpy.typing import ArrayLike
+from collections.abc import Mapping
+from typing import Annotated, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import Field
+
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.papers.claims.base import Finding, Result, decide, format_round
+from keyhole.papers.claims.claimed_ranges import format_claimed
+from keyhole.papers.claims.verdict_numbers import number_of
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
+from keyhole.play.plan import Plan
+from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
+from keyhole.semibandit.setting import is_sufficient
 from keyhole.validate import Range, check_number, check_vector
 
 _UNIT = Range(ge=0, le=1)
@@ -91,3 +104,42 @@ def allocation_equivalent(
             raise ValueError(f"{name} must have {len(means)} entries, got {len(weights)}")
         saved.append(float(means[solve_knapsack(means, weights, resource)].sum()))
     return abs(saved[0] - saved[1]) <= 1e-9
+
+
+def best_allocation(
+    results: Mapping[str, Result], metric: str, problem: ProblemName, policy: PolicyName,
+    at_least: Annotated[float, Field(ge=0, le=1)], round: Checkpoint | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether estimated thresholds lead to the best allocation, in a share of replications.
+
+    They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
+    et al. 2019, Definition 1). The metric is ``estimates[0]``, which stands for those of all arms.
+    The claim is judged as an estimate of a proportion.
+    """
+    result = results[problem]
+    table = [result.values(policy, f"estimates[{arm}]", round) for arm in range(result.arms)]
+    best = [_leads_to_best_allocation(result.problem, row) for row in np.transpose(table)]
+    share = share_estimate(np.array(best, dtype=float))
+    where = format_round(round)
+    return Finding(
+        decide(supported=at_least <= share.low, contradicted=share.high < at_least),
+        f"in {share.count:,} of {share.replications:,} replications {where}: {share}"
+        f"{format_claimed(at_least, np.inf)}",
+        (number_of(f"share of replications {where}", share, at_least),),
+    )
+
+
+def check_best_allocation(claim: Any, plan: Plan) -> None:
+    """Refuse another metric, and problems of another setting."""
+    if claim.metric != "estimates[0]" or plan.problem.setting.name != "semibandit":
+        raise ValueError(
+            "metric must be 'estimates[0]', on a problem of the setting 'semibandit', "
+            f"got {claim.metric!r} on one of {plan.problem.setting.name!r}"
+        )
+
+
+def _leads_to_best_allocation(problem: Any, estimates: FloatArray) -> bool:
+    means, thresholds = problem.mean_losses, problem.thresholds
+    return all(map(is_sufficient, estimates, thresholds)) and allocation_equivalent(
+        means, thresholds, estimates, problem.resource
+    )

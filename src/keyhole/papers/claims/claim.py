@@ -1,0 +1,329 @@
+"""Claims (statements of papers): the fields of all, their verdicts, and the classes of each kind.
+
+A function judges the claims of a kind. Its parameters are fields of the claim.
+"""
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, Final, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, create_model, model_validator
+
+from keyhole.interrupts import replaced_errors
+from keyhole.papers.claims.base import Cell, Finding, Result
+from keyhole.papers.claims.claimed_ranges import check_ends
+from keyhole.papers.claims.verdict_numbers import attribute_numbers
+from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, names_in
+from keyhole.papers.text_limits import ShortText
+from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
+from keyhole.play.plan import Plan
+
+Judgement = Callable[..., Finding]
+
+_LISTED: Final = 4
+_MOST_RUNS: Final = 1e9  # replications; larger estimates are not reported
+_RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
+
+
+class Claim(BaseModel):
+    """A statement that results can support or contradict; `claim_class` makes the class of a kind.
+
+    A claim holds, does not hold, or is undecided for lack of replications. A difference whose 95 %
+    interval, over common random numbers, contains zero counts for neither.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str  # the claim, in the words of its source where it is quoted
+    # the same in few plain words, for first screens; needless where the text has few
+    short: ShortText = ""
+    source: str
+    origin: Origin  # whose claim it is
+    setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
+    # the ids of claims in which other entries judge the same statement of the same set-up
+    same_as: tuple[str, ...] = ()
+    reading: str = ""  # how the words were translated into numbers, where they leave it open
+    metric: MetricName  # in a file by default the entry's first
+    id: str = ""  # the entry's name and the position in it, from 1; set when a file is read
+
+    judgement: ClassVar[Judgement]
+    refuse: ClassVar[Callable[[Any, Plan], None]]
+    judged_by: ClassVar[str]  # the kind, as verdicts state it
+
+    @property
+    def problem_keys(self) -> tuple[str, ...]:
+        """The keys of the problems that it is about: all that its fields name."""
+        return tuple(names_in(self, "problem"))
+
+    @property
+    def named_cells(self) -> list[Cell]:
+        """The cells that its fields name, alone or in lists."""
+        values = [getattr(self, name) for name in type(self).model_fields]
+        items = [item for value in values for item in (value if type(value) is list else [value])]
+        return [item for item in items if isinstance(item, Cell)]
+
+    @property
+    def subject(self) -> str:
+        """The label of the policy that it is about, if it is about one alone."""
+        policies = {cell.policy for cell in self.named_cells}
+        if not policies:
+            return getattr(self, "policy", None) or ""
+        return policies.pop() if len(policies) == 1 else ""
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Return the status and the numbers behind it, given the results of every problem."""
+        return self.call(results)
+
+    def call(self, results: Mapping[str, Result], **changed: str) -> Finding:
+        """Return what the function finds, with some of its arguments changed."""
+        names = inspect.signature(self.judgement).parameters.keys() - {"results"}
+        sources = {name: "policy" if name == "claimed_policy" else name for name in names}
+        fields = {name: getattr(self, source) for name, source in sources.items()}
+
+        def replace(error: BaseException) -> ValueError:
+            text = " ".join(str(error).split())
+            return ValueError(f"{self.id} ({self.judged_by}): {type(error).__name__}: {text}")
+
+        with replaced_errors(replace):  # a user's function may raise anything
+            finding = type(self).judgement(results, **(fields | changed))
+        if not isinstance(finding, Finding):
+            raise ValueError(f"{self.id} ({self.judged_by}) must return a Finding, got {finding!r}")
+        return finding
+
+    def check(self, plan: Plan) -> None:
+        """Raise a ValueError that begins with a field name, if the experiment cannot decide it.
+
+        Names of problems, policies and metrics, and rounds, are validated for all kinds elsewhere.
+        """
+        type(self).refuse(self, plan)
+
+    def verdict(self, results: Mapping[str, Result]) -> Verdict:
+        """Return the claim with its verdict by the results."""
+        status, detail, numbers = self.judge(results)
+        head = _format_titles([results[key].title for key in self.problem_keys])
+        if self.subject and not _contains_label(self.text, self.subject):
+            head = f"{self.subject} on {head}"
+        # Cells of different problems are paired, so the smallest number of replications limits all.
+        replications = min(results[key].curves.replications for key in self.problem_keys)
+        return Verdict(
+            **{name: getattr(self, name) for name in Claim.model_fields},
+            status=status,
+            detail=detail,
+            numbers=numbers,
+            about=head,
+            kind=self.judged_by,
+            replications=replications,
+            needed=self._needed(numbers, replications) if status == "undecided" else None,
+        )
+
+    def _needed(self, numbers: Sequence[Number], replications: int) -> int | None:
+        """Return about how many replications would decide it, at least as many as it requires."""
+        runs: int | None = getattr(self, "runs", None)
+        if runs is not None and replications < runs:
+            return runs
+        return replications_needed(self.own_numbers(numbers), replications)
+
+    def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
+        """Return the numbers of the claim itself, without those of its negative control."""
+        return numbers
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, table: Any) -> Any:
+        """Fill in the problem and policy of cells that leave them to the claim."""
+        if not isinstance(table, dict):
+            return table
+        # Before validation, so that a cell that names neither problem nor policy is not refused.
+        common = {name: table[name] for name in ("problem", "policy") if name in table}
+        cells = {name for name, field in cls.model_fields.items() if _has_cells(field.annotation)}
+        return {
+            name: _complete_cells(value, common) if name in cells else value
+            for name, value in table.items()
+        }
+
+    @model_validator(mode="after")
+    def _check_ranges(self) -> Self:
+        """Refuse ranges that are empty, or have not an end for each of several rounds."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        for low, high in _RANGES:
+            if {low, high} <= values.keys():
+                rounds = values.get("rounds") if low == "low" else None
+                check_ends(low, values[low], high, values[high], len(rounds or [None]))
+        early, late = values.get("early", 0), values.get("late", 1)
+        if late <= early:
+            raise ValueError(f"late must come after early, got {late} after {early}")
+        return self
+
+
+class ControlledClaim(Claim):
+    """A claim about one policy that must not hold of a negative control, a bad policy.
+
+    A bound that every policy keeps is no evidence for one of them. So the claim holds only if, by
+    the same numbers, it does not hold of the negative control; otherwise it is undecided.
+    """
+
+    # the label of a bad policy that plays the same problems
+    negative_control: PolicyName | None = None
+    no_negative_control: str = ""  # why there is none, where a kind needs one
+
+    @model_validator(mode="after")
+    def _check_negative_control(self) -> Self:
+        if self.negative_control is not None and self.no_negative_control:
+            raise ValueError(
+                "negative_control must be left out where no_negative_control says why there is none"
+            )
+        if self.negative_control is not None and self.negative_control == self.subject:
+            raise ValueError(f"negative_control must be another policy than {self.subject!r}")
+        return self
+
+    def check(self, plan: Plan) -> None:
+        """Refuse what the experiment cannot decide, and a bound of a paper without a control."""
+        super().check(plan)
+        if self.origin == "paper, as a bound":
+            require_negative_control(self)
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Judge the policy, and then the negative control by the same numbers."""
+        finding = status, detail, numbers = self.call(results)
+        if self.no_negative_control:
+            detail += f". No policy is shown to break it: {self.no_negative_control}"
+            return Finding(status, detail, numbers)
+        if self.negative_control is None:
+            return finding
+        # The control is judged by the same numbers, never by its own bound or range: the question
+        # is whether a bad policy would pass for this one.
+        broken, how, theirs = self.call(results, policy=self.negative_control)
+        numbers += attribute_numbers(self.negative_control, theirs)
+        if broken == "does not hold":
+            return Finding(status, f"{detail}. {self.negative_control} breaks it: {how}", numbers)
+        # Results that contradict the claim do so whatever the control does.
+        if status == "holds":
+            status = "undecided"
+        kept = "keeps it too" if broken == "holds" else "may keep it too"
+        detail += f". But {self.negative_control}, which should break it, {kept}: {how}"
+        return Finding(status, detail, numbers)
+
+    def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
+        """Return the numbers that are not the negative control's."""
+        control = f"{self.negative_control}: "
+        return [number for number in numbers if not number.name.startswith(control)]
+
+
+def require_negative_control(claim: Any) -> None:
+    """Refuse a claim that has neither a negative control nor a reason for none."""
+    if claim.negative_control is None and not claim.no_negative_control:
+        raise ValueError(
+            "negative_control must be given, a bad policy that breaks the claim, or "
+            "no_negative_control, why there is none"
+        )
+
+
+@cache
+def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
+    """Return the class of the claims that a function judges.
+
+    Parameters
+    ----------
+    judgement : function
+        It gets the results by problem, `results`, if it has such parameters the `metric` and the
+        `claimed_policy` (that of the claim, where `policy` is a negative control), and fields of
+        the claim by their names; it returns a `Finding`. A function ``check_NAME(claim, plan)`` of
+        its module, if there is one, refuses by a ValueError what NAME could not judge.
+    **names : str
+        The fields that name it: `kind`, and `of` or `by`.
+    """
+    fields: dict[str, Any] = {name: (Literal[text], ...) for name, text in names.items()}
+    parameters = inspect.signature(judgement, eval_str=True).parameters
+    if "results" not in parameters:
+        raise ValueError("it must have the parameter 'results'")
+    for name, parameter in parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ValueError(f"its parameter {name!r} must be one that is given by its name")
+        if name in ("results", "metric", "claimed_policy"):
+            continue
+        if name in fields or name in Claim.model_fields or hasattr(Claim, name):
+            raise ValueError(f"its parameter {name!r} must have another name: every claim has that")
+        hint = Any if parameter.annotation is parameter.empty else parameter.annotation
+        fields[name] = hint, ... if parameter.default is parameter.empty else parameter.default
+    # A comparison with others says by itself whether a bad policy would do as well.
+    is_controlled = "policy" in fields and "others" not in fields
+    if any(_has_cells(hint) for hint, _ in fields.values()):
+        fields["problem"], fields["policy"] = (ProblemName | None, None), (PolicyName | None, None)
+    base = ControlledClaim if is_controlled else Claim
+    cls: type[Claim] = create_model(judgement.__name__, __base__=base, **fields)
+    cls.judgement = staticmethod(judgement)
+    refuse = judgement.__globals__.get(f"check_{judgement.__name__}", lambda claim, plan: None)
+    cls.refuse = staticmethod(refuse)
+    label = names.get("of") or ("by" in names and judgement.__name__)
+    cls.judged_by = f"{names['kind']}: {label}" if label else names["kind"]
+    return cls
+
+
+def _has_cells(annotation: Any) -> bool:
+    """Return whether the values of an annotated type are cells, or contain some."""
+    return annotation is Cell or any(map(_has_cells, get_args(annotation)))
+
+
+def _complete_cells(value: Any, common: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_complete_cells(item, common) for item in value]
+    return {**common, **value} if isinstance(value, dict) else value
+
+
+def _contains_label(text: str, label: str) -> bool:
+    """Return whether a text contains a policy's label as a whole word."""
+    # "us" is not named by "us-2", nor "UCB" by "UCB1": labels may contain each other.
+    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
+
+
+def _format_titles(titles: Sequence[str]) -> str:
+    """Return the titles of problems; of many, the first and the last."""
+    if len(titles) <= _LISTED:
+        return ", ".join(titles)
+    return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"
+
+
+def replications_needed(numbers: Sequence[Number], replications: int) -> int | None:
+    r"""Estimate how many replications would decide an undecided claim, given its numbers.
+
+    A number with an interval of half-width h at a distance d from the end of the claimed range
+    takes :math:`n (h / d)^2` replications in place of n, if its value does not change. For a claim
+    to hold all its numbers must be clear; for it not to hold, one beyond its range is enough.
+    Comparisons that are adjusted together take more than this.
+
+    Returns
+    -------
+    int or None
+        None if no number is unclear, if the claim needs only some of several comparisons, or if
+        more than 10**9 would be needed.
+    """
+    inside, beyond, several = list[float](), list[float](), False
+    for number in numbers:
+        ranged = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
+        if not ranged and number.p_value is None:
+            continue
+        # A count of comparisons that is claimed: only some of them need be clear.
+        several |= bool(ranged) and number.low == number.high
+        unclear = [end for end in ranged or [0.0] if number.low < end < number.high]
+        if not unclear or not math.isfinite(number.high - number.low):
+            continue
+        several |= not ranged
+        needed = max(_needed(number, end, replications) for end in unclear)
+        within = number.at_least <= number.value <= number.at_most
+        (inside if within else beyond).append(needed)
+    if not (inside or beyond) or (several and len(inside + beyond) > 1):
+        return None
+    # One number clearly beyond its range decides the claim; inside, all must be clear.
+    found = min(beyond) if beyond else max(inside)
+    # 50.00000001 is 50
+    return math.ceil(found - 1e-6) if replications < found <= _MOST_RUNS else None
+
+
+def _needed(number: Number, end: float, replications: int) -> float:
+    distance = abs(number.value - end)
+    # the wider half: intervals of shares and ratios are not symmetric
+    reach = max(number.high - number.value, number.value - number.low)
+    return replications * (reach / distance) ** 2 if distance > 0 else math.inf

@@ -1,0 +1,398 @@
+"""Judgements of estimates: a mean, a ratio or the like lies between `low` and `high`.
+
+Of a policy on a problem, or of two cells, `cell` and `over`, paired replication by replication.
+Intervals of ratios of means come from the delta method. A claim holds if the 95 % interval lies in
+the range at every round, and does not hold if it lies outside at some (with several rounds:
+significantly outside, adjusted by Holm). Where a denominator, or a standard deviation, may be 0, it
+is undecided.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import AfterValidator
+
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.papers.claims.base import (
+    Cell,
+    Finding,
+    Results,
+    Rounds,
+    cell_names,
+    decide,
+    format_round,
+)
+from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
+from keyhole.papers.claims.claim import require_negative_control
+from keyhole.papers.claims.claimed_ranges import (
+    End,
+    Ranges,
+    each_range,
+    format_claimed,
+    format_range,
+    is_inside,
+    log_range,
+    or_infinite,
+)
+from keyhole.papers.claims.ratio_estimates import log_deviation_ratio, log_quotient, ratio_of
+from keyhole.papers.claims.verdict_numbers import (
+    factor_of,
+    format_compared,
+    known_number,
+    number_of,
+)
+from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.verdicts import Number
+from keyhole.play.plan import Plan
+from keyhole.results.estimate import Estimate, format_estimate, mean_estimate, share_estimate
+from keyhole.validate import Range, check_number
+
+
+def _each_in(allowed: Range) -> Any:
+    """Return a validator of ends, each of which must be in a range."""
+
+    def check(end: End) -> End:
+        # Pydantic's path, which begins the message, ends where this name begins.
+        for number in end if isinstance(end, list) else [end]:
+            if number is not None:
+                check_number("", number, allowed)
+        return end
+
+    return AfterValidator(check)
+
+
+_Share = Annotated[End, _each_in(Range(ge=0, le=1))]
+_Factor = Annotated[End, _each_in(Range(gt=0))]
+
+
+class _Compared(NamedTuple):
+    """An estimate and its range, on the scale of the test, with what is said of it."""
+
+    estimate: Estimate
+    low: float
+    high: float
+    text: str
+    numbers: Sequence[Number]
+
+
+def _finding(head: str, compared: Sequence[_Compared]) -> Finding:
+    status = is_inside([(one.estimate, one.low, one.high) for one in compared])
+    numbers = tuple(number for one in compared for number in one.numbers)
+    return Finding(status, head + "; ".join(one.text for one in compared), numbers)
+
+
+def _compared(name: str, estimate: Estimate, low: float, high: float, text: str) -> _Compared:
+    text += format_claimed(low, high)
+    return _Compared(estimate, low, high, text, [number_of(name, estimate, low, high)])
+
+
+def mean(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    rounds: Rounds | None = None, low: End = None, high: End = None,
+) -> Finding:  # fmt: skip
+    """Judge the mean of the metric of a `policy` on a `problem`."""
+    result, compared = results[problem], []
+    for t, floor, ceiling in each_range(rounds, low, high):
+        estimate, at = result.estimate(policy, metric, t), format_round(t)
+        compared.append(_compared(f"mean {at}", estimate, floor, ceiling, f"{at}: {estimate}"))
+    return _finding(f"{result.curves.metric(metric).title} ", compared)
+
+
+def check_mean(claim: Any, plan: Plan) -> None:
+    """Refuse a range that is open on one side without a negative control."""
+    if None in (claim.low, claim.high):
+        require_negative_control(claim)
+
+
+def proportion(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    rounds: Rounds | None = None, low: _Share = None, high: _Share = None,
+    metric_low: float | None = None, metric_high: float | None = None,
+) -> Finding:  # fmt: skip
+    """Judge the share of replications whose metric lies between `metric_low` and `metric_high`.
+
+    Its interval is exact (Clopper and Pearson, 1934). A share of 1 in n replications is compatible
+    with a true share as low as 0.025 to the power 1/n.
+    """
+    result, compared = results[problem], []
+    at_least, at_most = or_infinite(metric_low, metric_high)
+    for t, floor, ceiling in each_range(rounds, low, high):
+        values, at = result.values(policy, metric, t), format_round(t)
+        share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
+        text = f"{share.count:,} of {share.replications:,} replications {at}: {share}"
+        compared.append(_compared(f"share of replications {at}", share, floor, ceiling, text))
+    return _finding(f"{result.curves.metric(metric).title} in the range in ", compared)
+
+
+def check_proportion(claim: Any, plan: Plan) -> None:
+    """Refuse a range of the metric that is open on one side without a negative control."""
+    if None in (claim.metric_low, claim.metric_high):
+        require_negative_control(claim)
+
+
+def growth(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
+    late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
+) -> Finding:  # fmt: skip
+    """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`."""
+    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
+    ats = [format_round(t) for t in (late, early)]
+    if ratio_to is None:
+        values = [result.values(policy, metric, t) for t in (late, early)]
+        quotient = ratio_of(*values)
+        if quotient is None:
+            return Finding("undecided", f"the mean may be 0 {ats[1]}")
+        means = [mean_estimate(array) for array in values]
+        numbers = [number_of(f"mean {at}", value) for at, value in zip(ats, means, strict=True)]
+        text = f"{means[0]} {ats[0]}, {means[1]} {ats[1]}; ratio {quotient}"
+        compared = _compared("ratio of means", quotient, floor, ceiling, text)
+        numbers += compared.numbers
+        return _finding(
+            f"{result.curves.metric(metric).title} ", [compared._replace(numbers=numbers)]
+        )
+    # Two ratios of means are compared on the scale of logarithms.
+    name, logs, numbers = f"{policy} / {ratio_to}", [], []
+    for t, at in zip((late, early), ats, strict=True):
+        both = [result.values(label, metric, t) for label in (policy, ratio_to)]
+        # Logarithms of means need means that are clearly above 0.
+        if any(mean_estimate(array).low <= 0.0 for array in both):
+            return Finding("undecided", f"a mean may be 0 {at}")
+        logs.append(log_quotient(*both))
+        numbers.append(factor_of(f"{name} {at}", mean_estimate(logs[-1])))
+    # On logarithms the quotient of two ratios is a difference, which replications pair.
+    step = mean_estimate(logs[0] - logs[1])
+    factor = factor_of("from the early to the late, times", step, floor, ceiling)
+    text = (
+        f"{numbers[0]} {ats[0]}, {numbers[1]} {ats[1]}; "
+        f"from the early to the late times {factor}{format_claimed(floor, ceiling)}"
+    )
+    compared = _Compared(step, *log_range(floor, ceiling), text, [*numbers, factor])
+    return _finding(f"{name} ", [compared])
+
+
+def check_growth(claim: Any, plan: Plan) -> None:
+    """Refuse the ratio of a policy to itself."""
+    if claim.ratio_to is not None and claim.ratio_to in (claim.policy, claim.negative_control):
+        raise ValueError(f"ratio_to must be another policy, got {claim.ratio_to!r}")
+
+
+def gain(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
+    early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
+    per: Literal["", "round", "ln T"] = "", bound: BoundName | None = None,
+) -> Finding:  # fmt: skip
+    r"""Judge the mean at `late` less that at `early`, in all, or per `round` or unit of `ln T`.
+
+    What came before, such as a search, does not change it. With a `bound`, the range is in
+    multiples of the gain of that bound. Per unit of ln T it is
+    :math:`(R(b) - R(a)) / (\ln b - \ln a)`, to compare with the constant of a logarithmic bound.
+    """
+    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
+    units, name = {
+        "": (1.0, "gain"),
+        "round": (float(late - early), "gain a round"),
+        "ln T": (math.log(late / early), "slope in ln T"),
+    }[per]
+    before, after = (result.values(policy, metric, t) for t in (early, late))
+    # Paired: each replication has its own gain.
+    estimate = mean_estimate((after - before) / units)
+    name, claimed = f"{name} from T = {early:,} to {late:,}", format_claimed(floor, ceiling)
+    numbers = list[Number]()
+    if bound is not None:
+        # The bound is the claim's own policy's, for a negative control too.
+        values = [bound_of(bound, claimed_policy, result, t) for t in (early, late)]
+        rise = (values[1] - values[0]) / units
+        if not rise > 0.0:
+            return Finding("undecided", f"the bound gains nothing: {rise:g}")
+        multiples = format_range(floor, ceiling)
+        claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
+        floor, ceiling = floor * rise, ceiling * rise
+        numbers = [known_number("that of the bound", rise)]
+    numbers.insert(0, number_of(name, estimate, floor, ceiling))
+    text = f"{name}: {estimate}{claimed}"
+    return _finding("", [_Compared(estimate, floor, ceiling, text, numbers)])
+
+
+def check_gain(claim: Any, plan: Plan) -> None:
+    """Refuse a bound of another setting, or one that has no value at the checkpoints."""
+    if claim.bound is not None:
+        check_bound(claim.bound, claim.policy, plan, (claim.early, claim.late))
+
+
+def level(
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName, rounds: Rounds,
+    levels: list[float], std_errors: float, level_errors: float | list[float] = 0.0,
+    scale: Literal["ln(mean / arms)", "mean"] = "ln(mean / arms)",
+) -> Finding:  # fmt: skip
+    """Judge the level of ln(mean / arms), or of the mean, against `levels` at `rounds`.
+
+    It is within `std_errors` standard errors of the levels: those of the difference, of what was
+    measured and of the levels, `level_errors`, one of all or one of each.
+    """
+    errors = level_errors if isinstance(level_errors, list) else [level_errors] * len(rounds)
+    texts, numbers, furthest = list[str](), list[Number](), 0.0
+    for t, expected, error in zip(rounds, levels, errors, strict=True):
+        estimate, at = mean_estimate(results[problem].values(policy, metric, t)), f"T = {t:,}"
+        if scale != "mean":
+            if estimate.value <= 0.0:
+                detail = f"the mean at {at} has no logarithm: {estimate}"
+                return Finding("undecided", detail, (number_of(f"mean at {at}", estimate),))
+            log = math.log(estimate.value / results[problem].arms)
+            # its error is that of the delta method
+            estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
+        # Levels that are read from a figure, or simulated by another program, have errors too.
+        noise = math.hypot(estimate.error, error)
+        if noise == 0.0 or math.isinf(noise):
+            detail = f"without a standard error at {at}: {estimate}"
+            return Finding("undecided", detail, (number_of(f"{scale} at {at}", estimate),))
+        distance = abs(estimate.value - expected) / noise
+        furthest = max(furthest, distance)
+        texts.append(f"{at}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
+        numbers += [
+            number_of(f"{scale} at {at}", estimate),
+            known_number(f"s.e. from {expected:.4g} at {at}", distance, at_most=std_errors),
+        ]
+    status = decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
+    return Finding(status, "; ".join(texts), tuple(numbers))
+
+
+def check_level(claim: Any, plan: Plan) -> None:
+    """Refuse levels or errors that are not one for each round, and errors below 0."""
+    count = len(claim.rounds)
+    for name in ("levels", "level_errors"):
+        numbers = getattr(claim, name)
+        if isinstance(numbers, list) and len(numbers) != count:
+            raise ValueError(f"{name} must have one number for each round, {count}, got {numbers}")
+    errors = claim.level_errors if isinstance(claim.level_errors, list) else [claim.level_errors]
+    if min(errors) < 0.0:
+        raise ValueError(f"level_errors must be at least 0, got {claim.level_errors}")
+
+
+def ratio(
+    results: Results, metric: str, cell: Cell, over: Cell,
+    rounds: Rounds | None = None, low: End = None, high: End = None,
+) -> Finding:  # fmt: skip
+    """Judge the mean of one `cell` over that of the cell `over`."""
+    ranges = each_range(rounds, low, high)
+    return _compare_cells(results, metric, (cell, over), ranges, "/", ratio_of)
+
+
+def difference(
+    results: Results, metric: str, cell: Cell, over: Cell,
+    rounds: Rounds | None = None, low: End = None, high: End = None,
+) -> Finding:  # fmt: skip
+    """Judge the mean of one `cell` less that of the cell `over`."""
+    ranges = each_range(rounds, low, high)
+    return _compare_cells(
+        results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
+    )
+
+
+def _compare_cells(
+    results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
+    estimate: Callable[[FloatArray, FloatArray], Estimate | None],
+) -> Finding:  # fmt: skip
+    names, compared = cell_names(cells, results), []
+    name = f"{names[0]} {sign} {names[1]}"
+    for t, floor, ceiling in ranges:
+        at, found = format_round(t), estimate(*(cell.values(results, metric, t) for cell in cells))
+        if found is None:
+            return Finding("undecided", f"the mean of {names[1]} may be 0 {at}")
+        compared.append(_compared(f"{name} {at}", found, floor, ceiling, f"{at}: {found}"))
+    return _finding(f"{name} ", compared)
+
+
+def deviation_ratio(
+    results: Results, metric: str, cell: Cell, over: Cell,
+    rounds: Rounds | None = None, low: _Factor = None, high: _Factor = None,
+) -> Finding:  # fmt: skip
+    """Judge the standard deviation of the `cell` over that of the cell `over`.
+
+    Its interval is that of the jackknife of its logarithm (Miller 1968, "Jackknifing variances"),
+    which needs no normal distribution.
+    """
+    names, compared = cell_names((cell, over), results), []
+    name = f"deviation of {' / '.join(names)}"
+    for t, floor, ceiling in each_range(rounds, low, high):
+        values, at = [one.values(results, metric, t) for one in (cell, over)], format_round(t)
+        log = log_deviation_ratio(*values)
+        if log is None:
+            return Finding("undecided", f"{' or '.join(names)} does not vary enough {at}")
+        quotient = factor_of(f"{name} {at}", log, floor, ceiling)
+        deviations = [float(array.std(ddof=1)) for array in values]
+        text = " / ".join(format_estimate(one, one / 10) for one in deviations)
+        numbers = [
+            Number(f"deviation of {label} {at}", deviation)
+            for label, deviation in zip(names, deviations, strict=True)
+        ]
+        text = f"{at}: {text} = {quotient}{format_claimed(floor, ceiling)}"
+        compared.append(_Compared(log, *log_range(floor, ceiling), text, [*numbers, quotient]))
+    return _finding(f"{name} ", compared)
+
+
+def gain_ratio(
+    results: Results, metric: str, cell: Cell, over: Cell,
+    early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
+) -> Finding:  # fmt: skip
+    """Judge the gain of the `cell` from `early` to `late` over that of the cell `over`."""
+    names = cell_names((cell, over), results)
+    ((_, floor, ceiling),) = each_range(None, low, high)
+    gains = [
+        one.values(results, metric, late) - one.values(results, metric, early)
+        for one in (cell, over)
+    ]
+    quotient, when = ratio_of(*gains), f"from T = {early:,} to {late:,}"
+    if quotient is None:
+        return Finding("undecided", f"the mean gain of {names[1]} may be 0 {when}")
+    name = f"gain of {names[0]} / gain of {names[1]} {when}"
+    return _finding("", [_compared(name, quotient, floor, ceiling, f"{name}: {quotient}")])
+
+
+def log_endpoint(
+    results: Results, metric: str, problem: ProblemName,
+    policy: PolicyName | None = None, low: End = None, high: End = None,
+) -> Finding:  # fmt: skip
+    """Judge the end of a curve in ln(mean / arms), of a `policy`, by default of the lowest."""
+    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
+    ends = {label: mean_estimate(result.values(label, metric)) for label in result.curves.labels}
+    lowest = min(ends, key=lambda label: ends[label].value)
+    end = ends[policy or lowest]
+    low_end, middle, high_end = (
+        math.log(number / result.arms) if number > 0.0 else -math.inf
+        for number in (end.low, end.value, end.high)
+    )
+    status = decide(
+        supported=floor < low_end and high_end < ceiling,
+        contradicted=high_end < floor or low_end > ceiling,
+    )
+    number = Number(f"end of {policy or lowest}", middle, low_end, high_end, None, floor, ceiling)
+    return Finding(status, f"{policy or f'the lowest, {lowest},'} ends at {number}", (number,))
+
+
+def value(
+    results: Results, metric: str, problem: ProblemName, value: float,
+    policy: PolicyName | None = None,
+) -> Finding:  # fmt: skip
+    """Judge whether the metric is `value` in all replications, of all policies or one `policy`."""
+    curves, counts = results[problem].curves, dict[str, Number]()
+    for label in [policy] if policy else curves.labels:
+        differing = (curves.values(label, metric) != value).any(axis=0).sum()
+        name = f"replications of {label} in which not so"
+        counts[label] = known_number(name, differing, at_most=0)
+    wrong = [label for label, count in counts.items() if count.value]
+    numbers = format_compared(list(counts.values()), [counts[label] for label in wrong])
+    if wrong:
+        return Finding("does not hold", f"not so for {', '.join(wrong)}", numbers)
+    each = f" of each of {len(counts)} policies" if len(counts) > 1 else ""
+    return Finding("holds", f"so in all of {curves.replications:,} replications{each}", numbers)
+
+
+QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
+    judgement.__name__.replace("_", "-"): judgement
+    for judgement in (
+        mean, proportion, growth, gain, level, ratio, difference, deviation_ratio, gain_ratio,
+        log_endpoint, value,
+    )
+}  # fmt: skip
+"""The judgement of each quantity that an estimate may be `of`."""
