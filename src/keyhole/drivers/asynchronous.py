@@ -14,8 +14,8 @@ from typing import Any, Final
 from keyhole.contract.compiled_class import (
     CompiledClass,
     bind_kernel,
+    code_digest,
     compile_guard,
-    digest_values,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import KernelRecords
@@ -45,10 +45,10 @@ from keyhole.drivers.pending_memory import (
     copy_state,
     take_first_arrival,
 )
-from keyhole.drivers.pending_step import compile_imputation, impute_fingerprints
+from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
 from keyhole.drivers.stop_metrics import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import Kernel, fingerprint
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, signature
 
 # Rounds between two checks of the stop flag: as in the engine.
@@ -83,8 +83,8 @@ def compiled_asynchronous_loop(
     `duration` is a kernel that draws how long a decision is pending. It may name ``rng``,
     ``numbers``, and the setting's context, decision and feedback.
     """
-    prints = (fingerprint(setting.allowed), fingerprint(duration), *impute_fingerprints(policy))
-    digest = digest_values("asynchronous", policy.digest, environment.digest, *prints)
+    kernels = (setting.allowed, duration, *imputation_kernels(policy))
+    digest = code_digest("asynchronous", policy, environment, *kernels)
     owner = f"{policy.owner.__name__} with workers in {environment.owner.__name__}"
     return compile_cached(
         owner, digest, lambda: _build(setting, policy, environment, duration), SIGNATURE

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.bytecode_words import code_words
-from keyhole.kernels.cached_error_lines import register_copy, register_raising
 from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     is_compiled,
@@ -38,6 +37,7 @@ Copies = dict[FunctionType, Kernel]
 # Modules whose sources are in every cache key as a whole: their functions are not followed.
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
+_RAISES: Final = "RAISE_VARARGS"
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
 # Modules whose content is fixed by their version, which is part of the cache key.
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
@@ -116,14 +116,20 @@ def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
         yield name, cell.cell_contents
 
 
-def fingerprint(function: Kernel) -> str:
+def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     """Return a digest of a function's code and of everything it uses.
 
-    It is the same in every process until something of it changes.
+    It is the same in every process until something of it changes. With `error_lines` it has the
+    files and lines of functions that raise errors too: Numba compiles them into the code.
     """
-    walk = _Fingerprint()
+    walk = _Fingerprint(error_lines)
     walk.function(python_function(function))
     return walk.digest.hexdigest()
+
+
+def code_location(code: CodeType) -> tuple[str, int, bytes]:
+    """Return the file and the lines of some code, which change when it moves."""
+    return code.co_filename, code.co_firstlineno, code.co_linetable
 
 
 def is_own(function: Kernel) -> bool:
@@ -160,8 +166,9 @@ def _code_bytes(code: CodeType) -> bytes:
 
 
 class _Fingerprint:
-    def __init__(self) -> None:
+    def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
+        self.error_lines = error_lines
         self.seen: dict[int, tuple[int, FunctionType]] = {}
 
     def put(self, *words: object) -> None:
@@ -178,8 +185,10 @@ class _Fingerprint:
         # The function is referenced, so that its id is not reused, and numbered in order of visit,
         # since two functions may have one name.
         self.seen[id(function)] = (len(self.seen), function)
-        self.digest.update(_code_bytes(function.__code__))
-        register_raising(function)
+        code = function.__code__
+        self.digest.update(_code_bytes(code))
+        if self.error_lines and _RAISES in code_words(code):
+            self.put(*code_location(code))
         _check_globals(function)
         for default in function.__defaults__ or ():
             self.value(f"{function.__qualname__} has a default", default, ())
@@ -291,9 +300,7 @@ def _copy_linked(plain: FunctionType, done: Copies) -> Kernel:
         return done[plain]
     if _module_of(plain).startswith(_COVERED):  # its fingerprint is its name only: never shared
         return _make_copy(plain, done)
-    code = plain.__code__
-    place = (code.co_filename, code.co_firstlineno, code.co_linetable)
-    key = (fingerprint(plain), is_bounds_checked(), *place)
+    key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
     found = _copies.get(key)
     if found is None:
         found = _copies[key] = _make_copy(plain, done)
@@ -306,7 +313,6 @@ def _make_copy(plain: FunctionType, done: Copies) -> Kernel:
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
-    register_copy(plain, copy)
     vars(copy).update(vars(plain))
     linked: Kernel = kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.

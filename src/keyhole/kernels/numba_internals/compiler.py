@@ -21,7 +21,6 @@ from weakref import WeakSet
 
 from llvmlite import binding
 from numba import _dynfunc, njit, types  # type: ignore[attr-defined]
-from numba.core import ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -31,15 +30,12 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
-from keyhole.kernels.cached_error_lines import encode_line
 from keyhole.kernels.numba_internals.machine_code import MachineCode
 from keyhole.kernels.numba_internals.powers import define_powers
-from keyhole.kernels.numba_internals.process_symbols import READ_ERROR
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
 """The function with which compiled code gets the identifier of the calling thread."""
 
-_RAISING: Final = (ir.Raise, ir.StaticRaise, ir.DynamicRaise)
 _CONSTANT: Final = (types.IntegerLiteral, types.BooleanLiteral)
 
 
@@ -125,19 +121,10 @@ class EntryPointLowering(NativeLowering):
 
 
 def _lower(step: Any, state: Any, *, wrapped: bool) -> None:
-    _encode_lines(state.func_id.func, state.func_ir)
     state.flags.no_cpython_wrapper = not wrapped
     state.flags.no_cfunc_wrapper = state.flags.no_compile = True
     state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
     step.run_pass(state)
-
-
-def _encode_lines(function: Any, code: Any) -> None:
-    """Replace the lines of raised errors by instructions (`kernels.cached_error_lines`)."""
-    for block in code.blocks.values():
-        for line in block.body:
-            if isinstance(line, _RAISING) and (place := encode_line(function, line.loc.line)):
-                line.loc = ir.Loc(*place)
 
 
 class PartCompiler(CompilerBase):
@@ -245,7 +232,6 @@ def compile_entry_point(
         module = result.library.linked_module()
         wrapper = result.fndesc.llvm_cpython_wrapper_name
         module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
-        module.get_function("numba_unpickle").name = READ_ERROR
         define_powers(module)
         generator = result.library.codegen
         # Numba runs a cheaper pass before this one, to prune reference counts; here are none.

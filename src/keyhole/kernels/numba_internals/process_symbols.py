@@ -7,7 +7,6 @@ Numba contain them, and do not need the package around them.
 """
 
 import builtins
-import ctypes
 import sys
 from functools import cache
 from importlib import import_module
@@ -18,12 +17,8 @@ from typing import Any, Final
 
 from llvmlite import binding
 
-from keyhole.kernels.cached_error_lines import read_error
-
 _PACKAGE: Final = "numba"
 _PREFIX: Final = "numba_"
-READ_ERROR: Final = "keyhole_read_error"
-"""The symbol that compiled code calls to decode an error and its line."""
 _REALS: Final = (
     ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "exp"),
     ("expm1", "fabs", "floor", "fmod", "log", "log10", "log1p", "pow", "round", "sin", "sinh"),
@@ -55,7 +50,6 @@ def add_symbols() -> None:
     """Register with LLVM the symbols that machine code refers to, once in a process."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    binding.add_symbol(READ_ERROR, ctypes.cast(read_error, ctypes.c_void_p).value)
     if sys.maxsize < 2**32 or sys.platform == "win32":  # Numba registers more symbols there
         import_module("numba.core.registry").cpu_target.target_context  # noqa: B018
         return
