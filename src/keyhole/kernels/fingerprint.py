@@ -317,14 +317,25 @@ def _make_copy(plain: FunctionType, done: Copies) -> Kernel:
     linked: Kernel = kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.
     done[plain] = linked
-    inner = plain.__code__.co_freevars
+    link(plain, copy, lambda name, value, chains: _relink(value, done, chains))
+    return linked
+
+
+def link(
+    plain: FunctionType, copy: FunctionType, convert: Callable[[str, Any, Iterable[Chain]], Any]
+) -> None:
+    """Give a copy of a function what the original uses, converted.
+
+    `convert` takes a name, its value, and the chains of attributes that are read from it.
+    """
+    old = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    new = dict(zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True))
     used = find_references(plain.__code__)
     for name, chains in used.items():
-        if name in plain.__globals__ and name not in inner:
-            scope[name] = _relink(plain.__globals__[name], done, chains)
-    for name, new, old in zip(inner, cells, plain.__closure__ or (), strict=True):
-        new.cell_contents = _relink(old.cell_contents, done, used.get(name, ()))
-    return linked
+        if name in plain.__globals__ and name not in old:
+            copy.__globals__[name] = convert(name, plain.__globals__[name], chains)
+    for name, cell in new.items():
+        cell.cell_contents = convert(name, old[name].cell_contents, used.get(name, ()))
 
 
 def _bounds_checked_copy(plain: FunctionType) -> Kernel:
@@ -343,7 +354,7 @@ def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
             return done.get(plain) or _bounds_checked_copy(plain)
         return _copy_linked(plain, done)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return _copy_module(value, done, chains)
+        return copy_module(value, chains, lambda name, part, rest: _relink(part, done, rest))
     if isinstance(value, tuple):
         items = [_relink(item, done, ()) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -353,13 +364,17 @@ def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
     return value
 
 
-def _copy_module(module: ModuleType, done: Copies, chains: Iterable[Chain]) -> ModuleType:
-    """Return a module with the attributes that a kernel uses of another one, relinked."""
+def copy_module(
+    module: ModuleType,
+    chains: Iterable[Chain],
+    convert: Callable[[str, Any, Iterable[Chain]], Any],
+) -> ModuleType:
+    """Return a module with the attributes that a kernel uses of another one, converted."""
     result = ModuleType(module.__name__)
     below: dict[str, list[Chain]] = {}
-    for chain in chains:
+    for chain in filter(None, chains):
         below.setdefault(chain[0], []).append(chain[1:])
     for name, rest in below.items():
         if hasattr(module, name):
-            setattr(result, name, _relink(getattr(module, name), done, rest))
+            setattr(result, name, convert(name, getattr(module, name), rest))
     return result
