@@ -155,10 +155,8 @@ def learner_kernels(compiled: CompiledClass, setting: Setting) -> LearnerKernels
 
 def _compile_unpack(compiled: CompiledClass) -> Kernel:
     """Return the compiled function that gives a learner's vector as named parts."""
-    planned, sizes = (
-        _LAYOUTS + len(compiled.dims),
-        tuple_reader(len(compiled.dims), start=_LAYOUTS),
-    )
+    planned = _LAYOUTS + len(compiled.dims)
+    sizes = tuple_reader(len(compiled.dims), start=_LAYOUTS)
     read_p, read_s = compiled.inputs.reader("P"), compiled.state.reader("S")
 
     def unpack(words):  # type: ignore[no-untyped-def]

@@ -62,12 +62,8 @@ def are_decisions_equal(
 
 def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels = learner_kernels(compiled, setting)
-    unpack, select, allowed, update = (
-        kernels.unpack,
-        kernels.select,
-        kernels.allowed,
-        kernels.update,
-    )
+    unpack, select = kernels.unpack, kernels.select
+    allowed, update = kernels.allowed, kernels.update
     read_context, read_decision = kernels.read_context, kernels.read_decision
     read_feedback, write_decision = kernels.read_feedback, kernels.write_decision
 
@@ -94,10 +90,8 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
                 if not allowed(p, context, read_decision(cells, decision_at, dims)):
                     return NOT_ALLOWED
             store_decision(words, log, row, context_at, feedback_at, context_at + log.shape[1])
-            logged, feedback = (
-                read_decision(cells, decision_at, dims),
-                read_feedback(cells, feedback_at, dims),
-            )
+            logged = read_decision(cells, decision_at, dims)
+            feedback = read_feedback(cells, feedback_at, dims)
             update(p, s, t, rng, context, logged, feedback)
             header[ROUNDS] = t
         return same
