@@ -115,11 +115,3 @@ def fact(
     declared = Field("int64" if kind is int else "float64", (length,) if length else ())
     made = Fact(doc, declared, Range(**ends), always, argument, default, unit)
     return replace(made, argument=made.own) if argument is OWN_PARAMETER else made
-
-
-def declared_facts(declarations: type) -> dict[str, Fact]:
-    """Return the facts that a class declares, bases first."""
-    found: dict[str, Fact] = {}
-    for base in reversed(declarations.__mro__):
-        found |= {name: value for name, value in vars(base).items() if isinstance(value, Fact)}
-    return found

@@ -247,22 +247,25 @@ class _Function(ast.NodeVisitor):
         # The views of all entries together: which entry is read later may not be known.
         return self._nest(_NOTHING.union(*map(self.visit, node.elts)), 1)
 
-    def visit_BinOp(self, node: ast.BinOp) -> _Views:
-        views = self.visit(node.left) | self.visit(node.right)
+    def _read_parts(self, node: ast.expr) -> _Views:
+        """Mark the arrays in all parts of an expression as read, and return their views."""
+        parts = (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+        views = _NOTHING.union(*map(self.visit, parts))
         self.tracer.read(views)
-        return frozenset(view for view in views if view.tuples)  # tuples that are put together
+        return views
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> _Views:
-        self.tracer.read(self.visit(node.operand))
+    def visit_BinOp(self, node: ast.BinOp) -> _Views:
+        # Tuples that are put together.
+        return frozenset(view for view in self._read_parts(node) if view.tuples)
+
+    def visit_Compare(self, node: ast.Compare | ast.UnaryOp) -> _Views:
+        self._read_parts(node)
         return _NOTHING
 
-    def visit_Compare(self, node: ast.Compare) -> _Views:
-        self.tracer.read(_NOTHING.union(*map(self.visit, (node.left, *node.comparators))))
-        return _NOTHING
+    visit_UnaryOp = visit_Compare
 
     def visit_Slice(self, node: ast.Slice) -> _Views:
-        for end in filter(None, (node.lower, node.upper, node.step)):
-            self.tracer.read(self.visit(end))
+        self._read_parts(node)
         return _SLICE
 
     def visit_Attribute(self, node: ast.Attribute) -> _Views:
