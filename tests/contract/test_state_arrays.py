@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.contract.record_layout import RecordLayout
+from keyhole.contract.kernel_signatures import RecordLayout
 from keyhole.contract.state_arrays import Field, Layout, allocate
 from keyhole.draws.argmin_tree import argmin, argmin_size
 from keyhole.kernels.fingerprint import python_function

@@ -35,7 +35,7 @@ from contextlib import redirect_stdout
 
 from llvmlite import binding
 from keyhole.cli.entry_point import main
-from keyhole.kernels.numba_internals import machine_code, process_symbols
+from keyhole.kernels.numba_internals import machine_code
 
 results = played(sys.argv[1])
 for words in (["catalog"], ["cache", "info"], ["doctor"], ["study", "show", sys.argv[1], "mine"]):
@@ -46,7 +46,7 @@ for words in (["catalog"], ["cache", "info"], ["doctor"], ["study", "show", sys.
         except SystemExit as end:
             assert not end.code, words
 assert not [name for name in sys.modules if name.split(".")[0] == "numba"]
-helpers = process_symbols.load_extension("_helperlib").c_helpers
+helpers = machine_code.load_extension("_helperlib").c_helpers
 names = [*helpers, *(f"numba_{name}" for name in helpers), "lgamma", "log2", "PyErr_SetString"]
 names += ["numba_do_raise", "PyExc_ValueError", "_Py_NoneStruct", "PyThread_get_thread_ident"]
 before = [binding.address_of_symbol(name) for name in names]

@@ -177,4 +177,4 @@ def test_an_error_of_cached_code_names_the_current_line(monkeypatch):
         frame = traceback.extract_tb(caught.value.__traceback__)[-1]
         line = source.splitlines().index('        raise ValueError("too late")') + 1
         assert (frame.filename, frame.lineno, frame.name) == (f"users{number}.py", line, "checked")
-    assert compilings == ["Mine"]
+    assert compilings == ["Mine"] * 2  # code that raises errors is compiled again when it moves

@@ -38,7 +38,14 @@ from keyhole.contract.state_arrays import (
     declared_state,
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
-from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy, is_own, python_function
+from keyhole.kernels.fingerprint import (
+    Kernel,
+    code_location,
+    fingerprint,
+    fresh_copy,
+    is_own,
+    python_function,
+)
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
@@ -137,10 +144,21 @@ class CompiledClass:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of everything that the compiled kernels depend on."""
+        """The digest of everything that the results of the kernels depend on."""
+        return self._compute_digest(error_lines=False)
+
+    @cached_property
+    def code_digest(self) -> str:
+        """The digest of everything that machine code depends on, also the lines of its errors."""
+        return self._compute_digest(error_lines=True)
+
+    def _compute_digest(self, *, error_lines: bool) -> str:
         ways = [layout.fields for layout in self.records.layouts]
         layouts = (self.inputs.fields, self.state.fields, self.metrics.fields, ways)
-        prints = [(name, fingerprint(kernel)) for name, kernel in self._all_sources()]
+        prints = [
+            (name, fingerprint(kernel, error_lines=error_lines))
+            for name, kernel in self._all_sources()
+        ]
         # The error about a helper that returns NaN has the class's name in it: see `_refuse_nan`.
         named = self.owner.__name__ if self.helper_sources else ""
         # Only of a policy that can stop, so that the others keep their digests.
@@ -173,7 +191,7 @@ class CompiledClass:
         checked). The engine does not check: it takes 10 ns a round (measured, LSA, K = 10).
         """
         nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
-        key = f"{self.digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
+        key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
         found = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
         _cached_kernels[key] = found
         # A dict keeps the order of insertion: its first key was used least recently. Several
@@ -184,13 +202,11 @@ class CompiledClass:
 
     def _code_locations(self) -> int:
         """Return a value that changes when the kernels' lines move, where lines matter."""
-        # Compiled code looks lines up when an error comes (`kernels.cached_error_lines`);
-        # interpreted copies have them in their code objects, so that they must be made again.
+        # Interpreted copies have them in their code objects, so that they must be made again.
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()
-        codes = [python_function(source).__code__ for source in sources]
-        return hash(tuple((c.co_filename, c.co_firstlineno, c.co_linetable) for c in codes))
+        return hash(tuple(code_location(python_function(source).__code__) for source in sources))
 
     def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
         helpers = {name: fresh_copy(helper) for name, helper in self.helper_sources.items()}
@@ -262,9 +278,15 @@ def compile_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     return bind_kernel(owner, setting.allowed, GUARD.call(), expressions, {}, returns)
 
 
-def digest_values(*parts: object) -> str:
-    """Return one digest of several values."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+def code_digest(driver: str, *sources: CompiledClass | Kernel) -> str:
+    """Return the digest of a driver's machine code, which is made of classes and functions."""
+    digests = [
+        source.code_digest
+        if isinstance(source, CompiledClass)
+        else fingerprint(source, error_lines=True)
+        for source in sources
+    ]
+    return hashlib.sha256(repr((driver, digests)).encode()).hexdigest()
 
 
 def _identity(call: str) -> dict[str, str]:

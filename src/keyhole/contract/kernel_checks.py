@@ -7,13 +7,8 @@ import dis
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from keyhole.contract.interpreted_return_check import (
-    describe_value,
-    describe_wanted,
-    make_value_check,
-)
 from keyhole.contract.state_arrays import Field
 from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, python_function
@@ -24,6 +19,19 @@ from keyhole.validate import check_choice, suggestion
 _GETS: Final = ("LOAD_ATTR", "LOAD_METHOD")
 _SETS: Final = ("STORE_ATTR", "DELETE_ATTR")
 _RETURNS: Final = ("RETURN_VALUE", "RETURN_CONST")
+
+_NOTHING: Final = "nothing"
+_BOOL: Final = "True or False"
+_WHOLE: Final = "a whole number"
+_FRACTION: Final = "a number with a fraction"
+_ARRAY: Final = "an array"
+_REQUIRED: Final = {"int64": _WHOLE, "float64": "a number", "bool": _BOOL}
+_VALUES: Final = (
+    (type(None), _NOTHING), (bool, _BOOL), (int, _WHOLE), (float, _FRACTION), (str, "text"),
+)  # fmt: skip
+
+# What a kernel returns, in words; a tuple of them for a tuple.
+_Description = str | tuple[Any, ...]
 
 BOOL: Final = Field("bool")
 """The result of a setting's guard."""
@@ -136,17 +144,23 @@ def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -
     The check is made by the compiler, from the type; without it, the error would point at the line
     of Keyhole that uses the result. It leaves no trace in the machine code.
     """
-    name = f"{owner}.{python_function(kernel).__name__}"
+    allowed = [
+        (_BOOL, _WHOLE, *((_FRACTION,) if field.dtype == "float64" else ()))
+        for field in wanted.values()
+    ]
+    single = {kind for kind, text in _VALUES if _is_allowed(text, allowed)}
+
+    def check(description: _Description) -> None:
+        if not _is_allowed(description, allowed):
+            function = python_function(kernel)
+            raise TypeError(
+                f"{owner}.{function.__name__} must return {_describe_required(wanted)}, got "
+                f"{_join(description)} ({source_location(kernel, _line_of_return(function))})"
+            )
 
     @intrinsic
     def returned(typing, value):  # type: ignore[no-untyped-def]
-        from keyhole.contract.return_type_check import describe_type, is_returnable
-
-        if not is_returnable(value, list(wanted.values())):
-            raise TypeError(
-                f"{name} must return {describe_wanted(wanted)}, got {describe_type(value)} "
-                f"({source_location(kernel, _line_of_return(python_function(kernel)))})"
-            )
+        check(_describe_type(value))
 
         # The value as it is: the whole check has happened in the types.
         def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -154,18 +168,60 @@ def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -
 
         return value(value), build
 
-    fits_value = make_value_check(wanted)
-
     def hand_on(value: Any) -> Any:
-        if fits_value(value):
-            return value
-        raise TypeError(
-            f"{name} must return {describe_wanted(wanted)}, got {describe_value(value)} "
-            f"({source_location(kernel, _line_of_return(python_function(kernel)))})"
-        )
+        if type(value) not in single:  # it is called in every round: most values need no more
+            check(_describe_value(value))
+        return value
 
     handed_on: Kernel = set_python_equivalent(returned, hand_on)
     return handed_on
+
+
+def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
+    """Return whether a kernel may return a value, by the texts that each part may have."""
+    if not allowed:
+        return description == _NOTHING
+    parts = (description,) if len(allowed) == 1 else description
+    return (
+        isinstance(parts, tuple)
+        and len(parts) == len(allowed)
+        and all(part in texts for part, texts in zip(parts, allowed, strict=True))
+    )
+
+
+def _describe_required(wanted: Mapping[str, Field]) -> str:
+    """Return the description of what a kernel must return."""
+    parts = tuple(
+        f"{_REQUIRED[field.dtype]}{', ' * bool(name)}{name}" for name, field in wanted.items()
+    )
+    return _join(parts if len(parts) > 1 else "".join(parts) or _NOTHING)
+
+
+def _describe_value(value: Any) -> _Description:
+    """Return the description of what an interpreted kernel returns."""
+    if isinstance(value, tuple):
+        return tuple(map(_describe_value, value))
+    return next((text for kind, text in _VALUES if isinstance(value, kind)), _ARRAY)
+
+
+def _describe_type(value: Any) -> _Description:
+    """Return the description of what a compiled kernel returns, from its type."""
+    from numba import types  # imported only while something is compiled
+
+    if isinstance(value, types.BaseTuple):
+        return tuple(map(_describe_type, cast(Any, value)))
+    if isinstance(value, types.Optional):
+        return f"{_join(_describe_type(value.type))} or {_NOTHING}"
+    kinds = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
+    texts = (_NOTHING, _BOOL, _WHOLE, _FRACTION, _ARRAY)
+    described = zip(kinds, texts, strict=True)
+    return next((text for kind, text in described if isinstance(value, kind)), str(value))
+
+
+def _join(description: _Description) -> str:
+    return (
+        description if isinstance(description, str) else f"({'; '.join(map(_join, description))})"
+    )
 
 
 def check_returns_value(owner: str, kernel: Kernel) -> None:

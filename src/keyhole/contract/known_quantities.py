@@ -64,41 +64,13 @@ class Fact:
         return scale.to_unit(theirs.check(name, value), self.unit)
 
 
+# The options are those of the last definition.
 @overload
-def fact(
-    kind: type[float],
-    length: str,
-    /,
-    *,
-    doc: str,
-    always: bool = True,
-    argument: Any = OWN_PARAMETER,
-    unit: str = "",
-    **ends: float,
-) -> FloatArray: ...
+def fact(kind: type[float], length: str, /, *, doc: str, **options: Any) -> FloatArray: ...
 @overload
-def fact(
-    kind: type[int],
-    /,
-    *,
-    doc: str,
-    always: bool = True,
-    argument: Any = OWN_PARAMETER,
-    default: Any = None,
-    unit: str = "",
-    **ends: float,
-) -> int: ...
+def fact(kind: type[int], /, *, doc: str, **options: Any) -> int: ...
 @overload
-def fact(
-    kind: type[float],
-    /,
-    *,
-    doc: str,
-    always: bool = True,
-    argument: Any = OWN_PARAMETER,
-    unit: str = "",
-    **ends: float,
-) -> float: ...
+def fact(kind: type[float], /, *, doc: str, **options: Any) -> float: ...
 def fact(
     kind: type,
     length: str = "",
@@ -143,11 +115,3 @@ def fact(
     declared = Field("int64" if kind is int else "float64", (length,) if length else ())
     made = Fact(doc, declared, Range(**ends), always, argument, default, unit)
     return replace(made, argument=made.own) if argument is OWN_PARAMETER else made
-
-
-def declared_facts(declarations: type) -> dict[str, Fact]:
-    """Return the facts that a class declares, bases first."""
-    found: dict[str, Fact] = {}
-    for base in reversed(declarations.__mro__):
-        found |= {name: value for name, value in vars(base).items() if isinstance(value, Fact)}
-    return found

@@ -5,17 +5,13 @@ Feedback is what came of a decision. The answer follows from which memory the po
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib.metadata import version
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.kernel_signatures import missing_arrays
 from keyhole.contract.state_arrays import declared_state
 from keyhole.contract.text_formatting import join_words
-from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.validate import check_choice
 
 Modes = tuple[str, ...]
@@ -26,6 +22,10 @@ PENDING_MODES: Final = get_args(Pending)
 WAIT: Final = ("wait",)
 
 _READERS: Final = ("update", "recommend", "select")
+_SOURCE: Final = (
+    "define it in a file or a notebook cell, where its source can be read, and start Python again "
+    "if that file has changed since"
+)
 _IGNORE: Final = 'declare `pending = ("ignore",)` in the class if'
 
 
@@ -154,7 +154,7 @@ def infer_pending(cls: Any) -> None:
 
 def combine_pending(cls: Any, base: Any) -> None:
     """Give a policy with a base the modes that both have, in the order of the base."""
-    # Not `cls.pending`: reading it would analyse the kernels when the class is defined, with Numba.
+    # Not `cls.pending`: reading it would analyse the kernels when the class is defined.
     modes = list_candidates(cls)
     if modes == WAIT:
         return
@@ -199,46 +199,15 @@ def _defining_class(cls: Any, kernel: str) -> type:
     return next((home for home in cls.__mro__ if kernel in vars(home)), object)
 
 
-@cache
-def _find_analysis() -> Any:
-    """Return the analysis of state access, or None, with a warning, if it does not work here.
-
-    It uses Numba's internals, so it is imported and tried only when first needed: never for
-    policies that declare `pending`, as all of Keyhole's do.
-    """
-    try:
-        with compiler_lock():
-            import_numba()
-            from keyhole.contract.state_access_analysis import analyse_state_access
-            from keyhole.contract.state_access_selftest import check_state_access_analysis
-
-        check_state_access_analysis()
-    except Exception as error:  # whatever another release of Numba makes of it
-        warnings.warn(
-            f"the first pass of Numba {version('numba')} differs from the one that keyhole knows "
-            f"({type(error).__name__}: {error}): policies that do not declare `pending` wait for "
-            "the feedback of each decision",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-    return analyse_state_access
-
-
 def _find_reasons(cls: Any) -> list[_Reason]:
     """Return the arrays that `select` writes and a later kernel reads, with the remedies.
 
     An array made with `scratch_array` counts only where `select` alone writes it: then another
     kernel reads what `select` has left there, which is not kept.
     """
-    analyse_state_access = _find_analysis()
-    if analyse_state_access is None:
-        return [
-            _Reason(
-                "what `select` writes could not be analysed: the first pass of Numba "
-                f"{version('numba')} differs from the one that keyhole knows"
-            )
-        ]
+    # Imported only here: policies that declare `pending`, as all of Keyhole's do, do not need it.
+    from keyhole.contract.state_access_analysis import analyse_state_access
+
     # In order of weight: an array that `update` reads makes learning wrong; one that `recommend`
     # reads, a report; one that only a later `select` reads, the next decision. `named` has the
     # arrays that an earlier reason names already.
@@ -252,8 +221,8 @@ def _find_reasons(cls: Any) -> list[_Reason]:
             continue
         if unread := selecting.unread | reading.unread:
             unseen = "`select` writes" if selecting.unread else f"`{reader}` reads"
-            names = _quote_names(sorted(unread))
-            return [_Reason(f"what {unseen} could not be analysed: Numba cannot read {names}")]
+            causes = ", ".join(f"`{name}`: {cause}" for name, cause in sorted(unread.items()))
+            return [_Reason(f"what {unseen} could not be analysed ({causes})", _SOURCE)]
         named.update(arrays)
         when = "a later `select`" if reader == "select" else f"`{reader}`"
         kept = all(state[name].kept for name in arrays)

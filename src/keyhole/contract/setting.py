@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from keyhole.contract.kernel_checks import check_argument_names, check_field_access
-from keyhole.contract.known_quantities import Fact, declared_facts
+from keyhole.contract.known_quantities import Fact
 from keyhole.contract.reward_units import REWARD, UNIT, Scale, suggested_scale
-from keyhole.contract.state_arrays import Field
+from keyhole.contract.state_arrays import Field, declared_attributes
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import Range, check_integer
 
@@ -76,7 +76,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         """Collect the facts; refuse a guard that names or reads what it is not given."""
-        object.__setattr__(self, "facts", declared_facts(self.declarations))
+        object.__setattr__(self, "facts", declared_attributes(self.declarations, Fact))
         check_integer("version", self.version, Range(ge=1))
         owner = f"Setting({self.name!r})"
         check_argument_names(owner, self.allowed, ["p", *self.context, *self.decision])

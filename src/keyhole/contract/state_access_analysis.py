@@ -2,41 +2,54 @@
 
 It finds the arrays of the *state*, what a policy remembers, that each kernel reads and writes.
 
-It works on Numba's intermediate code (`keyhole.contract.kernel_ir`). A value is known by the arrays
-that it may be a view of, through helpers, other names, views, tuples and loops. The order of lines
-is ignored. Whatever cannot be followed counts as read and written.
+It works on the kernels' syntax trees. A value is known by the arrays that it may be a view of,
+through helpers, other names, views, tuples and loops. The order of lines is ignored. Whatever
+cannot be followed counts as read and written.
 """
 
-from collections.abc import Iterable, Mapping
+import ast
+import builtins
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType
-from typing import Any, Final, NamedTuple, cast
+from inspect import CO_VARARGS, CO_VARKEYWORDS, signature
+from types import FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
 
-from keyhole.contract.array_aliases import (
-    DEEPEST,
-    NOTHING,
-    PAIRING,
-    READING,
-    READING_KERNELS,
-    SLICE,
-    STATE,
-    Views,
-    is_read_only,
-    views_of_attribute,
-    views_of_entry,
-)
-from keyhole.contract.kernel_ir import (
-    Bindings,
-    argument_names,
-    read_lines,
-    takes_varargs,
-    variables_of,
-)
 from keyhole.contract.state_arrays import declared_state
-from keyhole.kernels.fingerprint import Kernel, is_function, python_function
-from keyhole.kernels.numba_ir import ir
+from keyhole.draws.argmin_tree import argmin
+from keyhole.kernels.fingerprint import Kernel, free_variables, is_function, python_function
+from keyhole.kernels.interpreter.source_trees import find_definition
 
 _BASE_KERNELS: Final = ("init", "select", "update")
+# A loop can nest tuples without end; beyond this depth the analysis gives up, so that it ends.
+_DEEPEST: Final = 4
+# Functions of NumPy, and methods of arrays, that return numbers and change nothing.
+_READING: Final = (
+    "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
+    "searchsorted", "std", "sum", "var",
+)  # fmt: skip
+_READING_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
+_SIZES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
+# Statements that neither bind a name nor make a function: their parts are visited in turn.
+_PLAIN: Final = (
+    ast.Expr, ast.If, ast.While, ast.Assert, ast.Raise, ast.Pass, ast.Break, ast.Continue, ast.Try,
+    ast.ExceptHandler,
+)  # fmt: skip
+
+
+class _View(NamedTuple):
+    """An array that a value may be a view of; the name is "" for the state as a whole."""
+
+    array: str
+    axes: int  # the number of axes left: a single number is no view
+    tuples: int = 0  # the number of nested tuples around it
+
+
+_Views = frozenset[_View]
+_Argument = tuple[ast.expr, _Views]
+_NOTHING: Final[_Views] = frozenset()
+_STATE: Final[_Views] = frozenset({_View("", 0)})
+_SLICE: Final[_Views] = frozenset({_View("a slice", 0)})  # an index that takes no axis away
 
 
 class _BaseKernel(NamedTuple):
@@ -48,14 +61,14 @@ class _BaseKernel(NamedTuple):
 
 @dataclass
 class StateAccess:
-    """The arrays that are read and written, and the functions that cannot be analysed.
+    """The arrays that are read and written, and the functions that cannot be analysed, with causes.
 
     The arguments of those functions count as read and written.
     """
 
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
-    unread: set[str] = field(default_factory=set)
+    unread: dict[str, str] = field(default_factory=dict)
 
 
 def analyse_state_access(policy: Any, name: str) -> StateAccess:
@@ -68,8 +81,7 @@ def analyse_state_access(policy: Any, name: str) -> StateAccess:
     name : str
         The kernel's name.
     """
-    lengths = {array: len(kept.shape) for array, kept in declared_state(policy).items()}
-    tracer = _Tracer(lengths)
+    tracer = _Tracer({array: len(kept.shape) for array, kept in declared_state(policy).items()})
     tracer.follow_kernel(policy, name)
     return tracer.access
 
@@ -80,242 +92,294 @@ class _Tracer:
     def __init__(self, lengths: Mapping[str, int]) -> None:
         self.lengths = lengths
         self.access = StateAccess()
-        self._returned: dict[Any, Views | None] = {}
+        self._returned: dict[Any, _Views | None] = {}
 
     def follow_kernel(self, policy: Any, name: str) -> None:
         """Follow a kernel of a class, which receives the whole state in `s`."""
         if (kernel := getattr(policy, name, None)) is None:
             return
-        function = python_function(kernel)
-        base = getattr(policy, "base_class", None)
         functions: dict[str, Any] = {helper: getattr(policy, helper) for helper in policy.helpers}
-        if base is not None:
-            functions |= {f"base_{name}": _BaseKernel(base, name) for name in _BASE_KERNELS}
-        self.follow(
-            function, [STATE if n == "s" else NOTHING for n in argument_names(function)], functions
-        )
+        if (base := getattr(policy, "base_class", None)) is not None:
+            functions |= {f"base_{kernel}": _BaseKernel(base, kernel) for kernel in _BASE_KERNELS}
+        self.follow(python_function(kernel), {"s": _STATE}, functions)
 
     def follow(
-        self, function: FunctionType, given: list[Views], functions: Mapping[str, Any] | None = None
-    ) -> Views:
+        self, function: FunctionType, arguments: Mapping[str, _Views], functions: Mapping[str, Any]
+    ) -> _Views:
         """Return the views of the state that a function returns, given those in its arguments.
 
         `functions` are the arguments that are functions.
         """
-        key = (function, tuple(given), frozenset((functions or {}).items()))
+        key = (function, frozenset(arguments.items()), frozenset(functions.items()))
         if key in self._returned:
-            known = self._returned[key]  # None: it calls itself
-            return self.give_up(given) if known is None else known
+            views = self._returned[key]  # None: it calls itself
+            return self.give_up(arguments.values()) if views is None else views
         # Entered before it is followed: a recursive call finds None, and the analysis gives up.
         self._returned[key] = None
-        try:
-            lines = read_lines(function)
-        except Exception:  # whatever Numba's first pass cannot read
-            self.access.unread.add(function.__qualname__)
-            return self.give_up(given)
-        arguments = dict(zip(argument_names(function), given, strict=True))
-        result = _Function(self, lines, arguments, functions or {}).follow()
+        tree = find_definition(function.__code__)
+        if isinstance(tree, str):
+            self.access.unread[function.__qualname__] = tree
+            return self.give_up(arguments.values())
+        result = _Function(self, function, arguments, functions).follow(tree)
         self._returned[key] = result
         return result
 
-    def arrays(self, views: Views) -> set[str]:
-        """Return the names of the arrays."""
+    def _arrays(self, views: _Views) -> set[str]:
         if any(view.array == "" for view in views):
             return set(self.lengths)
         return {view.array for view in views if view.array in self.lengths}
 
-    def read(self, views: Views) -> None:
+    def read(self, views: _Views) -> None:
         """Mark arrays as read."""
-        self.access.reads |= self.arrays(views)
+        self.access.reads |= self._arrays(views)
 
-    def write(self, views: Views) -> None:
+    def write(self, views: _Views) -> None:
         """Mark arrays as written."""
-        self.access.writes |= self.arrays(views)
+        self.access.writes |= self._arrays(views)
 
-    def give_up(self, given: Iterable[Views]) -> Views:
-        """Mark all given arrays as read and written, and return views of them."""
-        views = NOTHING.union(*given)
+    def give_up(self, arguments: Iterable[_Views]) -> _Views:
+        """Mark all arrays in the arguments as read and written, and return views of them."""
+        views = _NOTHING.union(*arguments)
         self.read(views)
         self.write(views)
         return views
 
 
-class _Function:
-    """One function with its arguments: the views that its variables may be."""
+class _Function(ast.NodeVisitor):
+    """One function with its arguments: the views that its variables may be.
+
+    `visit` returns the views that an expression may be.
+    """
 
     def __init__(
         self,
         tracer: _Tracer,
-        lines: list[Any],
-        given: Mapping[str, Views],
+        function: FunctionType,
+        arguments: Mapping[str, _Views],
         functions: Mapping[str, Any],
     ) -> None:
-        self.tracer, self.given, self.lines = tracer, given, lines
-        self.names = Bindings(lines, functions)
-        self.views: dict[str, Views] = {}
+        self.tracer = tracer
+        self.scope = {**dict(free_variables(function)), **functions}
+        code = function.__code__
+        local = {*code.co_varnames, *code.co_cellvars} - functions.keys()
+        self.views = {name: arguments.get(name, _NOTHING) for name in local}
+        self.returned = _NOTHING
 
-    def follow(self) -> Views:
+    def follow(self, tree: ast.FunctionDef) -> _Views:
         """Go through all lines until nothing new is found; return the views that are returned."""
         # To a fixed point: in a loop, a variable may get its view from a later line. It ends, since
-        # views are only added, and there are finitely many (see `DEEPEST`).
+        # views are only added, and there are finitely many (see `_DEEPEST`).
         before: Any = None
         while before != self.views:
             before = dict(self.views)
-            for line in self.lines:
-                self._line(line)
-        return NOTHING.union(
-            *(self.of(line.value) for line in self.lines if isinstance(line, ir.Return))
-        )
+            for line in tree.body:
+                self.visit(line)
+        return self.returned
 
-    def of(self, variable: Any) -> Views:
-        """Return the views that a variable may be."""
-        return self.views.get(variable.name, NOTHING)
+    def generic_visit(self, node: ast.AST) -> _Views:
+        """Visit the parts of a plain statement; give up on whatever has no method below."""
+        if isinstance(node, _PLAIN):
+            super().generic_visit(node)
+            return _NOTHING
+        names = (name.id for name in ast.walk(node) if isinstance(name, ast.Name))
+        return self.tracer.give_up(self.views.get(name, _NOTHING) for name in names)
 
-    def _line(self, line: Any) -> None:
-        if isinstance(line, ir.Assign):
-            found = self._value(line.value)
-            self.views[line.target.name] = self.of(line.target) | found
-        elif isinstance(line, ir.SetItem | ir.StaticSetItem):
-            self.tracer.write(self.of(line.target))
-            self.tracer.read(self.of(line.value))
-        elif not isinstance(line, ir.Return | ir.Jump | ir.Branch | ir.Del):
-            self.tracer.give_up(self.of(variable) for variable in variables_of(line))
+    # Statements.
 
-    def _value(self, value: Any) -> Views:
-        if isinstance(value, ir.Var):
-            return self.of(value)
-        if isinstance(value, ir.Arg):
-            return self.given.get(value.name, NOTHING)
-        if not isinstance(value, ir.Expr):
-            return NOTHING
-        handle = getattr(self, f"_{value.op}", None)
-        if handle is None:
-            return self.tracer.give_up(self.of(variable) for variable in variables_of(value))
-        found: Views = handle(value)
-        if any(view.tuples > DEEPEST for view in found):
-            self.tracer.give_up([found])
-            return NOTHING
-        return found
+    def _store(self, target: ast.expr, views: _Views) -> None:
+        if isinstance(target, ast.Name):
+            self.views[target.id] = self.views.get(target.id, _NOTHING) | views
+        elif isinstance(target, ast.Tuple | ast.List):
+            for item in target.elts:
+                self._store(item, self._entry(views, 1))
+        elif isinstance(target, ast.Subscript):
+            self.tracer.read(views | self.visit(target.slice))
+            self.tracer.write(self.visit(target.value))
+        else:
+            self.tracer.give_up([views, self.generic_visit(target)])
 
-    # One method for each operation of Numba's first pass, named as Numba names it. An operation
-    # without a method is unknown: its variables count as read and written (see `_value`).
+    def visit_Assign(self, node: ast.Assign) -> None:
+        views = self.visit(node.value)
+        for target in node.targets:
+            self._store(target, views)
 
-    def _cast(self, value: Any) -> Views:
-        return self.of(value.value)
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._store(node.target, self.visit(node.value))
 
-    _getiter = _iternext = _cast
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        target = node.target
+        views: _Views = self.visit(node.value)
+        self.tracer.read(views | self.visit(target))
+        self.tracer.write(self.visit(target.value if isinstance(target, ast.Subscript) else target))
+        if isinstance(target, ast.Name):  # a tuple to which another is added
+            self._store(target, frozenset(view for view in views if view.tuples))
 
-    def _exhaust_iter(self, value: Any) -> Views:
-        self.tracer.read(frozenset(v for v in self.of(value.value) if not v.tuples))
-        return self.of(value.value)
+    def visit_For(self, node: ast.For) -> None:
+        self._store(node.target, self._entry(self.visit(node.iter), 1))
+        for line in (*node.body, *node.orelse):
+            self.visit(line)
 
-    def _phi(self, value: Any) -> Views:
-        return NOTHING.union(*(self.of(one) for one in value.incoming_values))
+    def visit_Return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self.returned |= self.visit(node.value)
 
-    def _pair_second(self, value: Any) -> Views:
-        return NOTHING
+    # Expressions.
 
-    def _pair_first(self, value: Any) -> Views:
-        return self._entry(self.of(value.value), 1)
+    def visit_Name(self, node: ast.Name) -> _Views:
+        return self.views.get(node.id, _NOTHING)
 
-    def _build_tuple(self, value: Any) -> Views:
+    def visit_Constant(self, node: ast.Constant) -> _Views:
+        return _NOTHING
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> _Views:
+        self._store(node.target, self.visit(node.value))
+        return self.visit_Name(node.target)
+
+    def visit_IfExp(self, node: ast.IfExp) -> _Views:
+        self.tracer.read(self.visit(node.test))
+        return _NOTHING.union(self.visit(node.body), self.visit(node.orelse))
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> _Views:
+        return _NOTHING.union(*map(self.visit, node.values))
+
+    def visit_Tuple(self, node: ast.Tuple) -> _Views:
         # The views of all entries together: which entry is read later may not be known.
-        inside = NOTHING.union(*(self.of(item) for item in value.items))
-        return frozenset(v._replace(tuples=v.tuples + 1) for v in inside)
+        return self._nest(_NOTHING.union(*map(self.visit, node.elts)), 1)
 
-    def _unary(self, value: Any) -> Views:
-        self.tracer.read(self.of(value.value))
-        return NOTHING
+    def _read_parts(self, node: ast.expr) -> _Views:
+        """Mark the arrays in all parts of an expression as read, and return their views."""
+        parts = (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+        views = _NOTHING.union(*map(self.visit, parts))
+        self.tracer.read(views)
+        return views
 
-    def _binop(self, value: Any) -> Views:
-        both = self.of(value.lhs) | self.of(value.rhs)
-        self.tracer.read(both)
-        return frozenset(v for v in both if v.tuples)  # tuples that are put together
+    def visit_BinOp(self, node: ast.BinOp) -> _Views:
+        # Tuples that are put together.
+        return frozenset(view for view in self._read_parts(node) if view.tuples)
 
-    def _inplace_binop(self, value: Any) -> Views:
-        self.tracer.read(self.of(value.lhs) | self.of(value.rhs))
-        self.tracer.write(self.of(value.lhs))
-        return self.of(value.lhs)
+    def visit_Compare(self, node: ast.Compare | ast.UnaryOp) -> _Views:
+        self._read_parts(node)
+        return _NOTHING
 
-    def _getattr(self, value: Any) -> Views:
-        return views_of_attribute(self.of(value.value), value.attr, self.tracer.lengths)
+    visit_UnaryOp = visit_Compare
 
-    def _getitem(self, value: Any) -> Views:
-        return self._entry(self.of(value.value), self._count_axes(value.index))
+    def visit_Slice(self, node: ast.Slice) -> _Views:
+        self._read_parts(node)
+        return _SLICE
 
-    def _static_getitem(self, value: Any) -> Views:
-        index = value.index if isinstance(value.index, tuple) else (value.index,)
-        return self._entry(self.of(value.value), sum(isinstance(one, int) for one in index))
+    def visit_Attribute(self, node: ast.Attribute) -> _Views:
+        views: set[_View] = set()
+        for view in self.visit(node.value):
+            if view.array == "" and not view.tuples:
+                if node.attr in self.tracer.lengths:
+                    views.add(_View(node.attr, self.tracer.lengths[node.attr]))
+            elif node.attr not in _SIZES:
+                views.add(view)
+        return frozenset(views)
 
-    _typed_getitem = _getitem
+    def visit_Subscript(self, node: ast.Subscript) -> _Views:
+        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        taken = sum(not self.visit(index) and not _is_wide(index) for index in indices)
+        return self._entry(self.visit(node.value), taken)
 
-    def _count_axes(self, index: Any) -> int:
-        """Return how many axes an index takes away, at most."""
-        if index.name in self.names.tuples:
-            return sum(self._count_axes(item) for item in self.names.tuples[index.name])
-        # A slice (followed as the view `SLICE`) or an array takes no axis away, anything else is a
-        # number and takes one.
-        return 0 if self.of(index) else 1
+    def _entry(self, views: _Views, taken: int) -> _Views:
+        """Return the views that an entry of an array or tuple may be, if its index takes some axes.
 
-    def _entry(self, views: Views, taken: int) -> Views:
-        """Return the views that an entry of an array or tuple may be."""
-        self.tracer.read(frozenset(v for v in views if not v.tuples and v.array))
-        return views_of_entry(views, taken, self.tracer.lengths)
+        The entry of an array of one axis is a number: no view.
+        """
+        self.tracer.read(frozenset(view for view in views if not view.tuples and view.array))
+        lengths, entries = self.tracer.lengths, set[_View]()
+        for view in views:
+            if view.tuples:
+                entries.add(view._replace(tuples=view.tuples - 1))
+            elif view.array == "":
+                entries |= {_View(name, axes) for name, axes in lengths.items()}
+            else:
+                entries.add(view._replace(axes=max(view.axes - taken, 0)))
+        return frozenset(v for v in entries if v.axes or v.tuples or v.array not in lengths)
 
-    def _call(self, value: Any) -> Views:
-        given = [self.of(argument) for argument in value.args]
-        named = {name: self.of(argument) for name, argument in value.kws}
-        views = NOTHING.union(*given, *named.values())
-        called = self.names.values.get(value.func.name)
+    def _nest(self, views: _Views, tuples: int) -> _Views:
+        """Return the views of a value in some more tuples; give up where there are too many."""
+        nested = frozenset(view._replace(tuples=view.tuples + tuples) for view in views)
+        if any(view.tuples > _DEEPEST for view in nested):
+            self.tracer.give_up([nested])
+            return _NOTHING
+        return nested
+
+    def visit_Call(self, node: ast.Call) -> _Views:
+        called, owner = self._resolve(node.func), self.visit(node.func)
+        positional = [(argument, self.visit(argument)) for argument in node.args]
+        named = {word.arg: (word.value, self.visit(word.value)) for word in node.keywords}
+        views = _NOTHING.union(*(views for _, views in (*positional, *named.values())))
         if called is slice:
-            return SLICE
-        # A method of an array: the variable `func` was assigned from an attribute of a view.
-        if value.func.name in self.names.methods and self.of(value.func):
-            return self._follow_method(
-                self.of(value.func), self.names.methods[value.func.name][1], views
-            )
-        if value.vararg is not None or value.varkwarg is not None:
-            rest = (self.of(one) for one in variables_of(value))
-            return self.tracer.give_up(rest)
+            return _SLICE
         # A base's kernel gets the base's part of the state, whatever its arguments are.
         if isinstance(called, _BaseKernel):
             self.tracer.follow_kernel(called.policy, called.name)
-            return NOTHING
+            return _NOTHING
+        if owner:  # a method of an array
+            # What these return shares no memory with the array.
+            if getattr(node.func, "attr", "") in (*_READING, "copy", "item") and not views:
+                self.tracer.read(owner)
+                return _NOTHING
+            return self.tracer.give_up([owner, views])
         # A function that gets no part of the state cannot read or write it, whatever it does.
-        if not views:
-            return NOTHING
-        if is_function(called):
-            return self._follow_function(python_function(cast(Kernel, called)), value, given, named)
-        if called in PAIRING:
-            entries = self._entry(views, 1)  # in a pair, one pair after the other
-            return frozenset(v._replace(tuples=v.tuples + 2) for v in entries)
-        if called is not len and is_read_only(called, len(given), named):
+        if not views or called is len:
+            return _NOTHING
+        if called in (enumerate, zip):
+            return self._nest(self._entry(views, 1), 2)  # in a pair, one pair after the other
+        if _is_reading(called, len(positional), named.keys()):
             self.tracer.read(views)
-        elif called is not len:
-            return self.tracer.give_up([views])
-        return NOTHING
+            return _NOTHING
+        if is_function(called) and (arguments := _bind(called, positional, named)):
+            functions = {name: self._resolve(value) for name, (value, _) in arguments.items()}
+            return self.tracer.follow(
+                python_function(called),
+                {name: views for name, (_, views) in arguments.items()},
+                {
+                    n: f
+                    for n, f in functions.items()
+                    if isinstance(f, _BaseKernel) or is_function(f)
+                },
+            )
+        return self.tracer.give_up([views])
 
-    def _follow_method(self, views: Views, method: str, given: Views) -> Views:
-        # What these return shares no memory with the array.
-        if method in (*READING, "copy", "item") and not given:
-            self.tracer.read(views)
-            return NOTHING
-        return self.tracer.give_up([views, given])
+    def _resolve(self, node: ast.expr) -> Any:
+        """Return the function or module that an expression is, if it is known."""
+        if isinstance(node, ast.Name) and node.id not in self.views:
+            return self.scope.get(node.id, getattr(builtins, node.id, None))
+        if isinstance(node, ast.Attribute):
+            module = self._resolve(node.value)
+            return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+        return None
 
-    def _follow_function(
-        self, function: FunctionType, value: Any, given: list[Views], named: Mapping[str, Views]
-    ) -> Views:
-        if function in READING_KERNELS:
-            self.tracer.read(NOTHING.union(*given, *named.values()))
-            return NOTHING
-        # Arguments that cannot be matched to names (`*args`) are not followed.
-        names = argument_names(function)
-        if len(given) > len(names) or not named.keys() <= set(names) or takes_varargs(function):
-            return self.tracer.give_up([*given, *named.values()])
-        arguments = dict(zip(names, given, strict=False)) | dict(named)
-        passed = (*zip(names, value.args, strict=False), *value.kws)
-        known = {name: self.names.values.get(variable.name) for name, variable in passed}
-        functions = {n: f for n, f in known.items() if isinstance(f, _BaseKernel) or is_function(f)}
-        return self.tracer.follow(
-            function, [arguments.get(name, NOTHING) for name in names], functions
-        )
+
+def _bind(
+    function: Kernel, positional: Sequence[_Argument], named: Mapping[Any, _Argument]
+) -> dict[str, _Argument]:
+    """Return the arguments of a call by name; none where they cannot be matched (`*args`)."""
+    code = python_function(function).__code__
+    if code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        return {}
+    try:
+        return signature(function).bind(*positional, **named).arguments
+    except TypeError:
+        return {}
+
+
+def _is_wide(index: ast.expr) -> bool:
+    """Return whether an index is `...`, `None` or `np.newaxis`, which take no axis away."""
+    if isinstance(index, ast.Constant):
+        return not isinstance(index.value, int)
+    return isinstance(index, ast.Attribute) and index.attr == "newaxis"
+
+
+def _is_reading(called: Any, count: int, names: Collection[str | None]) -> bool:
+    """Return whether a function of Python or NumPy changes none of its arguments."""
+    # Ours is made of vector instructions, which have no source.
+    if called in _READING_BUILTINS or called is argmin:
+        return True
+    package = str(getattr(called, "__module__", "")).partition(".")[0]
+    is_plain = getattr(called, "__name__", "") in _READING and count <= 2
+    return package == "numpy" and is_plain and {*names} <= {"axis"}

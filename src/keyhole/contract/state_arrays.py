@@ -10,7 +10,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from keyhole.kernels.kernel_declaration import (
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Dim = int | str
+T = TypeVar("T")
 
 # The Python functions: called from Python, kernels would be compiled once more in every process.
 _argmin_size: Final = python_function(argmin_size)
@@ -131,12 +132,17 @@ def integer() -> int:
     return cast(int, Field("int64"))
 
 
+def declared_attributes(cls: type, kind: type[T]) -> dict[str, T]:
+    """Return the attributes of one type that a class declares; bases first."""
+    homes = reversed(cls.__mro__)
+    return {
+        n: value for home in homes for n, value in vars(home).items() if isinstance(value, kind)
+    }
+
+
 def declared_fields(cls: type) -> dict[str, Field]:
     """Return the arrays that a class declares, by `float_array` and the like; bases first."""
-    found: dict[str, Field] = {}
-    for base in reversed(cls.__mro__):
-        found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
-    return found
+    return declared_attributes(cls, Field)
 
 
 def declared_state(owner: type) -> dict[str, Field]:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import (
     CompiledClass,
+    code_digest,
     compile_guard,
-    digest_values,
     tuple_reader,
 )
 from keyhole.contract.setting import Setting
@@ -32,7 +32,7 @@ from keyhole.drivers.stop_metrics import (
     compile_stop_metrics,
 )
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import Kernel, fingerprint
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, signature
 from keyhole.metric import STOP_METRICS
 
@@ -104,9 +104,7 @@ def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np
 
 def compiled_engine(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments."""
-    digest = digest_values(
-        "engine", policy.digest, environment.digest, fingerprint(setting.allowed)
-    )
+    digest = code_digest("engine", policy, environment, setting.allowed)
     owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
     return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
 

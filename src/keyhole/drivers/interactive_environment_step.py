@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import CompiledClass, digest_values, tuple_reader
+from keyhole.contract.compiled_class import CompiledClass, code_digest, tuple_reader
 from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
@@ -27,7 +27,7 @@ SIGNATURE: Final = signature(
 
 def compiled_environment_step(compiled: CompiledClass) -> Kernel:
     """Return the machine code of an environment; it takes the arguments in `SIGNATURE`."""
-    digest = digest_values("environment step", compiled.digest)
+    digest = code_digest("environment step", compiled)
     return compile_cached(compiled.owner.__name__, digest, lambda: _build(compiled), SIGNATURE)
 
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import (
     CompiledClass,
+    code_digest,
     compile_guard,
-    digest_values,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import KernelRecords
@@ -37,7 +37,7 @@ from keyhole.contract.state_arrays import (
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.stop_metrics import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import Kernel, fingerprint
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, has_internals, kernel, signature
 
@@ -111,7 +111,7 @@ def _cells_start(compiled: CompiledClass) -> int:
 
 def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy, a call at a time; `SIGNATURE` has its arguments."""
-    digest = digest_values("step", compiled.digest, fingerprint(setting.allowed))
+    digest = code_digest("step", compiled, setting.allowed)
     owner = compiled.owner.__name__
     return compile_cached(
         owner, digest, lambda: _build(compiled, setting), SIGNATURE, hold_gil=True
@@ -155,10 +155,8 @@ def learner_kernels(compiled: CompiledClass, setting: Setting) -> LearnerKernels
 
 def _compile_unpack(compiled: CompiledClass) -> Kernel:
     """Return the compiled function that gives a learner's vector as named parts."""
-    planned, sizes = (
-        _LAYOUTS + len(compiled.dims),
-        tuple_reader(len(compiled.dims), start=_LAYOUTS),
-    )
+    planned = _LAYOUTS + len(compiled.dims)
+    sizes = tuple_reader(len(compiled.dims), start=_LAYOUTS)
     read_p, read_s = compiled.inputs.reader("P"), compiled.state.reader("S")
 
     def unpack(words):  # type: ignore[no-untyped-def]

@@ -17,8 +17,8 @@ from keyhole.contract.compiled_class import (
     CompiledClass,
     base_kernels,
     bind_kernel,
+    code_digest,
     compile_guard,
-    digest_values,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
@@ -26,7 +26,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import Kernel, fingerprint, fresh_copy
+from keyhole.kernels.fingerprint import Kernel, fresh_copy
 from keyhole.kernels.kernel_declaration import signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
@@ -55,8 +55,8 @@ def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     ``TELL`` learns from the rows, in order. ``RECOMMEND`` fills the report. ``CHECK`` checks the
     decision in the settled memory. The result is 1, or 0 for a decision that is not allowed.
     """
-    prints = (fingerprint(setting.allowed), *impute_fingerprints(compiled))
-    digest = digest_values("pending step", compiled.digest, *prints)
+    kernels = (setting.allowed, *imputation_kernels(compiled))
+    digest = code_digest("pending step", compiled, *kernels)
     return compile_cached(
         compiled.owner.__name__, digest, lambda: _build(compiled, setting), SIGNATURE
     )
@@ -67,9 +67,9 @@ def has_imputation(compiled: CompiledClass) -> bool:
     return "impute" in compiled.owner.pending  # type: ignore[attr-defined]
 
 
-def impute_fingerprints(compiled: CompiledClass) -> tuple[str, ...]:
-    """Return the fingerprint of the kernel `impute`, if the policy imputes; else nothing."""
-    return (fingerprint(compiled.owner.impute),) if has_imputation(compiled) else ()  # type: ignore[attr-defined]
+def imputation_kernels(compiled: CompiledClass) -> tuple[Kernel, ...]:
+    """Return the kernel `impute`, if the policy imputes; else nothing."""
+    return (compiled.owner.impute,) if has_imputation(compiled) else ()  # type: ignore[attr-defined]
 
 
 def compile_imputation(compiled: CompiledClass) -> Kernel:

@@ -6,12 +6,12 @@ that the decisions in the log may have been another's.
 
 from typing import Final
 
-from keyhole.contract.compiled_class import CompiledClass, digest_values
+from keyhole.contract.compiled_class import CompiledClass, code_digest
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_int
 from keyhole.drivers.learner_step import PLAN, REFUSED, ROUNDS, Words, learner_kernels
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import Kernel, fingerprint
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, signature
 
 # Results that are no count of decisions equal to the policy's own.
@@ -32,7 +32,7 @@ def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
 
     It stops at the first row that cannot be replayed; the learner's round says which one.
     """
-    digest = digest_values("replay", compiled.digest, fingerprint(setting.allowed))
+    digest = code_digest("replay", compiled, setting.allowed)
     owner = compiled.owner.__name__
     return compile_cached(
         owner, digest, lambda: _build(compiled, setting), SIGNATURE, hold_gil=True
@@ -62,12 +62,8 @@ def are_decisions_equal(
 
 def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels = learner_kernels(compiled, setting)
-    unpack, select, allowed, update = (
-        kernels.unpack,
-        kernels.select,
-        kernels.allowed,
-        kernels.update,
-    )
+    unpack, select = kernels.unpack, kernels.select
+    allowed, update = kernels.allowed, kernels.update
     read_context, read_decision = kernels.read_context, kernels.read_decision
     read_feedback, write_decision = kernels.read_feedback, kernels.write_decision
 
@@ -94,10 +90,8 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
                 if not allowed(p, context, read_decision(cells, decision_at, dims)):
                     return NOT_ALLOWED
             store_decision(words, log, row, context_at, feedback_at, context_at + log.shape[1])
-            logged, feedback = (
-                read_decision(cells, decision_at, dims),
-                read_feedback(cells, feedback_at, dims),
-            )
+            logged = read_decision(cells, decision_at, dims)
+            feedback = read_feedback(cells, feedback_at, dims)
             update(p, s, t, rng, context, logged, feedback)
             header[ROUNDS] = t
         return same

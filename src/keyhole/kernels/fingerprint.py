@@ -20,8 +20,6 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.bytecode_words import code_words
-from keyhole.kernels.cached_error_lines import register_copy, register_raising
 from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     is_compiled,
@@ -38,6 +36,12 @@ Copies = dict[FunctionType, Kernel]
 # Modules whose sources are in every cache key as a whole: their functions are not followed.
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
+_SILENT: Final = ("EXTENDED_ARG", "CACHE")
+# The flags that matter: `*args`, `**kwargs`, generators; not those that the compiler adds.
+_FLAGS: Final = 0x2F
+_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
+_NAMED: Final = {*dis.haslocal, *dis.hasfree}
+_RAISES: Final = "RAISE_VARARGS"
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
 # Modules whose content is fixed by their version, which is part of the cache key.
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
@@ -66,6 +70,67 @@ def python_function(function: Kernel) -> FunctionType:
 def is_function(value: Any) -> bool:
     """Return whether a value is a function that can be followed, compiled or not."""
     return is_compiled(value) or isinstance(value, FunctionType)
+
+
+@lru_cache(maxsize=4096)
+def code_words(code: CodeType) -> tuple[str, ...]:
+    """Return the arguments and the instructions of some code, in order.
+
+    Constants are given where they are used, not as the table in which they lie: a docstring lies in
+    the table, and no instruction uses it.
+
+    Examples
+    --------
+    >>> def plain(x):
+    ...     return x + 1
+    >>> def described(x):
+    ...     '''Return the next number.'''
+    ...     return x + 1  # which is larger
+    >>> code_words(plain.__code__) == code_words(described.__code__)
+    True
+    """
+    taken = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)
+    names = code.co_varnames[: taken + bool(code.co_flags & 8)]
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
+    head = [repr((names, counts, code.co_flags & _FLAGS, code.co_freevars, code.co_cellvars))]
+    return (*head, *_instructions(code), repr(code.co_exceptiontable))
+
+
+def _instructions(code: CodeType) -> Iterator[str]:
+    steps: list[dis.Instruction] = []
+    # Jump targets as numbers of instructions: offsets would depend on how long arguments are. A
+    # jump may lead to the EXTENDED_ARG in front of an instruction.
+    place: dict[int, int] = {}
+    for step in dis.get_instructions(code):
+        place[step.offset] = len(steps)
+        if step.opname not in _SILENT:
+            steps.append(step)
+    for step in steps:
+        yield step.opname
+        if step.opcode in dis.hasconst:
+            yield from _constant(step.argval)
+        elif step.opcode in _JUMPS:
+            yield str(place[step.argval])
+        elif step.opcode in dis.hasname:
+            yield f"{step.argval} {(step.arg or 0) & 1}"  # the bit: whether it is called
+        elif step.opcode in _NAMED:
+            yield str(step.argval)
+        else:
+            yield str(step.arg)
+
+
+def _constant(value: Any) -> Iterator[str]:
+    if isinstance(value, CodeType):
+        yield "code"
+        yield from code_words(value)
+    elif isinstance(value, frozenset):
+        yield repr(sorted(map(repr, value)))  # a set's order changes between processes
+    elif isinstance(value, tuple):
+        yield f"{len(value)} constants"
+        for item in value:
+            yield from _constant(item)
+    else:
+        yield f"{type(value).__name__} {value!r}"
 
 
 Chain = tuple[str, ...]
@@ -116,14 +181,20 @@ def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
         yield name, cell.cell_contents
 
 
-def fingerprint(function: Kernel) -> str:
+def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     """Return a digest of a function's code and of everything it uses.
 
-    It is the same in every process until something of it changes.
+    It is the same in every process until something of it changes. With `error_lines` it has the
+    files and lines of functions that raise errors too: Numba compiles them into the code.
     """
-    walk = _Fingerprint()
+    walk = _Fingerprint(error_lines)
     walk.function(python_function(function))
     return walk.digest.hexdigest()
+
+
+def code_location(code: CodeType) -> tuple[str, int, bytes]:
+    """Return the file and the lines of some code, which change when it moves."""
+    return code.co_filename, code.co_firstlineno, code.co_linetable
 
 
 def is_own(function: Kernel) -> bool:
@@ -160,8 +231,9 @@ def _code_bytes(code: CodeType) -> bytes:
 
 
 class _Fingerprint:
-    def __init__(self) -> None:
+    def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
+        self.error_lines = error_lines
         self.seen: dict[int, tuple[int, FunctionType]] = {}
 
     def put(self, *words: object) -> None:
@@ -178,8 +250,10 @@ class _Fingerprint:
         # The function is referenced, so that its id is not reused, and numbered in order of visit,
         # since two functions may have one name.
         self.seen[id(function)] = (len(self.seen), function)
-        self.digest.update(_code_bytes(function.__code__))
-        register_raising(function)
+        code = function.__code__
+        self.digest.update(_code_bytes(code))
+        if self.error_lines and _RAISES in code_words(code):
+            self.put(*code_location(code))
         _check_globals(function)
         for default in function.__defaults__ or ():
             self.value(f"{function.__qualname__} has a default", default, ())
@@ -291,9 +365,7 @@ def _copy_linked(plain: FunctionType, done: Copies) -> Kernel:
         return done[plain]
     if _module_of(plain).startswith(_COVERED):  # its fingerprint is its name only: never shared
         return _make_copy(plain, done)
-    code = plain.__code__
-    place = (code.co_filename, code.co_firstlineno, code.co_linetable)
-    key = (fingerprint(plain), is_bounds_checked(), *place)
+    key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
     found = _copies.get(key)
     if found is None:
         found = _copies[key] = _make_copy(plain, done)
@@ -306,19 +378,29 @@ def _make_copy(plain: FunctionType, done: Copies) -> Kernel:
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
-    register_copy(plain, copy)
     vars(copy).update(vars(plain))
     linked: Kernel = kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.
     done[plain] = linked
-    inner = plain.__code__.co_freevars
+    link(plain, copy, lambda name, value, chains: _relink(value, done, chains))
+    return linked
+
+
+def link(
+    plain: FunctionType, copy: FunctionType, convert: Callable[[str, Any, Iterable[Chain]], Any]
+) -> None:
+    """Give a copy of a function what the original uses, converted.
+
+    `convert` takes a name, its value, and the chains of attributes that are read from it.
+    """
+    old = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    new = dict(zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True))
     used = find_references(plain.__code__)
     for name, chains in used.items():
-        if name in plain.__globals__ and name not in inner:
-            scope[name] = _relink(plain.__globals__[name], done, chains)
-    for name, new, old in zip(inner, cells, plain.__closure__ or (), strict=True):
-        new.cell_contents = _relink(old.cell_contents, done, used.get(name, ()))
-    return linked
+        if name in plain.__globals__ and name not in old:
+            copy.__globals__[name] = convert(name, plain.__globals__[name], chains)
+    for name, cell in new.items():
+        cell.cell_contents = convert(name, old[name].cell_contents, used.get(name, ()))
 
 
 def _bounds_checked_copy(plain: FunctionType) -> Kernel:
@@ -337,7 +419,7 @@ def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
             return done.get(plain) or _bounds_checked_copy(plain)
         return _copy_linked(plain, done)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return _copy_module(value, done, chains)
+        return copy_module(value, chains, lambda name, part, rest: _relink(part, done, rest))
     if isinstance(value, tuple):
         items = [_relink(item, done, ()) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -347,13 +429,17 @@ def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
     return value
 
 
-def _copy_module(module: ModuleType, done: Copies, chains: Iterable[Chain]) -> ModuleType:
-    """Return a module with the attributes that a kernel uses of another one, relinked."""
+def copy_module(
+    module: ModuleType,
+    chains: Iterable[Chain],
+    convert: Callable[[str, Any, Iterable[Chain]], Any],
+) -> ModuleType:
+    """Return a module with the attributes that a kernel uses of another one, converted."""
     result = ModuleType(module.__name__)
     below: dict[str, list[Chain]] = {}
-    for chain in chains:
+    for chain in filter(None, chains):
         below.setdefault(chain[0], []).append(chain[1:])
     for name, rest in below.items():
         if hasattr(module, name):
-            setattr(result, name, _relink(getattr(module, name), done, rest))
+            setattr(result, name, convert(name, getattr(module, name), rest))
     return result

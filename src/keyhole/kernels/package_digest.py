@@ -8,10 +8,9 @@ compiled code, under a digest of the files' bytes.
 import ast
 import hashlib
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from keyhole.kernels.cache_files import (
     DIGEST_SUFFIX,
@@ -28,7 +27,6 @@ COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 no kernel refers to. Functions of others are followed one by one (`keyhole.kernels.fingerprint`)."""
 _INTERPRETER: Final = "interpreter"
 """The folder that is left out, since nothing in it is compiled."""
-_LEFT_OUT: Final = ("kind", "type_comment")  # fields of a node without effect on the code
 
 
 def _read_sources() -> dict[str, bytes]:
@@ -75,38 +73,17 @@ def tree_digest(source: str | bytes) -> str:
     >>> tree_digest("x = 1  # one") == tree_digest("x = 1")
     True
     """
-    digest = hashlib.sha256()
-    _write_node(ast.parse(source), lambda word: digest.update(f"{len(word)} {word}".encode()))
-    return digest.hexdigest()
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [line for line in node.body if not _is_text(line)]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def _write_node(node: Any, write: Callable[[str], None]) -> None:
-    """Write a part of a syntax tree, word by word, without its empty fields.
-
-    So it does not matter that later versions of Python have more fields.
-    """
-    if isinstance(node, ast.Constant):
-        write(f"{type(node.value).__name__} {node.value!r}")
-    elif isinstance(node, ast.AST):
-        write(type(node).__name__)
-        for name, value in ast.iter_fields(node):
-            if value is not None and value != [] and name not in _LEFT_OUT:
-                write(name)
-                _write_node(value, write)
-        write(")")
-    elif isinstance(node, list):
-        for item in node:
-            if not _is_text(item):
-                _write_node(item, write)
-        write("]")
-    else:
-        write(repr(node))
-
-
-def _is_text(node: Any) -> bool:
+def _is_text(line: ast.stmt) -> bool:
     """Return whether a statement is a docstring, or another string that has no effect."""
     return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
+        isinstance(line, ast.Expr)
+        and isinstance(line.value, ast.Constant)
+        and isinstance(line.value.value, str)
     )

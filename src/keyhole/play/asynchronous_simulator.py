@@ -10,8 +10,11 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
-from keyhole.drivers.asynchronous import compiled_asynchronous_loop
-from keyhole.drivers.pending_memory import memory_plan, working_memory
+from keyhole.drivers.asynchronous import (
+    compiled_asynchronous_loop,
+    memory_plan,
+    working_memory,
+)
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.engine_simulator import EngineSimulator, Sides, sizes_vector

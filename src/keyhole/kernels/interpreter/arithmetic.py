@@ -8,9 +8,15 @@ by zero, an integer made of NaN.
 """
 
 import math
+import operator
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.math_functions import power_by_squaring, power_of_floats
+from keyhole.kernels.interpreter.math_functions import (
+    Function,
+    power_by_squaring,
+    power_of_floats,
+    wrapping,
+)
 from keyhole.kernels.interpreter.wrapping_integers import (
     LARGEST,
     MASK,
@@ -26,28 +32,21 @@ _BITS: Final = 64
 _EXACT_POWERS: Final = 22  # of ten, in a float
 
 
-def add(a: Any, b: Any) -> Any:
-    """Return a + b."""
-    result = a + b
-    return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
+def _wrapped(operation: Function) -> Function:
+    """Return an operation on two numbers that wraps integers at 64 bits."""
+
+    def wrapped(a: Any, b: Any) -> Any:
+        result = operation(a, b)
+        return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
+
+    return wrapped
 
 
-def subtract(a: Any, b: Any) -> Any:
-    """Return a - b."""
-    result = a - b
-    return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
-
-
-def multiply(a: Any, b: Any) -> Any:
-    """Return a * b."""
-    result = a * b
-    return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
-
-
-def negate(a: Any) -> Any:
-    """Return -a."""
-    result = -a
-    return wrap(result) if type(result) is int else result
+add: Final = _wrapped(operator.add)
+subtract: Final = _wrapped(operator.sub)
+multiply: Final = _wrapped(operator.mul)
+negate: Final = wrapping(operator.neg)
+absolute: Final = wrapping(abs)
 
 
 def invert(a: Any) -> Any:
@@ -125,24 +124,22 @@ def power(a: Any, b: Any) -> Any:
     return UInt64(result) if whole else wrap(result)
 
 
-def maximum(first: Any, *others: Any) -> Any:
-    """Return the largest, in the common type of all."""
-    if not others:
-        return max(first)
-    for value in others:
-        first, value = to_common_type(first, value)
-        first = value if value > first else first
-    return first
+def _choice(is_better: Function, best_of: Function) -> Function:
+    """Return the function that chooses the best of its arguments, in the common type of all."""
+
+    def choose(first: Any, *others: Any) -> Any:
+        if not others:
+            return best_of(first)
+        for value in others:
+            first, value = to_common_type(first, value)
+            first = value if is_better(value, first) else first
+        return first
+
+    return choose
 
 
-def minimum(first: Any, *others: Any) -> Any:
-    """Return the smallest, in the common type of all."""
-    if not others:
-        return min(first)
-    for value in others:
-        first, value = to_common_type(first, value)
-        first = value if value < first else first
-    return first
+maximum: Final = _choice(operator.gt, max)
+minimum: Final = _choice(operator.lt, min)
 
 
 def total(values: Any, start: Any = 0) -> Any:
@@ -177,12 +174,6 @@ def round_number(value: Any, digits: Any = None) -> Any:
 
 def _to_nearest(value: float) -> float:
     return math.copysign(round(value), value)
-
-
-def absolute(value: Any) -> Any:
-    """Return the absolute value."""
-    result = abs(value)
-    return wrap(result) if type(result) is int else result
 
 
 def divide_both(a: Any, b: Any) -> tuple[Any, Any]:

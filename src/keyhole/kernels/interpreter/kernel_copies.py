@@ -5,14 +5,14 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable
 from enum import Enum
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
-from keyhole.kernels.fingerprint import Chain, find_references
+from keyhole.kernels.fingerprint import Chain, copy_module, link
 from keyhole.kernels.interpreter import arithmetic
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
@@ -31,6 +31,7 @@ _OURS: Final = "keyhole."
 _NUMPY: Final = (
     NUMPY | REDUCTIONS | {"searchsorted": search_sorted, "round": arithmetic.round_number}
 )
+_TABLES: Final = {"math": MATH, "numpy": _NUMPY, "numba": CASTS}
 _PLAIN: Final = (bool, float, complex, str, bytes, type(None))
 _FOLLOWED: Final = ("operator", "builtins")
 
@@ -91,20 +92,13 @@ def _make_copy(plain: FunctionType) -> Kernel:
         **HELPERS,
         **(_BUILTINS if ours else _BUILTINS_OF_USERS),
     }
-    old = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
-    cells = {name: type(cell)() for name, cell in old.items()}
     code = interpreted_code(plain.__code__, not ours)
-    closure = tuple(cells[name] for name in code.co_freevars)
-    copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, closure)
+    cells = tuple(CellType() for _ in code.co_freevars)
+    copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
     result: Kernel = cache_views(copy) if returns_views(plain) else copy
     _copies[plain] = result  # before the functions that it uses, which may use it
-    used = find_references(plain.__code__)
-    for name, chains in used.items():
-        if name in plain.__globals__ and name not in old:
-            scope[name] = _value(plain, name, plain.__globals__[name], chains)
-    for name, cell in old.items():
-        cells[name].cell_contents = _value(plain, name, cell.cell_contents, used.get(name, ()))
+    link(plain, copy, lambda name, value, chains: _value(plain, name, value, chains))
     return result
 
 
@@ -177,20 +171,17 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
 
 def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
     """Return a stand-in for a module, with the attributes that a kernel uses."""
-    known = {"math": MATH, "numpy": _NUMPY, "numba": CASTS}.get(module.__name__)
-    result = SimpleNamespace()
-    below: dict[str, list[Chain]] = {}
-    for chain in chains:
-        if chain:
-            below.setdefault(chain[0], []).append(chain[1:])
-    for name, rest in below.items():
-        if known is not None:
-            if name not in known:
-                raise _UnknownError(f".{name}, which has no equivalent in Python")
-            setattr(result, name, known[name])
-        elif hasattr(module, name):
-            try:
-                setattr(result, name, _convert(getattr(module, name), rest))
-            except _UnknownError as error:
-                raise _UnknownError(f".{name}{error}") from None
-    return result
+    table = _TABLES.get(module.__name__)
+    if table is None:
+        return copy_module(module, chains, _attribute)
+    for name in (chain[0] for chain in chains if chain):
+        if name not in table:
+            raise _UnknownError(f".{name}, which has no equivalent in Python")
+    return SimpleNamespace(**table)
+
+
+def _attribute(name: str, value: Any, chains: Iterable[Chain]) -> Any:
+    try:
+        return _convert(value, chains)
+    except _UnknownError as error:
+        raise _UnknownError(f".{name}{error}") from None

@@ -6,6 +6,7 @@ Python's result is the C library's, its function is used, since it is faster.
 
 import ctypes
 import math
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -101,20 +102,17 @@ def _ldexp(x: float, power: int) -> float:
         return math.copysign(math.inf, x)
 
 
-def _floor(x: Any) -> Any:
-    return float(math.floor(x)) if type(x) is float and math.isfinite(x) and x else x
+def _rounded(function: Function) -> Function:
+    """Return a function that rounds floats to floats, with their signs, and leaves integers."""
+
+    def rounded(x: Any) -> Any:
+        is_plain = type(x) is float and math.isfinite(x) and x
+        return math.copysign(function(x), x) if is_plain else x
+
+    return rounded
 
 
-def _ceil(x: Any) -> Any:
-    return math.copysign(math.ceil(x), x) if type(x) is float and math.isfinite(x) and x else x
-
-
-def _truncate(x: Any) -> Any:
-    return math.copysign(math.trunc(x), x) if type(x) is float and math.isfinite(x) else x
-
-
-def _nearest(x: float) -> float:
-    return math.copysign(round(x), x) if math.isfinite(x) else float(x)
+_nearest: Final = _rounded(round)
 
 
 def _sign(x: Any) -> Any:
@@ -123,23 +121,19 @@ def _sign(x: Any) -> Any:
     return (x > 0) - (x < 0)
 
 
-def _larger(x: Any, y: Any) -> Any:
-    """Return the larger, or NaN if either is NaN."""
-    if x != x or y != y:
-        return math.nan
-    x, y = to_common_type(x, y)
-    return x if x >= y else y
+def _choice(is_better: Function) -> Function:
+    """Return a function that chooses one of two numbers, or NaN if either is NaN."""
+
+    def choose(x: Any, y: Any) -> Any:
+        if x != x or y != y:
+            return math.nan
+        x, y = to_common_type(x, y)
+        return x if is_better(x, y) else y
+
+    return choose
 
 
-def _smaller(x: Any, y: Any) -> Any:
-    """Return the smaller, or NaN if either is NaN."""
-    if x != x or y != y:
-        return math.nan
-    x, y = to_common_type(x, y)
-    return x if x <= y else y
-
-
-def _wrapping(function: Function) -> Function:
+def wrapping(function: Function) -> Function:
     """Return a function that wraps its integer results at 64 bits."""
 
     def wrapping(x: Any) -> Any:
@@ -189,16 +183,14 @@ _SAME: Final = (
 NUMPY: Final[dict[str, Any]] = {
     **{name: MATH[name] for name in _SAME},
     **CASTS,
-    "floor": _floor,
-    "ceil": _ceil,
-    "trunc": _truncate,
-    "rint": _nearest,
-    "abs": _wrapping(abs),
-    "absolute": _wrapping(abs),
+    **{name: _rounded(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
+    "rint": lambda x: _nearest(float(x)),
+    "abs": wrapping(abs),
+    "absolute": wrapping(abs),
     "sign": _sign,
-    "maximum": _larger,
-    "minimum": _smaller,
-    "square": _wrapping(lambda x: x * x),
+    "maximum": _choice(operator.ge),
+    "minimum": _choice(operator.le),
+    "square": wrapping(lambda x: x * x),
     "isinf": math.isinf,
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],

@@ -28,9 +28,7 @@ def set_python_equivalent(kernel: T, function: Callable[..., Any] | str) -> T:
 
 def find_python_equivalent(kernel: Any) -> Callable[..., Any] | None:
     """Return the registered Python equivalent of a kernel, if there is one."""
-    found = getattr(kernel, _EQUIVALENT, None) or getattr(
-        _plain_function(kernel), _EQUIVALENT, None
-    )
+    found = getattr(_plain_function(kernel), _EQUIVALENT, None)
     if isinstance(found, str):
         module, _, name = found.partition(":")
         found = getattr(import_module(module), name)

@@ -13,36 +13,13 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
-from keyhole.kernels.interpreter import arithmetic, array_functions
-from keyhole.kernels.interpreter.constant_folding import fold_constant
+from keyhole.kernels.interpreter import arithmetic, array_functions, wrapping_integers
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.kernels.interpreter.source_trees import compile_definition, find_definition
-from keyhole.kernels.interpreter.wrapping_integers import LARGEST, to_uint64
+from keyhole.kernels.interpreter.wrapping_integers import LARGEST
 
 _PREFIX: Final = "__keyhole_"
 _ENDING: Final = "__"  # without it, Python would mangle the name in a class
-HELPERS: Final[dict[str, Any]] = {
-    f"{_PREFIX}{name}{_ENDING}": function
-    for name, function in {
-        "add": arithmetic.add,
-        "subtract": arithmetic.subtract,
-        "multiply": arithmetic.multiply,
-        "divide": arithmetic.divide,
-        "floor_divide": arithmetic.floor_divide,
-        "modulo": arithmetic.modulo,
-        "power": arithmetic.power,
-        "negate": arithmetic.negate,
-        "invert": arithmetic.invert,
-        "shift_left": arithmetic.shift_left,
-        "shift_right": arithmetic.shift_right,
-        "fill": array_functions.fill,
-        "store": array_functions.store,
-        "attribute": array_functions.attribute,
-        "uint64": to_uint64,
-    }.items()
-}
-"""The functions that rewritten code calls, by name."""
-
 _DIVISIONS: Final[dict[type[ast.operator], str]] = {
     ast.Div: "divide",
     ast.FloorDiv: "floor_divide",
@@ -57,6 +34,17 @@ _WRAPPING: Final[dict[type[ast.operator], str]] = {
     ast.RShift: "shift_right",
 }
 _SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.USub: "negate", ast.Invert: "invert"}
+HELPERS: Final[dict[str, Any]] = {
+    f"{_PREFIX}{name}{_ENDING}": getattr(module, name)
+    for module, names in (
+        (arithmetic, (*_DIVISIONS.values(), *_WRAPPING.values(), *_SIGNS.values())),
+        (array_functions, ("fill", "store", "attribute")),
+        (wrapping_integers, ("to_uint64",)),
+    )
+    for name in names
+}
+"""The functions that rewritten code calls, by name."""
+
 _SHIFTS: Final = range(64)
 _SYMBOLS: Final = {"/", "//", "%", "**"}
 _WRAPPED: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
@@ -65,6 +53,8 @@ _TAKES: Final = ("BINARY_SUBSCR", "STORE_SUBSCR", "COPY")
 _ARRAY, _INDEX = (f"{_PREFIX}{name}{_ENDING}" for name in ("array", "index"))
 _VALUES: Final = f"{_PREFIX}values"
 _SEVERAL: Final = (ast.Tuple, ast.List)
+_FOLDED: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
+_FOLDED_STEPS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 _FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
 
 
@@ -101,7 +91,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Replace an operator."""
-        if (constant := fold_constant(node)) is not None:
+        if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
         name = self._operator(node.op, node.left, node.right)
         self.generic_visit(node)
@@ -109,7 +99,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Replace a sign."""
-        if (constant := fold_constant(node)) is not None:
+        if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
         name = _SIGNS.get(type(node.op)) if self.wraps and not _is_float(node.operand) else None
         self.generic_visit(node)
@@ -197,8 +187,22 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """Replace an integer above the largest int64 by a uint64."""
         if isinstance(node.value, int) and node.value > LARGEST:
-            return _call("uint64", [ast.Constant(node.value)], node)
+            return _call("to_uint64", [ast.Constant(node.value)], node)
         return node
+
+
+def _fold_constant(node: ast.expr) -> ast.Constant | None:
+    """Return the constant that an operation on constants folds to, such as ``1 << 63``; else None.
+
+    Its arithmetic is Python's, without a limit of 64 bits.
+    """
+    if not all(isinstance(part, _FOLDED) for part in ast.walk(node)):
+        return None
+    code = compile(ast.Expression(node), "", "eval")
+    steps = [step for step in dis.get_instructions(code) if step.opname != "RESUME"]
+    if any(step.opname not in _FOLDED_STEPS for step in steps):
+        return None
+    return ast.copy_location(ast.Constant(steps[0].argval), node)
 
 
 def _as_list(found: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:

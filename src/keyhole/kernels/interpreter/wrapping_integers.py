@@ -41,71 +41,6 @@ class UInt64(int):
 
     __slots__ = ()
 
-    # Written out, not generated in a loop: these methods appear in debuggers and profiles.
-
-    def __add__(self, other: Any) -> Any:
-        """Return the sum."""
-        if type(other) is UInt64:
-            return UInt64(int.__add__(self, other) & MASK)
-        return wrap(int.__add__(self, other)) if isinstance(other, int) else NotImplemented
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        """Return the difference."""
-        if type(other) is UInt64:
-            return UInt64(int.__sub__(self, other) & MASK)
-        return wrap(int.__sub__(self, other)) if isinstance(other, int) else NotImplemented
-
-    def __rsub__(self, other: Any) -> Any:
-        """Return the difference from an int64."""
-        return wrap(int.__rsub__(self, other)) if isinstance(other, int) else NotImplemented
-
-    def __mul__(self, other: Any) -> Any:
-        """Return the product."""
-        if type(other) is UInt64:
-            return UInt64(int.__mul__(self, other) & MASK)
-        return wrap(int.__mul__(self, other)) if isinstance(other, int) else NotImplemented
-
-    __rmul__ = __mul__
-
-    def __and__(self, other: Any) -> Any:
-        """Return the bitwise and."""
-        result = int.__and__(self, other)
-        return UInt64(result) if type(other) is UInt64 else wrap(result)
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Any:
-        """Return the bitwise or."""
-        result = int.__or__(self, other)
-        return UInt64(result) if type(other) is UInt64 else wrap(result)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Any) -> Any:
-        """Return the bitwise exclusive or."""
-        result = int.__xor__(self, other)
-        return UInt64(result) if type(other) is UInt64 else wrap(result)
-
-    __rxor__ = __xor__
-
-    def __lshift__(self, other: int) -> Self:
-        """Return the bits shifted left; those beyond bit 63 are lost."""
-        return type(self)(int.__lshift__(self, other) & MASK)
-
-    def __rlshift__(self, other: int) -> int:
-        """Return an int64 shifted left."""
-        return wrap(int.__rlshift__(self, other))
-
-    def __rshift__(self, other: int) -> Self:
-        """Return the bits shifted right."""
-        return type(self)(int.__rshift__(self, other))
-
-    def __rrshift__(self, other: int) -> int:
-        """Return an int64 shifted right."""
-        return int.__rrshift__(self, other)
-
     def __neg__(self) -> Self:
         """Return the two's complement."""
         return type(self)(-int(self) & MASK)
@@ -114,25 +49,31 @@ class UInt64(int):
         """Return the one's complement."""
         return type(self)(int(self) ^ MASK)
 
-    def __floordiv__(self, other: Any) -> Any:
-        """Return the quotient, rounded down."""
-        if type(other) is UInt64:
-            return UInt64(int(self) // int(other))
-        return wrap(wrap(self) // int(other)) if isinstance(other, int) else NotImplemented
 
-    def __rfloordiv__(self, other: Any) -> Any:
-        """Return the quotient of an int64 by this, rounded down."""
-        return wrap(int(other) // wrap(self)) if isinstance(other, int) else NotImplemented
+def _add_operators(name: str, *, shifts: bool = False) -> None:
+    """Add an operator to `UInt64`, and its reflection: for an int64 on the left."""
+    of_integers = getattr(int, f"__{name}__")
 
-    def __mod__(self, other: Any) -> Any:
-        """Return the remainder."""
-        if type(other) is UInt64:
-            return UInt64(int(self) % int(other))
-        return wrap(wrap(self) % int(other)) if isinstance(other, int) else NotImplemented
+    def method(self: Any, other: Any) -> Any:
+        if shifts or type(other) is UInt64:
+            return UInt64(of_integers(self, other) & MASK)
+        return wrap(of_integers(wrap(self), other)) if isinstance(other, int) else NotImplemented
 
-    def __rmod__(self, other: Any) -> Any:
-        """Return the remainder of an int64 by this."""
-        return wrap(int(other) % wrap(self)) if isinstance(other, int) else NotImplemented
+    def reflected(self: Any, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        return wrap(of_integers(int(other), self if shifts else wrap(self)))
+
+    for function, prefix in ((method, ""), (reflected, "r")):
+        function.__name__ = f"__{prefix}{name}__"  # as debuggers and profiles show it
+        function.__qualname__ = f"UInt64.{function.__name__}"
+        setattr(UInt64, function.__name__, function)
+
+
+for _name in ("add", "sub", "mul", "and", "or", "xor", "floordiv", "mod"):
+    _add_operators(_name)
+for _name in ("lshift", "rshift"):
+    _add_operators(_name, shifts=True)
 
 
 def to_uint64(value: Any) -> UInt64:

@@ -21,7 +21,6 @@ from weakref import WeakSet
 
 from llvmlite import binding
 from numba import _dynfunc, njit, types  # type: ignore[attr-defined]
-from numba.core import ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -31,15 +30,11 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
-from keyhole.kernels.cached_error_lines import encode_line
 from keyhole.kernels.numba_internals.machine_code import MachineCode
-from keyhole.kernels.numba_internals.powers import define_powers
-from keyhole.kernels.numba_internals.process_symbols import READ_ERROR
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
 """The function with which compiled code gets the identifier of the calling thread."""
 
-_RAISING: Final = (ir.Raise, ir.StaticRaise, ir.DynamicRaise)
 _CONSTANT: Final = (types.IntegerLiteral, types.BooleanLiteral)
 
 
@@ -125,19 +120,10 @@ class EntryPointLowering(NativeLowering):
 
 
 def _lower(step: Any, state: Any, *, wrapped: bool) -> None:
-    _encode_lines(state.func_id.func, state.func_ir)
     state.flags.no_cpython_wrapper = not wrapped
     state.flags.no_cfunc_wrapper = state.flags.no_compile = True
     state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
     step.run_pass(state)
-
-
-def _encode_lines(function: Any, code: Any) -> None:
-    """Replace the lines of raised errors by instructions (`kernels.cached_error_lines`)."""
-    for block in code.blocks.values():
-        for line in block.body:
-            if isinstance(line, _RAISING) and (place := encode_line(function, line.loc.line)):
-                line.loc = ir.Loc(*place)
 
 
 class PartCompiler(CompilerBase):
@@ -245,8 +231,7 @@ def compile_entry_point(
         module = result.library.linked_module()
         wrapper = result.fndesc.llvm_cpython_wrapper_name
         module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
-        module.get_function("numba_unpickle").name = READ_ERROR
-        define_powers(module)
+        _define_powers(module)
         generator = result.library.codegen
         # Numba runs a cheaper pass before this one, to prune reference counts; here are none.
         manager, builder = generator._module_pass_manager()
@@ -269,6 +254,61 @@ def compile_entry_point(
         if item.is_declaration and not item.name.startswith("llvm.")
     ]
     return MachineCode(wrapper, found, outside, lasting, code)
+
+
+# Where LLVM sees a constant exponent or base, it replaces `pow` by another function: a square root,
+# `exp2`, `exp10`. That depends on its version, on inlining, and on how a kernel is written, and so
+# does the last bit. Here `x ** 0.5` is a square root, `x ** 2.0` a product and `x ** -1.0` a
+# quotient wherever the exponent comes from, and all else is the C library's `pow`;
+# `keyhole.kernels.interpreter.math_functions` does the same.
+
+# The functions that Numba calls for `x ** y` and for `math.pow(x, y)`.
+_POWERS: Final = ("llvm.pow.f64", "pow")
+
+# "nobuiltin" hides from LLVM which function it is, so that it does not replace it. `sqrt` and `pow`
+# differ for -0.0 (root -0.0, power 0.0) and -infinity (root NaN, power infinity): hence `fabs` and
+# `is_least`.
+_POWER: Final = """
+declare double @llvm.sqrt.f64(double)
+declare double @llvm.fabs.f64(double)
+declare double @pow(double, double)
+
+define linkonce_odr double @{name}(double %x, double %y) alwaysinline nounwind {{
+begin:
+  %is_square = fcmp oeq double %y, 2.0
+  br i1 %is_square, label %square, label %not_square
+square:
+  %product = fmul double %x, %x
+  ret double %product
+not_square:
+  %is_root = fcmp oeq double %y, 0.5
+  br i1 %is_root, label %root, label %not_root
+root:
+  %signed = call double @llvm.sqrt.f64(double %x)
+  %unsigned = call double @llvm.fabs.f64(double %signed)
+  %is_least = fcmp oeq double %x, 0xFFF0000000000000
+  %result = select i1 %is_least, double 0x7FF0000000000000, double %unsigned
+  ret double %result
+not_root:
+  %is_reciprocal = fcmp oeq double %y, -1.0
+  br i1 %is_reciprocal, label %reciprocal, label %power
+reciprocal:
+  %quotient = fdiv double 1.0, %x
+  ret double %quotient
+power:
+  %called = call double @pow(double %x, double %y) nobuiltin nounwind willreturn memory(none)
+  ret double %called
+}}
+"""
+
+
+def _define_powers(module: Any) -> None:
+    """Replace the functions that a module calls for powers of floats, before it is optimised."""
+    called = {function.name for function in module.functions} & set(_POWERS)
+    for name in called:
+        replacement = f"keyhole_{name.replace('.', '_')}"
+        module.get_function(name).name = replacement
+        module.link_in(binding.parse_assembly(_POWER.format(name=replacement)))
 
 
 def _holds_address(text: str) -> bool:
