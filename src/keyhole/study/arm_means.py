@@ -43,7 +43,7 @@ class ArmMean:
 def values_by_arm(counts: DecisionCounts, name: str) -> Mapping[int, tuple[list[int], list[float]]]:
     """Return by arm the decisions at which a number in its feedback was told, and the numbers."""
     told: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for step, arm, numbers in counts.feedback:
+    for step, arm, numbers in counts.feedback_numbers:
         if name in numbers:
             told[arm][0].append(step)
             told[arm][1].append(numbers[name])
@@ -52,7 +52,7 @@ def values_by_arm(counts: DecisionCounts, name: str) -> Mapping[int, tuple[list[
 
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
-    told = Counter(arm for _, arm, _ in counts.feedback)
+    told = Counter(arm for _, arm, _ in counts.feedback_numbers)
     values = {name: values_by_arm(counts, name) for name in counts.told_numbers()}
     # What is assumed has a reward, and may lack another number, such as a consumption.
     assumed = {(arm, told[arm]): number for arm, number in counts.assumed.items()}
@@ -63,7 +63,7 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
             for name, by_arm in values.items()
             if (count := told[arm] if name in counts.flags else len(by_arm[arm][1]))
         }
-        for arm, arm_name in enumerate(counts.arms)
+        for arm, arm_name in enumerate(counts.arms.names)
     }
 
 
@@ -71,7 +71,7 @@ def make_mean(
     counts: DecisionCounts, name: str, told: int, total: float, assumed: int = 0
 ) -> ArmMean:
     """Return the mean of numbers that sum to `total`, in the units of the study."""
-    mean, scale = total / told, counts.scale
+    mean, scale = total / told, counts.vocabulary.scale
     if name != counts.interval_word:
         return ArmMean(told, mean, None, assumed)
     # Converting to [0, 1] rounds: a mean at an end of the scale could come to lie outside.
@@ -81,7 +81,7 @@ def make_mean(
 
 def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
-    told = Counter(arm for _, arm, _ in counts.feedback)
+    told = Counter(arm for _, arm, _ in counts.feedback_numbers)
     columns = {"decisions": Counter(counts.asked), "told": told}
     if counts.assumed.total():
         columns["of these assumed"] = counts.assumed
@@ -102,8 +102,10 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 
     Feedback that is not about one arm, such as that of an allocation or a sum, is about all arms.
     """
-    known = counts.arms_with_feedback
-    return [] if NO_ARM in known else [counts.arms[arm] for arm in counts.live if arm not in known]
+    if NO_ARM in counts.arms_with_feedback:
+        return []
+    without = (arm for arm in counts.arms.live if arm not in counts.arms_with_feedback)
+    return [counts.arms.names[arm] for arm in without]
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
@@ -120,7 +122,7 @@ def explain_intervals(counts: DecisionCounts) -> str:
 
 
 def _explain_intervals(counts: DecisionCounts) -> str:
-    if not any(numbers for _, _, numbers in counts.feedback):
+    if not any(numbers for _, _, numbers in counts.feedback_numbers):
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
         mean = "mean reward within the timeout" if counts.assumed.total() else "mean"
@@ -138,9 +140,9 @@ def _explain_pending(counts: DecisionCounts) -> str:
         early = count_text(len(counts.early), "decision")
         text = f"Means leave out the feedback of {early} until all before are told or expire"
         return f"{text}: successes are told first."
-    rule, pending = counts.rule, count_text(counts.pending, "decision")
-    is_much = rule.timeout or rule.timeout_decisions or counts.pending > counts.told
-    if not (counts.pending and counts.feedback and is_much) or rule.on_timeout == NO_REWARD:
+    rule, pending = counts.definition.rule, count_text(len(counts.pending), "decision")
+    is_much = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
+    if not (counts.pending and counts.feedback_numbers and is_much) or rule.on_timeout == NO_REWARD:
         return ""
     return f"With {pending} pending, means are wrong if bad outcomes are told later than good."
 

@@ -26,7 +26,9 @@ from keyhole.study.events import (
     ASKED,
     ASKED_AGAIN,
     EXPIRED,
+    ROUND,
     ROW_HEADER,
+    STREAM,
     SUM_TOLD,
     TOLD,
     TOLD_LATE,
@@ -68,7 +70,7 @@ def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) ->
     if state.definition.policy.setting.by_round and state.rounds == horizon:
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
     id, decided = new_id(transaction.now), state.decide(context, transaction.now)
-    state.checker.check_new_decision(decided)
+    state.checker.check_new(state.checker.check_words, decided[ROUND.size : -STREAM.size])
     transaction.write(ASKED, id, decided, key)
     return make_decision(state, id, state.row(transaction.rows[-1]))
 
@@ -233,7 +235,7 @@ def encode_feedback(
     found = _call_vocabulary("tell", state.vocabulary.parse_feedback, (*values, *unnamed), feedback)
     with convert_vocabulary_errors(state.vocabulary):
         body = state.feedback.pack(drop_signs_of_zeros(found))
-    state.checker.check_new_feedback(row, body)
+    state.checker.check_new(state.checker.check_feedback, row[ROW_HEADER.size :], body)
     return body
 
 
@@ -269,7 +271,7 @@ def tell_sum(transaction: Transaction, unnamed: tuple[Any, ...], words: Mapping[
     with convert_vocabulary_errors(state.vocabulary):
         values = drop_signs_of_zeros(values)
     body = state.pack_sum(values)
-    state.checker.check_new_sum(body)
+    state.checker.check_new(state.checker.check_sum, body)
     transaction.write(SUM_TOLD, None, body)
 
 

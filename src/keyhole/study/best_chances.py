@@ -25,8 +25,8 @@ def best_chances(counts: DecisionCounts) -> dict[str, float]:
     prior = counts.policy.beta_prior
     if prior is None or not counts.interval_word:
         return {}
-    means, scale = arm_means(counts), counts.scale
-    arms = [counts.arms[arm] for arm in counts.live]
+    means, scale = arm_means(counts), counts.vocabulary.scale
+    arms = list(counts.arms.names_in_use)
     rewards = [means[arm].get("reward", ArmMean(0, scale.low)) for arm in arms]
     pulls = np.array([mean.told for mean in rewards])
     totals = np.clip(pulls * scale.to_unit(np.array([mean.mean for mean in rewards])), 0, pulls)
@@ -58,8 +58,8 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def chances_rows(counts: DecisionCounts) -> list[list[str]]:
     """Return the row of a summary with the highest chances; none where they are not known."""
-    chances = best_chances(counts) if counts.told else {}
-    return [["chance to be best", chances_text(chances, counts.pending)]] if chances else []
+    chances = best_chances(counts) if counts.feedback_count else {}
+    return [["chance to be best", chances_text(chances, len(counts.pending))]] if chances else []
 
 
 def chances_text(chances: Mapping[str, float], pending: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from keyhole.contract.policy import Policy
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.definition import Definition
-from keyhole.study.event_checks import EventError, read_changed_definition
+from keyhole.study.events import EventError, read_changed_definition
 from keyhole.study.policy_errors import PolicyChangedError
 from keyhole.study.snapshot import read_snapshot
 from keyhole.study.state import State

@@ -12,8 +12,15 @@ from itertools import islice
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
 from keyhole.study.definition import Definition
-from keyhole.study.event_checks import EventError, read_changed_definition
-from keyhole.study.events import ASKED, POLICY_CHANGED, TOLD_LATE, TOLD_TOO_LATE
+from keyhole.study.events import (
+    ASKED,
+    POLICY_CHANGED,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
+    EventError,
+    check_event,
+    read_changed_definition,
+)
 from keyhole.study.policy_errors import LearningError
 from keyhole.study.setting_code_errors import SettingCodeError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
@@ -177,7 +184,7 @@ def rebuild_states(
     failed: LearningError | None = None
     for row in rows:
         applied.append(row)
-        state.checker.check(row)
+        check_event(state, row)
         if row.key is not None and row.key in keys:
             raise EventError(row.seq, f"key must be new, got {row.key!r}")
         keys.add(row.key)

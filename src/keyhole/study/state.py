@@ -5,27 +5,22 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
 from keyhole.study.decision_bytes import DecisionBytes
 from keyhole.study.definition import Definition
-from keyhole.study.event_checks import EventChecker
 from keyhole.study.events import (
-    ARM_ADDED,
-    ARM_RETIRED,
     ASKED,
-    ASKED_AGAIN,
-    EXPIRED,
+    KINDS,
     POLICY_CHANGED,
     ROUND,
     ROW_HEADER,
     STREAM,
-    SUM_TOLD,
-    TOLD,
-    TOLD_LATE,
-    TOLD_TOO_LATE,
+    ValueChecker,
+    check_event,
 )
 from keyhole.study.learning_batch import AT_ONCE, LearningBatch
 from keyhole.study.policy_errors import LearningError, PolicyChangedError
@@ -36,11 +31,12 @@ from keyhole.study.storage import Row
 _NO_ROWS: Final = np.zeros((0, 0))
 
 
-class State:
-    """Pending decisions and the policy's state after some event.
+class LogState:
+    """What the events of a log say by themselves: the arms, and the pending decisions.
 
     A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
-    numbers; the policy has positions among the arms in use.
+    numbers. Heirs add what they make of feedback: `State` lets the policy learn it, and
+    `DecisionCounts` counts it.
 
     Attributes
     ----------
@@ -52,6 +48,103 @@ class State:
         All other pending decisions.
     asked_again_after : dict of str to int
         Rounds at the time at which a decision was handed out again.
+    rounds, feedback_count : int
+        How many decisions there are, and of how many the feedback is learnt: told in time or late,
+        or assumed at a timeout.
+    seq : int
+        The number of the last event.
+
+    Parameters
+    ----------
+    definition : Definition
+        The definition of the study.
+    since : int, default 0
+        The event at which the definition came into force.
+    """
+
+    def __init__(self, definition: Definition, since: int = 0) -> None:
+        self.definition, self.since = definition, since
+        policy = definition.policy
+        sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
+        self.arms = Arms(definition.arms)
+        self.vocabulary = definition.vocabulary(self.arms.names)
+        arm_fields = self.vocabulary.find_arm_fields()
+        self.decisions = DecisionBytes(policy.setting, sizes, self.arms, arm_fields)
+        self.feedback = FeedbackCodec(self.vocabulary, sizes)
+        self.sums = RowCodec(self.vocabulary.sum_fields, sizes)
+        self.checker = ValueChecker(self)
+        self.seq = self.rounds = self.feedback_count = 0
+        self.pending: dict[str, bytes] = {}
+        self.to_ask_again: dict[str, None] = {}
+        self.awaiting_feedback: dict[str, None] = {}
+        self.asked_again_after: dict[str, int] = {}
+
+    # What a row says.
+
+    def row(self, asked: Row) -> bytes:
+        """Return the row of a decision, from the event that handed it out."""
+        return self.decisions.row_of_event(asked)
+
+    def values(self, row: bytes) -> tuple[Values, Values]:
+        """Return context and decision of a row."""
+        return self.decisions.values(row)
+
+    def split_late(self, body: bytes) -> tuple[bytes, bytes]:
+        """Return the row and the feedback in the body of an event of late feedback."""
+        return body[: self.decisions.bytes], body[self.decisions.bytes :]
+
+    def is_live(self, id: str) -> bool:
+        """Return whether the arm of a pending decision is in use."""
+        return self.decisions.is_live(self.pending[id])
+
+    def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
+        """Return whether the setting allows a decision, or `retired` if its arm is retired."""
+        raise NotImplementedError  # only a policy's kernels know
+
+    def pack_sum(self, values: Values) -> bytes:
+        """Return the body of an event for anonymous feedback."""
+        return self.sums.pack(values)
+
+    # What happens: see `events`.
+
+    def add_decision(self, id: str, row: bytes) -> None:
+        """Add a decision that was handed out."""
+        self.rounds += 1
+        if self.vocabulary.has_feedback:
+            self.pending[id] = row
+            self.awaiting_feedback[id] = None
+
+    def remove_pending(self, id: str) -> bytes:
+        """Remove a pending decision and return its row."""
+        # This runs for every feedback, and both are empty in most studies.
+        if self.asked_again_after or self.to_ask_again:
+            self.to_ask_again.pop(id, None)
+            self.asked_again_after.pop(id, None)
+        self.awaiting_feedback.pop(id, None)
+        return self.pending.pop(id)
+
+    def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
+        """Learn the feedback of a decision."""
+        self.feedback_count += 1
+
+    def add_sum(self, body: bytes) -> None:
+        """Learn anonymous feedback."""
+
+    def prepare_arms_change(self) -> None:
+        """Prepare for other arms."""
+        self.checker.forget()
+
+    def change_policy(self, event: Row) -> None:
+        """Replace the policy."""
+
+
+class State(LogState):
+    """Pending decisions and the policy's state after some event.
+
+    The policy has positions among the arms in use.
+
+    Attributes
+    ----------
     last : Row or None
         The last event.
     is_dirty : bool
@@ -62,39 +155,26 @@ class State:
 
     Parameters
     ----------
-    definition : Definition
-        The definition of the study.
-    since : int, default 0
-        The event at which the definition came into force.
+    definition, since
+        As in `LogState`.
     learns : bool, default True
         Whether the policy learns. If not, the state can do all but decide and recommend: for logs
         at which the policy fails.
     """
 
     def __init__(self, definition: Definition, since: int = 0, *, learns: bool = True) -> None:
-        self.definition, self.since, self.learns, self.is_dirty = definition, since, learns, False
+        super().__init__(definition, since)
+        self.learns, self.is_dirty = learns, False
         self.policy_state = PolicyState(definition, definition.facts)
-        self.arms = Arms(definition.arms)
-        self.vocabulary = definition.vocabulary(self.arms.names)
-        setting, kind = definition.policy.setting, cast(Any, type(definition.policy))
-        arm_fields = self.vocabulary.find_arm_fields()
-        self.decisions = DecisionBytes(setting, self.policy_state.sizes, self.arms, arm_fields)
-        self.feedback = FeedbackCodec(self.vocabulary, self.policy_state.sizes)
-        self.sums = RowCodec(self.vocabulary.sum_fields, self.policy_state.sizes)
-        self.checker = EventChecker(self)
         self.last: Row | None = None
-        self.seq = self.rounds = self.feedback_count = 0
-        self.pending: dict[str, bytes] = {}
-        self.to_ask_again: dict[str, None] = {}
-        self.awaiting_feedback: dict[str, None] = {}
-        self.asked_again_after: dict[str, int] = {}
         # The arms that the policy's arrays are about, while others are in use.
         self._policy_arms: IntArray | None = None
         self._reset_batch()
         # Deciding without a copy changes the policy's own arrays, and learning may draw random
         # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
         # replayed, in large batches, and the stream is set from the last decision.
-        self.draws_to_learn = draws = "rng" in kernel_argument_names(kind.update)
+        kernels = cast(Any, type(definition.policy))
+        self.draws_to_learn = draws = "rng" in kernel_argument_names(kernels.update)
         self._replays_decisions = learns and (definition.pending != "impute" or draws)
         # Feedback imputed from the age of a run or from random numbers differs between calls and
         # processes: it is imputed again for every decision.
@@ -107,16 +187,6 @@ class State:
         self._not_imputed: list[bytes] = []
         self._must_reimpute = True
 
-    # What a row says.
-
-    def row(self, asked: Row) -> bytes:
-        """Return the row of a decision, from the event that handed it out."""
-        return self.decisions.row_of_event(asked)
-
-    def values(self, row: bytes) -> tuple[Values, Values]:
-        """Return context and decision of a row."""
-        return self.decisions.values(row)
-
     def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
         """Return whether the setting allows a decision, or `retired` if its arm is retired."""
         if (placed := self.decisions.with_positions(row)) is None:
@@ -124,8 +194,6 @@ class State:
         self._update_arms()
         begin = ROW_HEADER.size + self.decisions.context.bytes
         return self.policy_state.is_allowed(placed[ROW_HEADER.size : begin], placed[begin:])
-
-    # What happens.
 
     def decide(self, context: Values, now: float) -> bytes:
         """Let the policy decide; return the body of the event to write."""
@@ -167,14 +235,15 @@ class State:
             self._batch.learn(self.policy_state)
             self._must_reimpute = True
 
-    def _learn(self, row: bytes, feedback: bytes, event: int) -> None:
-        self.feedback_count += 1
+    def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
+        """Let the policy learn the feedback of a decision, together with others."""
+        super().learn(event, row, feedback)
         if not self.learns:
             return
         if self._round is not None:
             self._round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
         elif (placed := self.decisions.with_positions(row)) is not None:
-            self._batch.add(placed + feedback[: self.feedback.bytes], event)
+            self._batch.add(placed + feedback[: self.feedback.bytes], event.seq)
             if len(self._batch) == AT_ONCE:
                 self.catch_up()
         # The copy still holds imputed feedback of this decision: make it again.
@@ -194,7 +263,7 @@ class State:
         """
         events, stream = iter(events), None
         for event in events:
-            self.checker.check(event)
+            check_event(self, event)
             try:
                 if event.kind == ASKED:
                     if self._replays_decisions:
@@ -206,7 +275,8 @@ class State:
             except Exception as error:
                 # The error does not matter if a later event replaces the policy that failed.
                 for later in events:
-                    self._raise_policy_changed(later)
+                    if later.kind == POLICY_CHANGED:
+                        self.change_policy(later)
                 if isinstance(error, LearningError):
                     raise
                 raise LearningError(self.definition.policy, event.seq, error) from error
@@ -223,56 +293,23 @@ class State:
     def apply(self, event: Row) -> None:
         """Apply one event, read or just decided."""
         self.is_dirty = True
-        self._HANDLERS[event.kind](self, event)
+        KINDS[event.kind].apply(self, event)
         self.seq, self.last = event.seq, event
         self.is_dirty = False
 
-    def _apply_asked(self, event: Row) -> None:
-        self.rounds += 1
-        row = self.row(event)
-        if self.vocabulary.has_feedback:
-            self.pending[_id_of(event)] = row
-            self.awaiting_feedback[_id_of(event)] = None
+    def add_decision(self, id: str, row: bytes) -> None:
+        """Add a decision that was handed out."""
+        super().add_decision(id, row)
         # Otherwise all pending decisions, this one included, are imputed anew anyway.
         if not self._must_reimpute:
             self._not_imputed.append(row)
         if self._round is not None:
             self._round.begin(*self.values(row))
 
-    def _remove_pending(self, id: str) -> bytes:
+    def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
-        # This runs for every feedback, and both are empty in most studies.
-        if self.asked_again_after or self.to_ask_again:
-            self.to_ask_again.pop(id, None)
-            self.asked_again_after.pop(id, None)
-        self.awaiting_feedback.pop(id, None)
         self._must_reimpute = True
-        return self.pending.pop(id)
-
-    def _is_live(self, id: str) -> bool:
-        """Return whether the arm of a pending decision is in use."""
-        return self.decisions.is_live(self.pending[id])
-
-    def _apply_told(self, event: Row) -> None:
-        self._learn(self._remove_pending(_id_of(event)), event.body, event.seq)
-
-    def _apply_expired(self, event: Row) -> None:
-        if self.definition.rule.on_timeout == "ask_again" and self._is_live(_id_of(event)):
-            self.to_ask_again[_id_of(event)] = None
-            self.awaiting_feedback.pop(_id_of(event), None)
-            return
-        row = self._remove_pending(_id_of(event))
-        if event.body:
-            self._learn(row, event.body, event.seq)
-
-    def _apply_asked_again(self, event: Row) -> None:
-        id = _id_of(event)
-        row = self._remove_pending(id)
-        # Its timeout begins anew: in seconds by the time in its row, and in decisions.
-        header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
-        self.pending[id] = header + row[ROW_HEADER.size :]
-        self.awaiting_feedback[id] = None
-        self.asked_again_after[id] = self.rounds
+        return super().remove_pending(id)
 
     def has_expired(self, id: str, now: float) -> bool:
         """Return whether a pending decision has exceeded its timeout."""
@@ -288,38 +325,21 @@ class State:
         """Return the body of an event for anonymous feedback, checked."""
         if self._round is not None:
             self._round.check_sum(values, self.rounds)
-        return self.sums.pack(values)
+        return super().pack_sum(values)
 
-    def _apply_told_late(self, event: Row) -> None:
-        end = self.decisions.bytes
-        self._learn(event.body[:end], event.body[end:], event.seq)
-
-    def _ignore(self, event: Row) -> None:
-        """Leave the state as it is: feedback that came too late is recorded and not learnt."""
-
-    def _apply_sum(self, event: Row) -> None:
+    def add_sum(self, body: bytes) -> None:
+        """Add anonymous feedback to the round."""
         if self._round is not None:
-            self._round.add_sum(self.sums.unpack(event.body))
+            self._round.add_sum(self.sums.unpack(body))
         self._must_reimpute = True
 
-    def _apply_arm_added(self, event: Row) -> None:
-        self._prepare_arms_change()
-        self.arms.add(event.body.decode())
-
-    def _apply_arm_retired(self, event: Row) -> None:
-        self._prepare_arms_change()
-        self.arms.retire(event.body.decode())
-        # Decisions on this arm are not asked again: nobody could act on them.
-        for id in [id for id in self.to_ask_again if not self._is_live(id)]:
-            self._remove_pending(id)
-
-    def _prepare_arms_change(self) -> None:
+    def prepare_arms_change(self) -> None:
         """Learn the batch while the policy still has the arms that it is about."""
+        super().prepare_arms_change()
         if self._batch:
             self.catch_up()
         if self._policy_arms is None:
             self._policy_arms = self.arms.live
-        self.checker.forget()
         self._must_reimpute = True
 
     def _update_arms(self) -> None:
@@ -331,23 +351,10 @@ class State:
         self.policy_state = self.policy_state.with_arms(len(self.arms.live), before, after[before])
         self._policy_arms = None
 
-    def _raise_policy_changed(self, event: Row) -> None:
+    def change_policy(self, event: Row) -> None:
         """Raise `PolicyChangedError` if the policy changes here: `CachedState` then rebuilds."""
-        if event.kind == POLICY_CHANGED and event.seq > self.since:
+        if event.seq > self.since:
             raise PolicyChangedError(event)
-
-    _HANDLERS: Final[dict[int, Any]] = {
-        ASKED: _apply_asked,
-        TOLD: _apply_told,
-        EXPIRED: _apply_expired,
-        ASKED_AGAIN: _apply_asked_again,
-        TOLD_LATE: _apply_told_late,
-        TOLD_TOO_LATE: _ignore,
-        SUM_TOLD: _apply_sum,
-        ARM_ADDED: _apply_arm_added,
-        ARM_RETIRED: _apply_arm_retired,
-        POLICY_CHANGED: _raise_policy_changed,
-    }
 
     # Snapshots.
 
@@ -373,8 +380,3 @@ class State:
         """Return the policy's recommendation, by names."""
         self.catch_up()
         return self.vocabulary.format_report(self.policy_state.recommend(), self.arms.live.tolist())
-
-
-def _id_of(event: Row) -> str:
-    assert event.decision is not None
-    return event.decision

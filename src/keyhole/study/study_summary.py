@@ -30,10 +30,10 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
     return [
         ["setting", counts.policy.setting.name],
         ["policy", repr(counts.policy)],
-        ["arms", f"{counts.arms_in_use:,}"],
+        ["arms", f"{len(counts.arms.live):,}"],
         ["decisions", f"{len(counts.asked):,}"],
-        ["told", f"{counts.told:,}"],
-        ["pending decisions", f"{counts.pending:,}"],
+        ["told", f"{counts.feedback_count:,}"],
+        ["pending decisions", f"{len(counts.pending):,}"],
         ["expired", f"{counts.expired:,}"],
         ["last event", _format_time(counts.at)],
         *([name, text] for name, text in (learnt or {}).items()),
@@ -56,21 +56,21 @@ def means_text(counts: DecisionCounts) -> str:
     if not counts.has_arms:
         return ""
     lines = [text_table(*_arm_table(counts))]
-    return "\n".join([*lines, explain_intervals(counts)] if counts.told else lines)
+    return "\n".join([*lines, explain_intervals(counts)] if counts.feedback_count else lines)
 
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
     """Return the summary as HTML, with the plot of the decisions by arm unless arms are many."""
     tables, picture = [Table(title, ["", ""], rows)], ""
     if counts.has_arms:
-        if len(counts.arms) <= _MOST_DRAWN and has_extra("plots"):
+        if len(counts.arms.names) <= _MOST_DRAWN and has_extra("plots"):
             from keyhole.pages.figure_files import blank_figure
 
             figure = blank_figure(*plot_size(counts))
             plot_decisions(counts, "decisions", figure.subplots())
             picture = picture_html(figure, "The number of decisions of each arm so far.")
         text = "Decisions and feedback by arm."
-        text = f"{text} {explain_intervals(counts)}" if counts.told else text
+        text = f"{text} {explain_intervals(counts)}" if counts.feedback_count else text
         tables.append(Table(text, *_arm_table(counts)))
     return notebook_html(tables, picture)
 
