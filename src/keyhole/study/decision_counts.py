@@ -10,7 +10,7 @@ from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition
 from keyhole.study.events import EXPIRED, KINDS, EventError, read_changed_definition
-from keyhole.study.state import LogState
+from keyhole.study.log_state import LogState
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
 

@@ -20,11 +20,14 @@ from keyhole.contract.pending_mode_inference import check_allowed
 from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.example_decisions import example_decisions
-from keyhole.play.reserved_study_words import check_words, declared_words
 from keyhole.play.saved_learner import find_policy
-from keyhole.play.study_vocabulary import StudyVocabulary
-from keyhole.study.definition_versions import convert_definition
-from keyhole.study.setting_code_errors import SettingCodeError, convert_vocabulary_errors
+from keyhole.play.study_vocabulary import (
+    SettingCodeError,
+    StudyVocabulary,
+    check_words,
+    convert_vocabulary_errors,
+    declared_words,
+)
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.validate import (
     Range,
@@ -39,6 +42,10 @@ from keyhole.validate import (
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
+# What format 1 called otherwise. Stored bytes are never rewritten, since the digests of all later
+# events depend on them.
+_RULE: Final = {"seconds": "timeout", "decisions": "timeout_decisions", "after": "on_timeout"}
+_VALUES: Final = {"imagine": "impute", "again": "ask_again", "nothing came": "no_reward"}
 
 
 @cache
@@ -229,7 +236,7 @@ class Definition:
         versions wrote no fields.
         """
         try:
-            return cls._read(convert_definition(_parse_json(data)), policies, ordered)
+            return cls._read(_convert_definition(_parse_json(data)), policies, ordered)
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"the definition of the study is damaged: {error!r}") from error
 
@@ -257,6 +264,24 @@ class Definition:
         if "setting" in content:
             found._check_setting(content["setting"], ordered)
         return found
+
+
+def _convert_definition(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition of format 1 in format 2, any other unchanged.
+
+    Examples
+    --------
+    >>> rule = {"seconds": 5.0, "decisions": None, "after": "again"}
+    >>> old = {"format": 1, "pending": "imagine", "rule": rule, "second": 0.0}
+    >>> _convert_definition(old)["rule"]
+    {'timeout': 5.0, 'timeout_decisions': None, 'on_timeout': 'ask_again'}
+    """
+    if content["format"] != 1:
+        return content
+    rule = {_RULE[name]: _VALUES.get(value, value) for name, value in content["rule"].items()}
+    renamed = {"time_unit" if name == "second" else name: v for name, v in content.items()}
+    pending = _VALUES.get(content["pending"], content["pending"])
+    return renamed | {"format": 2, "pending": pending, "rule": rule}
 
 
 def _parse_json(data: bytes) -> dict[str, Any]:

@@ -16,8 +16,9 @@ Bodies are numbers of 8 bytes, little-endian:
 """
 
 import json
+import secrets
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from struct import Struct
@@ -26,16 +27,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.study.decision_ids import is_id
+from keyhole.play.study_vocabulary import Words, convert_vocabulary_errors
 from keyhole.study.definition import Definition
-from keyhole.study.setting_code_errors import convert_read_back_errors, convert_vocabulary_errors
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
 from keyhole.validate import check_line, short_repr
 
 if TYPE_CHECKING:
     from keyhole.study.log_export import EventFormatter
-    from keyhole.study.state import LogState
+    from keyhole.study.log_state import LogState
 
 (
     ASKED,
@@ -59,11 +59,31 @@ END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
 
+_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_TWO: Final = [a + b for a in _LETTERS for b in _LETTERS]
+_ID_LENGTH: Final = 26
 _CACHED: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
 _NO_SUMS: Final = "a sum is for anonymous feedback, which this setting does not have"
 
-Words = dict[str, Any]
+
+def new_id(now: float) -> str:
+    """Return a new id of a decision: short, ordered by time, and impossible to guess.
+
+    It is a ULID: 48 bits of time in milliseconds, then 80 random ones, in Crockford's base 32.
+
+    Examples
+    --------
+    >>> len(new_id(0.0)), new_id(1.0) < new_id(2.0)
+    (26, True)
+    """
+    bits = (max(0, int(now * 1000.0)) & (2**48 - 1)) << 80 | secrets.randbits(80)
+    return "".join([_TWO[bits >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def is_id(text: object) -> bool:
+    """Return whether a value has the form of an id."""
+    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(_LETTERS)
 
 
 class EventError(ValueError):
@@ -455,11 +475,6 @@ class ValueChecker:
             named = vocabulary.format_sum(values)
             if self._state.pack_sum(vocabulary.parse_sum(**named)) != body:
                 raise ValueError(f"its sum is invalid, {short_repr(named)}")
-
-    def check_new(self, check: Callable[..., None], *values: bytes) -> None:
-        """Refuse with `check` to write what could not be read again."""
-        with convert_read_back_errors(self._vocabulary):
-            check(*values)
 
 
 def read_changed_definition(

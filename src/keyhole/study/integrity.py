@@ -11,6 +11,7 @@ from itertools import islice
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
+from keyhole.play.study_vocabulary import SettingCodeError
 from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ASKED,
@@ -21,8 +22,7 @@ from keyhole.study.events import (
     check_event,
     read_changed_definition,
 )
-from keyhole.study.policy_errors import LearningError
-from keyhole.study.setting_code_errors import SettingCodeError
+from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
 from keyhole.study.storage import Row, Store, StoreError, open_store

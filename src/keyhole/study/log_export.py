@@ -18,6 +18,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
 from keyhole.files import decode_text, read_file, write_atomically
 from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.study_vocabulary import Words
 from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ARM_ADDED,
@@ -27,12 +28,12 @@ from keyhole.study.events import (
     KINDS,
     ROW_HEADER,
     EventError,
-    Words,
     check_event,
     check_time,
 )
 from keyhole.study.integrity import rebuild_states
-from keyhole.study.state import LogState, State
+from keyhole.study.log_state import LogState
+from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.validate import check_choice, check_line
 

@@ -1,16 +1,14 @@
 """The state of a study (a policy that decides for real), rebuilt from its events in order."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, cast
 
 import numpy as np
 
-from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.contract.stopping import is_done, settled_arms
 from keyhole.play.study_vocabulary import Values
-from keyhole.study.arms import Arms
-from keyhole.study.decision_bytes import DecisionBytes
 from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ASKED,
@@ -19,123 +17,18 @@ from keyhole.study.events import (
     ROUND,
     ROW_HEADER,
     STREAM,
-    ValueChecker,
     check_event,
 )
-from keyhole.study.learning_batch import AT_ONCE, LearningBatch
-from keyhole.study.policy_errors import LearningError, PolicyChangedError
-from keyhole.study.policy_state import PolicyState
-from keyhole.study.row_codec import FeedbackCodec, RowCodec
+from keyhole.study.log_state import LogState
+from keyhole.study.policy_state import (
+    LearningError,
+    PolicyChangedError,
+    PolicyState,
+)
 from keyhole.study.storage import Row
 
+AT_ONCE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
-
-
-class LogState:
-    """What the events of a log say by themselves: the arms, and the pending decisions.
-
-    A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
-    numbers. Heirs add what they make of feedback: `State` lets the policy learn it, and
-    `DecisionCounts` counts it.
-
-    Attributes
-    ----------
-    pending : dict of str to bytes
-        Rows of the pending decisions by id, oldest first.
-    to_ask_again : dict of str to None
-        Pending decisions that expired and are to be handed out once more.
-    awaiting_feedback : dict of str to None
-        All other pending decisions.
-    asked_again_after : dict of str to int
-        Rounds at the time at which a decision was handed out again.
-    rounds, feedback_count : int
-        How many decisions there are, and of how many the feedback is learnt: told in time or late,
-        or assumed at a timeout.
-    seq : int
-        The number of the last event.
-
-    Parameters
-    ----------
-    definition : Definition
-        The definition of the study.
-    since : int, default 0
-        The event at which the definition came into force.
-    """
-
-    def __init__(self, definition: Definition, since: int = 0) -> None:
-        self.definition, self.since = definition, since
-        policy = definition.policy
-        sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
-        self.arms = Arms(definition.arms)
-        self.vocabulary = definition.vocabulary(self.arms.names)
-        arm_fields = self.vocabulary.find_arm_fields()
-        self.decisions = DecisionBytes(policy.setting, sizes, self.arms, arm_fields)
-        self.feedback = FeedbackCodec(self.vocabulary, sizes)
-        self.sums = RowCodec(self.vocabulary.sum_fields, sizes)
-        self.checker = ValueChecker(self)
-        self.seq = self.rounds = self.feedback_count = 0
-        self.pending: dict[str, bytes] = {}
-        self.to_ask_again: dict[str, None] = {}
-        self.awaiting_feedback: dict[str, None] = {}
-        self.asked_again_after: dict[str, int] = {}
-
-    # What a row says.
-
-    def row(self, asked: Row) -> bytes:
-        """Return the row of a decision, from the event that handed it out."""
-        return self.decisions.row_of_event(asked)
-
-    def values(self, row: bytes) -> tuple[Values, Values]:
-        """Return context and decision of a row."""
-        return self.decisions.values(row)
-
-    def split_late(self, body: bytes) -> tuple[bytes, bytes]:
-        """Return the row and the feedback in the body of an event of late feedback."""
-        return body[: self.decisions.bytes], body[self.decisions.bytes :]
-
-    def is_live(self, id: str) -> bool:
-        """Return whether the arm of a pending decision is in use."""
-        return self.decisions.is_live(self.pending[id])
-
-    def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
-        """Return whether the setting allows a decision, or `retired` if its arm is retired."""
-        raise NotImplementedError  # only a policy's kernels know
-
-    def pack_sum(self, values: Values) -> bytes:
-        """Return the body of an event for anonymous feedback."""
-        return self.sums.pack(values)
-
-    # What happens: see `events`.
-
-    def add_decision(self, id: str, row: bytes) -> None:
-        """Add a decision that was handed out."""
-        self.rounds += 1
-        if self.vocabulary.has_feedback:
-            self.pending[id] = row
-            self.awaiting_feedback[id] = None
-
-    def remove_pending(self, id: str) -> bytes:
-        """Remove a pending decision and return its row."""
-        # This runs for every feedback, and both are empty in most studies.
-        if self.asked_again_after or self.to_ask_again:
-            self.to_ask_again.pop(id, None)
-            self.asked_again_after.pop(id, None)
-        self.awaiting_feedback.pop(id, None)
-        return self.pending.pop(id)
-
-    def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Learn the feedback of a decision."""
-        self.feedback_count += 1
-
-    def add_sum(self, body: bytes) -> None:
-        """Learn anonymous feedback."""
-
-    def prepare_arms_change(self) -> None:
-        """Prepare for other arms."""
-        self.checker.forget()
-
-    def change_policy(self, event: Row) -> None:
-        """Replace the policy."""
 
 
 class State(LogState):
@@ -169,7 +62,9 @@ class State(LogState):
         self.last: Row | None = None
         # The arms that the policy's arrays are about, while others are in use.
         self._policy_arms: IntArray | None = None
-        self._reset_batch()
+        self._batch: list[tuple[bytes, int]] = []  # rows with feedback to learn, and event numbers
+        self._not_imputed: list[bytes] = []
+        self._must_reimpute = True
         # Deciding without a copy changes the policy's own arrays, and learning may draw random
         # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
         # replayed, in large batches, and the stream is set from the last decision.
@@ -181,11 +76,6 @@ class State(LogState):
         self._always_reimputes = bool(definition.time_unit) or draws
         by_round = self.vocabulary.round_class if learns else None
         self._round = None if by_round is None else by_round(self.vocabulary, definition.policy)
-
-    def _reset_batch(self) -> None:
-        self._batch = LearningBatch()
-        self._not_imputed: list[bytes] = []
-        self._must_reimpute = True
 
     def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
         """Return whether the setting allows a decision, or `retired` if its arm is retired."""
@@ -232,7 +122,8 @@ class State(LogState):
         """Let the policy learn the batch of feedback."""
         self._update_arms()
         if self._batch:
-            self._batch.learn(self.policy_state)
+            self.policy_state.learn(self._batch)
+            self._batch = []
             self._must_reimpute = True
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
@@ -243,7 +134,7 @@ class State(LogState):
         if self._round is not None:
             self._round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
         elif (placed := self.decisions.with_positions(row)) is not None:
-            self._batch.add(placed + feedback[: self.feedback.bytes], event.seq)
+            self._batch.append((placed + feedback[: self.feedback.bytes], event.seq))
             if len(self._batch) == AT_ONCE:
                 self.catch_up()
         # The copy still holds imputed feedback of this decision: make it again.
@@ -355,6 +246,40 @@ class State(LogState):
         """Raise `PolicyChangedError` if the policy changes here: `CachedState` then rebuilds."""
         if event.seq > self.since:
             raise PolicyChangedError(event)
+
+    # What is settled: see `keyhole.policy.Policy.verdicts`.
+
+    def has_enough(self) -> bool:
+        """Return whether the policy has enough: every arm is settled."""
+        policy = self.definition.policy
+        return bool(policy.verdicts) and is_done(policy, self._verdict_arrays())
+
+    def settled_names(self) -> dict[str, str]:
+        """Return the verdict on each settled arm in use, by name."""
+        names = self.arms.names_in_use
+        verdicts = settled_arms(self.definition.policy, self._verdict_arrays())
+        return {names[position]: verdict for position, verdict in verdicts.items()}
+
+    def unsettled_names(self) -> list[str]:
+        """Return the arms in use that are not settled."""
+        settled = self.settled_names()
+        return [name for name in self.arms.names_in_use if name not in settled]
+
+    def is_settled(self, id: str) -> bool:
+        """Return whether a pending decision is about settled arms alone."""
+        arrays = self._verdict_arrays()
+        positions = self.decisions.positions(self.pending[id]) if arrays else []
+        return bool(positions) and all(arrays["settled"][position] for position in positions)
+
+    def _verdict_arrays(self) -> Mapping[str, Any]:
+        """Return the arrays of a policy that can stop; of another, which has no verdicts, none."""
+        if not self.definition.policy.verdicts:
+            return {}
+        # An error leaves a batch that is learnt in part: nobody may use the state then.
+        before, self.is_dirty = self.is_dirty, True
+        self.catch_up()
+        self.is_dirty = before
+        return self.policy_state.state
 
     # Snapshots.
 

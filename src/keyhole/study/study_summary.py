@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
+from keyhole.contract.text_formatting import count_text
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
-from keyhole.study.arm_means import arm_table, explain_intervals
-from keyhole.study.best_chances import chances_rows
+from keyhole.study.arm_means import arm_table, chances_rows, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import order_arms, plot_decisions, plot_size
+from keyhole.study.state import State
+from keyhole.validate import short_repr
 
 MOST_EVENTS: Final = 200_000
 """The most events that a summary reads anew: more take many seconds."""
@@ -39,6 +41,25 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
         *([name, text] for name, text in (learnt or {}).items()),
         *chances_rows(counts),
     ]
+
+
+def learnt_facts(state: State) -> dict[str, str]:
+    """Return the recommendation as text, and for a policy that can stop what is settled."""
+    policy = state.definition.policy
+    vocabulary, facts = policy.vocabulary_class, {}
+    if vocabulary is not None and vocabulary.has_recommendation():
+        facts["recommended"] = short_repr(state.recommend())
+    if policy.verdicts:
+        arms = len(state.arms.names_in_use)
+        facts["settled"] = progress_text(policy, state.settled_names(), arms)
+    return facts
+
+
+def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
+    """Return how many arms are settled, and the guarantee of the policy's verdicts."""
+    done = "; done" if len(settled) == arms else ""
+    some = f"{len(settled)} of {count_text(arms, 'arm')}"
+    return f"{some}{done} ({policy.guarantee().text})"
 
 
 def _format_time(at: float) -> str:
