@@ -37,7 +37,7 @@ _Result = TypeVar("_Result")
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
-# that a child would inherit locked. So both hold FORK_LOCK, here in all of `study`.
+# that a child would inherit locked. So both hold FORK_LOCK, here and in `replica`.
 class CachedState:
     """A connection to a study's log, and the state after the events read through it.
 
@@ -59,7 +59,6 @@ class CachedState:
         self.study, self.definition_bytes, self.policies = study, definition, tuple(policies)
         self._state: State | None = None
         self._snapshot_seq = 0  # the last event in the last snapshot
-        self._lock = Lock()  # guards connection and state
         self._process = os.getpid()
         self._closed = False
 
@@ -83,9 +82,8 @@ class CachedState:
             # A file put in the place of this one may hold another study of this number.
             self.store.check(self.study)
             with FORK_LOCK.shared(self):
-                state = (self._load_snapshot() if learns else None) or self._rebuild(
-                    self.definition_bytes, 0, learns
-                )
+                state = self._load_snapshot() if learns else None
+                state = state or self._rebuild(self.definition_bytes, 0, learns)
         # Detached until all events are applied: after an error or an interrupt the next call
         # rebuilds the state.
         self._state = None
@@ -106,11 +104,11 @@ class CachedState:
     def _load_snapshot(self) -> State | None:
         """Return the state of the last snapshot, or None if there is none that can be used."""
         self.store.check_tail(self.study)
-        found = self.store.snapshot(self.study)
-        last = found and next(self.store.read(self.study, found[0] - 1, 1), None)
-        if not found or not last:
+        snapshot = self.store.snapshot(self.study)
+        last = snapshot and next(self.store.read(self.study, snapshot[0] - 1, 1), None)
+        if not snapshot or not last:
             return None
-        state = read_snapshot(found, last, self.policies)
+        state = read_snapshot(snapshot, last, self.policies)
         self._snapshot_seq = state.seq if state else 0
         return state
 
@@ -118,11 +116,8 @@ class CachedState:
         """Replay the whole log with the policy that is in force at its end."""
         first = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
-            state = State(
-                read_changed_definition(first, definition, self.policies, since),
-                since,
-                learns=learns,
-            )
+            present = read_changed_definition(first, definition, self.policies, since)
+            state = State(present, since, learns=learns)
             try:
                 state.apply_all(self.store.read(self.study))
             except PolicyChangedError as change:
@@ -137,18 +132,6 @@ class CachedState:
             yield
         except EventError as error:
             self.store.raise_damaged(self.study, error.seq, error.why)
-
-    def close(self) -> None:
-        """Close the connection."""
-        if os.getpid() != self._process:
-            return  # it is the parent's
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._end()
-
-    def _end(self) -> None:
-        self.store.close()
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -283,7 +266,7 @@ class GroupCommit(CachedState):
         return result
 
     def _wait_for_commit(self, request: _Request) -> Any:
-        """Return a request's result or raise its error; lead the group if nobody else does."""
+        """Queue, and lead the group if nobody else does; return the result or raise the error."""
         try:
             try:
                 self._waiting.append(request)
@@ -347,7 +330,7 @@ class GroupCommit(CachedState):
             self._group = None
 
     def _finish_group(self) -> None:
-        """Hand out results or the group's error; idempotent."""
+        """Hand out results (step 6), or the group's error; idempotent."""
         group = self._group
         if group is None:
             return
@@ -368,13 +351,13 @@ class GroupCommit(CachedState):
         transaction: Transaction | None = None
         try:
             self._check_open()
-            transaction = self._begin_transaction()
-            with FORK_LOCK.shared(self):  # requests load kernels: see `cached_state`
-                while (
-                    not transaction.ends_group and (request := self._join_next(group)) is not None
-                ):
+            transaction = self._begin_transaction()  # step 3: lock and catch up
+            # Step 4: decide. Operations load kernels: see `CachedState`.
+            with FORK_LOCK.shared(self):
+                while not transaction.ends_group and (request := self._join_next(group)):
                     self._complete(request, transaction)
-            # One commit, so one flush to the disk, for the whole group: this is why threads scale.
+            # Step 5: one commit, so one flush to the disk, for the whole group: this is why threads
+            # scale.
             if transaction.rows:
                 self.store.commit(self.study, transaction.rows)
             else:
@@ -421,12 +404,6 @@ class GroupCommit(CachedState):
         """Take the study's lock and apply the events that other processes have committed."""
         state = self.catch_up(self.store.begin, learns=learns)
         return Transaction(state, check_time(self.clock()), self.store, self.study)
-
-    def _end(self) -> None:
-        try:
-            self.save_snapshot()
-        finally:
-            super()._end()
 
     def save_snapshot(self) -> None:
         """Write a snapshot of the state, if there is anything new; a failure only costs time later.
@@ -480,9 +457,13 @@ class GroupCommit(CachedState):
             self._wait_for_commit(_Request(self._close, exclusive=True))
 
     def _close(self) -> None:
-        if not self._closed:
-            self._end()
-            self._closed = True
+        if self._closed:
+            return
+        try:
+            self.save_snapshot()
+        finally:
+            self.store.close()
+        self._closed = True
 
 
 def _wake(request: _Request) -> None:

@@ -127,12 +127,12 @@ def check_database(
     >>> folder.cleanup()
     """
     with closing(open_store(storage, make=False)) as store:
-        known = [one for one, _ in store.studies()]
-        names = known if name is None else [name]
-        if name is not None and name not in known:
+        names = [study for study, _ in store.studies()]
+        if name is not None and name not in names:
             store.find(name)  # raises, and names the studies that there are
-        found = [_check_study(store, one, tuple(policies)) for one in names]
-        return DatabaseCheck(store.find_page_damage(), found)
+        names = names if name is None else [name]
+        checks = [_check_study(store, study, tuple(policies)) for study in names]
+        return DatabaseCheck(store.find_page_damage(), checks)
 
 
 def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:

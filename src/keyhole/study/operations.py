@@ -233,10 +233,10 @@ def encode_feedback(
     state: State, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]
 ) -> bytes:
     """Return the bytes of the feedback of a decision, checked."""
-    values = state.values(row)
-    found = _call_vocabulary("tell", state.vocabulary.parse_feedback, (*values, *unnamed), feedback)
+    arguments = (*state.values(row), *unnamed)
+    values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
     with convert_vocabulary_errors(state.vocabulary):
-        body = state.feedback.pack(drop_signs_of_zeros(found))
+        body = state.feedback.pack(drop_signs_of_zeros(values))
     with convert_read_back_errors(state.vocabulary):
         state.checker.check_feedback(row[events.ROW_HEADER.size :], body)
     return body
@@ -247,22 +247,22 @@ def _call_vocabulary(
 ) -> Any:
     """Call a method of the vocabulary; if the arguments do not fit, name those that do."""
     try:
-        found = method(*first, **fields)
+        values = method(*first, **fields)
     except TypeError as error:
-        takes = signature(method)
-        known = [name for name in takes.parameters if name not in ("context", "decision")]
-        says = f"{operation} takes {', '.join(known) or 'nothing'} in this study"
+        parameters = signature(method)
+        names = [name for name in parameters.parameters if name not in ("context", "decision")]
+        usage = f"{operation} takes {', '.join(names) or 'nothing'} in this study"
         for name in fields:
-            if name not in known:
-                raise TypeError(f"{says}; got {name!r}{suggestion(name, known)}") from None
+            if name not in names:
+                raise TypeError(f"{usage}; got {name!r}{suggestion(name, names)}") from None
         try:
-            takes.bind(*first, **fields)
+            parameters.bind(*first, **fields)
         except TypeError as reason:
-            raise TypeError(f"{says}: {reason}") from None
+            raise TypeError(f"{usage}: {reason}") from None
         # The arguments fit: the error comes from within the vocabulary.
         raise error
     check_words(fields)
-    return found
+    return values
 
 
 def tell_sum(transaction: Transaction, unnamed: tuple[Any, ...], words: Mapping[str, Any]) -> None:

@@ -1,8 +1,10 @@
 """A read-only replica of a study's state: what all events of its log have led to."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
+from threading import Lock
 from typing import Any, TypeVar
 
 from keyhole.study.decision_counts import DecisionCounts
@@ -24,6 +26,7 @@ class ReadOnlyReplica(CachedState):
     def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
         super().__init__(*study)
         self._connect = connect
+        self._lock = Lock()  # guards connection and state
         self._store: Store | None = None
         self._counts: DecisionCounts | None = None
 
@@ -35,9 +38,14 @@ class ReadOnlyReplica(CachedState):
             self._store = self._connect()
         return self._store
 
-    def _end(self) -> None:
-        if self._store is not None:
-            self._store.close()
+    def close(self) -> None:
+        """Close the connection."""
+        if os.getpid() != self._process:
+            return  # it is the parent's
+        with self._lock:
+            self._closed = True
+            if self._store is not None:
+                self._store.close()
 
     def read(self, work: Callable[[State], _T]) -> _T:
         """Return the result of `work` on the state after all durable events."""

@@ -20,11 +20,7 @@ from keyhole.study.events import (
     check_event,
 )
 from keyhole.study.log_state import LogState
-from keyhole.study.policy_state import (
-    LearningError,
-    PolicyChangedError,
-    PolicyState,
-)
+from keyhole.study.policy_state import LearningError, PolicyChangedError, PolicyState
 from keyhole.study.storage import Row
 
 AT_ONCE: Final = 4096  # rows that are learnt together

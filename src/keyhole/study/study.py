@@ -29,13 +29,7 @@ from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
 from keyhole.study.timeout_rule import TimeoutRule
-from keyhole.validate import (
-    check_line,
-    check_names,
-    check_sequence,
-    check_short_line,
-    escape_html,
-)
+from keyhole.validate import check_line, check_names, check_sequence, check_short_line, escape_html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -216,9 +210,9 @@ class Study:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments with which another process opens it."""
         writer = self._writer
-        given: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
-        made = partial(type(self), durability=self._durability, **given)
-        return made, (self._storage, self.name)
+        options: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
+        open_study = partial(type(self), durability=self._durability, **options)
+        return open_study, (self._storage, self.name)
 
     # Deciding.
 
