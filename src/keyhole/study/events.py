@@ -166,13 +166,9 @@ class _Asked(EventKind):
     def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
         state = formatter.state
         context, decision = state.vocabulary.parse_decision(words)
-        parts = (
-            ROUND.pack(words["round"]),
-            state.decisions.context.pack(context),
-            state.decisions.decision.pack(decision),
-            STREAM.pack(*(int(word, 16) for word in words["stream"])),
-        )
-        body = b"".join(parts)
+        cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
+        stream = (int(word, 16) for word in words["stream"])
+        body = state.decisions.body_of_event(words["round"], cells, stream)
         formatter.asked[_id_of(event)] = state.row(event._replace(body=body))
         return body
 

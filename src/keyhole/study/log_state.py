@@ -122,6 +122,10 @@ class DecisionBytes:
         self._cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
         self._places = [_CELL * cell for cell in self._cells]  # offsets of arms in a decision
 
+    def body_of_event(self, round: float, cells: bytes, stream: Iterable[int]) -> bytes:
+        """Return the body of the event of a decision, given as the cells of its row."""
+        return ROUND.pack(round) + cells + STREAM.pack(*stream)
+
     def row_of_event(self, asked: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
         # The time is no part of the body: it is a column of the log.

@@ -19,7 +19,7 @@ from keyhole.data.csv_rows import (
     read_rows,
 )
 from keyhole.durations import to_seconds
-from keyhole.study.events import ASKED, ROUND, STREAM, TOLD, new_id
+from keyhole.study.events import ASKED, TOLD, new_id
 from keyhole.study.group_commit import GroupCommit, Transaction
 from keyhole.study.operations import encode_feedback
 from keyhole.study.replica import ReadOnlyReplica
@@ -241,8 +241,7 @@ def _asked(state: State, arm: int) -> bytes:
     # a policy that draws to learn has learnt.
     if state.draws_to_learn:
         state.catch_up()
-    stream = STREAM.pack(*state.policy_state.stream[:2].tolist())
-    return ROUND.pack(state.rounds + 1) + state.decisions.decision.pack({"arm": arm}) + stream
+    return state.body_of_decision(state.decisions.decision.pack({"arm": arm}))
 
 
 def read_past_decisions(

@@ -16,7 +16,6 @@ from keyhole.study.events import (
     POLICY_CHANGED,
     ROUND,
     ROW_HEADER,
-    STREAM,
     check_event,
 )
 from keyhole.study.log_state import LogState
@@ -91,8 +90,12 @@ class State(LogState):
         rows = self._rows_to_impute(now, anew)
         taken = self.policy_state.decide(self.rounds + 1, seen, rows, anew=anew)
         self._must_reimpute, self._not_imputed = False, []
-        stream = STREAM.pack(*self.policy_state.stream[:2].tolist())
-        return ROUND.pack(self.rounds + 1) + seen + self.decisions.with_numbers(taken) + stream
+        return self.body_of_decision(seen + self.decisions.with_numbers(taken))
+
+    def body_of_decision(self, cells: bytes) -> bytes:
+        """Return the body of the event of the next decision, with the stream as it is now."""
+        stream = self.policy_state.stream[:2].tolist()
+        return self.decisions.body_of_event(self.rounds + 1, cells, stream)
 
     def _rows_to_impute(self, now: float, anew: bool) -> FloatArray:
         """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
