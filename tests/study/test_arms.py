@@ -7,7 +7,7 @@ import pytest
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.arms import Arms
-from keyhole.study.decision_bytes import DecisionBytes
+from keyhole.study.log_state import DecisionBytes
 from keyhole.study.policy_state import PolicyState
 from keyhole.study.state import State
 from keyhole.thresholding import LSA

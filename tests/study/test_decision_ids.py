@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.study.decision_ids import is_id, new_id
+from keyhole.study.events import is_id, new_id
 
 
 def test_ids_differ():

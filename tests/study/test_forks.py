@@ -20,7 +20,7 @@ from keyhole.contract import compiled_class
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.kernels import compiler_fork_locks
 from keyhole.pages.table import Table
-from keyhole.study import Study, backup, definition, list_studies, log_export, writer
+from keyhole.study import Study, backup, definition, group_commit, list_studies, log_export
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import (
     Row,
@@ -28,7 +28,7 @@ from keyhole.study.storage import (
     file_identity,
     fork_lock,
     open_store,
-    writer_queue,
+    sqlite,
 )
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
@@ -264,7 +264,7 @@ def test_a_child_keeps_no_queue_open_that_a_thread_was_just_opening(tmp_path, mo
         return queue
 
     with labels(tmp_path / "a.db") as study, ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(writer_queue, "open_queue", open_slowly)
+        monkeypatch.setattr(sqlite, "open_queue", open_slowly)
         asked = pool.submit(study.ask)
         assert opened.wait(ENOUGH)
         files = in_child(lambda: [os.path.realpath(f"/proc/self/fd/{n}") for n in range(64)])
@@ -492,7 +492,7 @@ LOCKING = {  # what may take locks that a child would inherit locked, and where 
     ),
     "replay": (log_export, "replay_policy", lambda study, path: study.replay(LSA(), threshold=0.5)),
     "show": (Table, "html", lambda study, path: study._repr_html_()),
-    "close": (writer, "make_snapshot", lambda study, path: study.close()),
+    "close": (group_commit, "make_snapshot", lambda study, path: study.close()),
 }
 
 

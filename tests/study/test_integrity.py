@@ -10,7 +10,6 @@ import psycopg
 import pytest
 
 from keyhole.study import DamagedError, Study, check_database, copy_intact_events
-from keyhole.study.decision_ids import new_id
 from keyhole.study.events import (
     ARM_ADDED,
     ARM_RETIRED,
@@ -21,6 +20,7 @@ from keyhole.study.events import (
     TOLD,
     TOLD_LATE,
     TOLD_TOO_LATE,
+    new_id,
 )
 from keyhole.study.storage import Row
 from keyhole.thresholding import LSA

@@ -9,7 +9,7 @@ from keyhole.stochastic import UCB1, Policy
 from keyhole.study import LearningError, Study, check_database
 from tests.study.studies import check_rebuilt_states_agree
 from tests.study.test_by_round import Plumber, Shift, Words
-from tests.study.test_writer import served
+from tests.study.test_group_commit import served
 
 
 class Careless(Policy):
@@ -167,7 +167,7 @@ def test_a_study_whose_state_cannot_be_kept_is_closed(tmp_path, monkeypatch):
     def fail(_):
         raise TypeError("no JSON")
 
-    monkeypatch.setattr("keyhole.study.writer.make_snapshot", fail)
+    monkeypatch.setattr("keyhole.study.group_commit.make_snapshot", fail)
     with pytest.warns(RuntimeWarning, match=r"no snapshot was written, .*TypeError\('no JSON'\)"):
         study.close()
     study.close()

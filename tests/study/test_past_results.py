@@ -9,8 +9,8 @@ from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling, Uniform
 from keyhole.study import Study, check_database
+from keyhole.study.group_commit import Transaction
 from keyhole.study.past_results import is_sorted_by_reward
-from keyhole.study.writer import Transaction
 from keyhole.thresholding import LSA, PerArmStopping
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels
 

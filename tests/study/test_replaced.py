@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from keyhole.study import Study, backup
-from keyhole.study.storage import StoreError, open_store, replaced_file_check, sqlite_transactions
+from keyhole.study.storage import StoreError, open_store, replaced_file_check, sqlite_connection
 from tests.processes import python
 from tests.study.studies import check_rebuilt_states_agree, labels
 
@@ -322,7 +322,7 @@ def test_a_file_that_is_moved_away_during_a_write_is_found_before_the_call_is_an
 def test_a_copy_of_another_size_that_comes_while_the_log_is_written_into_the_file_is_found(
     path, elsewhere, monkeypatch
 ):
-    checkpoint = sqlite_transactions.checkpoint
+    checkpoint = sqlite_connection.checkpoint
 
     def copy_after(db):
         size = checkpoint(db)
@@ -333,7 +333,7 @@ def test_a_copy_of_another_size_that_comes_while_the_log_is_written_into_the_fil
     backup(path, elsewhere)
     fill(study)
     monkeypatch.setattr(replaced_file_check, "_COMMITS", 1)
-    monkeypatch.setattr(sqlite_transactions, "checkpoint", copy_after)
+    monkeypatch.setattr(sqlite_connection, "checkpoint", copy_after)
     with pytest.raises(StoreError, match="row 11 of study 1 had been read and is missing"):
         study.ask()
     check_refused(study, "row 11 of study 1 had been read and is missing")

@@ -9,9 +9,8 @@ from contextlib import closing
 
 import pytest
 
-from keyhole.study import Study
+from keyhole.study import Study, group_commit
 from keyhole.study import snapshot as snapshot_module
-from keyhole.study import writer as writer_module
 from keyhole.study.storage import open_store
 from tests.study.studies import fingerprint, labels, state_of
 
@@ -63,14 +62,14 @@ def keep(path, seq, body):
 def read_events(monkeypatch):
     """Return a list of how many events each opening applies."""
     seen = []
-    take = writer_module.State.apply_all
+    take = group_commit.State.apply_all
 
     def counting(self, events):
         events = list(events)
         seen.append(len(events))
         return take(self, events)
 
-    monkeypatch.setattr(writer_module.State, "apply_all", counting)
+    monkeypatch.setattr(group_commit.State, "apply_all", counting)
     return seen
 
 
@@ -184,7 +183,7 @@ def test_a_snapshot_of_other_code_is_not_used(path, expected, monkeypatch):
 
 
 def test_snapshots_are_taken_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer_module, "_SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr(group_commit, "_SNAPSHOT_EVERY", 5)
     with labels(tmp_path / "studies.db") as study:
         for _ in range(12):
             study.ask()
@@ -192,7 +191,7 @@ def test_snapshots_are_taken_now_and_then(tmp_path, monkeypatch):
 
 
 def test_a_snapshot_that_cannot_be_written_harms_nobody(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer_module, "_SNAPSHOT_EVERY", 1)
+    monkeypatch.setattr(group_commit, "_SNAPSHOT_EVERY", 1)
     with labels(tmp_path / "studies.db") as study:
         monkeypatch.setattr(study._writer.store, "_save_snapshot", no_room)
         assert [study.ask().arm for _ in range(3)] == ["a", "b", "c"]

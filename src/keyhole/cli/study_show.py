@@ -28,8 +28,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     Means, and the list of arms without feedback, are left out above 200,000 events; in Python
     Study.means() counts them.
     """
-    from keyhole.study.arm_means import mean_lines
-    from keyhole.study.best_chances import chances_text
+    from keyhole.study.arm_means import chances_text, mean_lines
     from keyhole.study.study_summary import MOST_EVENTS
 
     with open_study(storage, name, own) as study:
@@ -99,7 +98,7 @@ def _select_named(recommendation: Any, arms: list[str]) -> list[str]:
 
 def _print_state(policy: Any, content: Mapping[str, Any], pending: int, to_ask_again: int) -> None:
     """Print the lines on policy, recommendation and settled arms."""
-    from keyhole.study.stopping_progress import progress_text
+    from keyhole.study.study_summary import progress_text
 
     arms, settled = content["arms"], content["settled"]
     waiting = f"{pending} pending{f' ({to_ask_again} to ask again)' if to_ask_again else ''}"

@@ -4,6 +4,7 @@ A program *asks* a study for a decision, acts on it, and *tells* it later what c
 feedback); many decisions may wait for theirs.
 """
 
+from keyhole.play.study_vocabulary import SettingCodeError
 from keyhole.study.decision import (
     Decision,
     DifferentFeedbackError,
@@ -11,11 +12,9 @@ from keyhole.study.decision import (
     StudyDoneError,
 )
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events
-from keyhole.study.policy_errors import LearningError
-from keyhole.study.setting_code_errors import SettingCodeError
+from keyhole.study.policy_state import LearningError
 from keyhole.study.storage import DamagedError, StoreError, backup
-from keyhole.study.study import Study
-from keyhole.study.study_list import list_studies
+from keyhole.study.study import Study, list_studies
 
 __all__ = [
     "DamagedError",

@@ -1,13 +1,22 @@
-"""Means of the feedback told to a study by arm, with intervals that hold at all times at once."""
+"""Means by arm of the feedback told to a study, and the chance of each arm to be the best."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.contract.text_formatting import count_text, format_interval, mean_interval
 from keyhole.study.decision_counts import NO_ARM, DecisionCounts
 from keyhole.study.timeout_rule import NO_REWARD
+
+_GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
+"""Places around the middle of a posterior, in units of its width, dense in the middle."""
+_MOST_POINTS: Final = 3000
+_TINY: Final = 1e-300
+_MOST_ARMS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class ArmMean:
 def values_by_arm(counts: DecisionCounts, name: str) -> Mapping[int, tuple[list[int], list[float]]]:
     """Return by arm the decisions at which a number in its feedback was told, and the numbers."""
     told: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for step, arm, numbers in counts.feedback:
+    for step, arm, numbers in counts.feedback_numbers:
         if name in numbers:
             told[arm][0].append(step)
             told[arm][1].append(numbers[name])
@@ -52,7 +61,7 @@ def values_by_arm(counts: DecisionCounts, name: str) -> Mapping[int, tuple[list[
 
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
-    told = Counter(arm for _, arm, _ in counts.feedback)
+    told = Counter(arm for _, arm, _ in counts.feedback_numbers)
     values = {name: values_by_arm(counts, name) for name in counts.told_numbers()}
     # What is assumed has a reward, and may lack another number, such as a consumption.
     assumed = {(arm, told[arm]): number for arm, number in counts.assumed.items()}
@@ -63,7 +72,7 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
             for name, by_arm in values.items()
             if (count := told[arm] if name in counts.flags else len(by_arm[arm][1]))
         }
-        for arm, arm_name in enumerate(counts.arms)
+        for arm, arm_name in enumerate(counts.arms.names)
     }
 
 
@@ -71,7 +80,7 @@ def make_mean(
     counts: DecisionCounts, name: str, told: int, total: float, assumed: int = 0
 ) -> ArmMean:
     """Return the mean of numbers that sum to `total`, in the units of the study."""
-    mean, scale = total / told, counts.scale
+    mean, scale = total / told, counts.vocabulary.scale
     if name != counts.interval_word:
         return ArmMean(told, mean, None, assumed)
     # Converting to [0, 1] rounds: a mean at an end of the scale could come to lie outside.
@@ -81,7 +90,7 @@ def make_mean(
 
 def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
-    told = Counter(arm for _, arm, _ in counts.feedback)
+    told = Counter(arm for _, arm, _ in counts.feedback_numbers)
     columns = {"decisions": Counter(counts.asked), "told": told}
     if counts.assumed.total():
         columns["of these assumed"] = counts.assumed
@@ -102,8 +111,10 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 
     Feedback that is not about one arm, such as that of an allocation or a sum, is about all arms.
     """
-    known = counts.arms_with_feedback
-    return [] if NO_ARM in known else [counts.arms[arm] for arm in counts.live if arm not in known]
+    if NO_ARM in counts.arms_with_feedback:
+        return []
+    without = (arm for arm in counts.arms.live if arm not in counts.arms_with_feedback)
+    return [counts.arms.names[arm] for arm in without]
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
@@ -120,12 +131,12 @@ def explain_intervals(counts: DecisionCounts) -> str:
 
 
 def _explain_intervals(counts: DecisionCounts) -> str:
-    if sums := counts.sums:
+    if sums := counts.told_sums:
         amount = f"{count_text(sums['sums'], 'sum')}, {sums['total']:.6g} in all"
         return (
             f"There are no means of arms: {amount}, told of {count_text(sums['rounds'], 'round')}."
         )
-    if not any(numbers for _, _, numbers in counts.feedback):
+    if not any(numbers for _, _, numbers in counts.feedback_numbers):
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
         mean = "mean reward within the timeout" if counts.assumed.total() else "mean"
@@ -143,9 +154,9 @@ def _explain_pending(counts: DecisionCounts) -> str:
         early = count_text(len(counts.early), "decision")
         text = f"Means leave out the feedback of {early} until all before are told or expire"
         return f"{text}: successes are told first."
-    rule, pending = counts.rule, count_text(counts.pending, "decision")
-    is_much = rule.timeout or rule.timeout_decisions or counts.pending > counts.told
-    if not (counts.pending and counts.feedback and is_much) or rule.on_timeout == NO_REWARD:
+    rule, pending = counts.definition.rule, count_text(len(counts.pending), "decision")
+    is_much = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
+    if not (counts.pending and counts.feedback_numbers and is_much) or rule.on_timeout == NO_REWARD:
         return ""
     return f"With {pending} pending, means are wrong if bad outcomes are told later than good."
 
@@ -171,3 +182,58 @@ def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, A
         }
         for arm, by_name in means.items()
     }
+
+
+def best_chances(counts: DecisionCounts) -> dict[str, float]:
+    """Return the chance of each arm in use to have the highest mean; empty if it is not known.
+
+    It is known where the policy has a posterior (`Policy.beta_prior`) and means have intervals.
+    """
+    prior = counts.policy.beta_prior
+    if prior is None or not counts.interval_word:
+        return {}
+    means, scale = arm_means(counts), counts.vocabulary.scale
+    arms = list(counts.arms.names_in_use)
+    rewards = [means[arm].get("reward", ArmMean(0, scale.low)) for arm in arms]
+    pulls = np.array([mean.told for mean in rewards])
+    totals = np.clip(pulls * scale.to_unit(np.array([mean.mean for mean in rewards])), 0, pulls)
+    chances = chances_to_be_highest(prior[0] + totals, prior[1] + pulls - totals)
+    return dict(zip(arms, chances.tolist(), strict=True))
+
+
+def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return for each of some independent beta variates the chance to be the highest.
+
+    By quadrature in the logit of the variate, in which each density has one peak.
+
+    Examples
+    --------
+    >>> chances_to_be_highest(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(3).tolist()
+    [0.667, 0.333]
+    """
+    widths = np.maximum(a**-0.5, 1.0 / a) + np.maximum(b**-0.5, 1.0 / b)
+    points = np.sort((np.log(a / b)[:, None] + widths[:, None] * _GRID).ravel())
+    logits = points[:: max(1, len(points) // _MOST_POINTS), None]
+    logs = -a * np.logaddexp(0.0, -logits) - b * np.logaddexp(0.0, logits)
+    density = np.exp(logs - logs.max(axis=0))
+    masses = (density[1:] + density[:-1]) * np.diff(logits, axis=0)
+    masses /= masses.sum(axis=0)
+    below = np.log(np.maximum(np.cumsum(masses, axis=0) - masses / 2.0, _TINY))
+    chances = (masses * np.exp(below.sum(axis=1, keepdims=True) - below)).sum(axis=0)
+    return np.asarray(chances / chances.sum())
+
+
+def chances_rows(counts: DecisionCounts) -> list[list[str]]:
+    """Return the row of a summary with the highest chances; none where they are not known."""
+    chances = best_chances(counts) if counts.feedback_count else {}
+    return [["chance to be best", chances_text(chances, len(counts.pending))]] if chances else []
+
+
+def chances_text(chances: Mapping[str, float], pending: int) -> str:
+    """Return the highest chances on one line, and what they are."""
+    highest = sorted(chances.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MOST_ARMS])
+    more = f", {len(highest) - _MOST_ARMS:,} more" if len(highest) > _MOST_ARMS else ""
+    missing = f", without {count_text(pending, 'pending decision')}" if pending else ""
+    source = f"by the policy's posterior of these means{missing}"
+    return f"{shown}{more} ({source}; no error rate is guaranteed)"

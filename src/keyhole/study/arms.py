@@ -25,6 +25,8 @@ class Arms:
     ----------
     names : list of str
         The names by number, those of retired arms too.
+    has_retired_arms : bool
+        Whether positions differ from numbers, since an arm was retired.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -44,6 +46,7 @@ class Arms:
         self._forget()
 
     def _forget(self) -> None:
+        self.has_retired_arms = len(self._in_use) < len(self.names)
         self._live: IntArray | None = None
         self._positions: IntArray | None = None
 
@@ -75,11 +78,6 @@ class Arms:
     def is_live(self, number: int) -> bool:
         """Return whether an arm is in use."""
         return number in self._in_use
-
-    @property
-    def has_retired_arms(self) -> bool:
-        """Whether positions differ from numbers, since an arm was retired."""
-        return len(self._in_use) < len(self.names)
 
     @property
     def names_in_use(self) -> tuple[str, ...]:

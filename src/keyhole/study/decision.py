@@ -89,8 +89,3 @@ class Decision:
         until = None if self.until is None else self.until.isoformat()
         content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
         return content | {"until": until}
-
-
-def decision_id(decision: str | Decision) -> str:
-    """Return the id of a decision; other values are returned for the caller to refuse."""
-    return decision.id if isinstance(decision, Decision) else decision

@@ -34,7 +34,7 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     numbers = [name for name in counts.told_numbers() if name not in counts.flags]
     name = next(iter(numbers), "feedback")
     told = values_by_arm(counts, name)
-    names, order = counts.arms, order_arms(counts).tolist()
+    names, order = counts.arms.names, order_arms(counts).tolist()
     curves = _decisions_by_arm(counts) if shows == "decisions" else _means_by_arm(counts, told)
     named, others = order[:_MOST_NAMED], order[_MOST_NAMED:]
     # By position, since colours by name, as policies have them, may be alike for two of few arms.
@@ -78,14 +78,14 @@ def _fit_axis(axes: "Axes", means: list[float], intervals: Sequence[tuple[float,
 
 def plot_size(counts: DecisionCounts) -> tuple[float, float]:
     """Return width and height in inches of a figure of the plot."""
-    names = counts.arms
+    names = counts.arms.names
     return figure_size([names[arm] for arm in order_arms(counts)[:_MOST_NAMED]])
 
 
 def order_arms(counts: DecisionCounts) -> IntArray:
     """Return the arms, those with the most decisions first."""
     asked = np.array(counts.asked, np.int64)
-    return np.argsort(-np.bincount(asked, minlength=len(counts.arms)), kind="stable")
+    return np.argsort(-np.bincount(asked, minlength=len(counts.arms.names)), kind="stable")
 
 
 def _thin(values: Any) -> Any:
@@ -97,14 +97,14 @@ def _thin(values: Any) -> Any:
 def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
     """Return by arm the numbers of its decisions, and how many it has had by then."""
     asked = np.array(counts.asked, np.int64)
-    ends = np.cumsum(np.bincount(asked, minlength=len(counts.arms)))[:-1]
+    ends = np.cumsum(np.bincount(asked, minlength=len(counts.arms.names)))[:-1]
     by_arm = np.split(np.argsort(asked, kind="stable") + 1, ends)
     return [_extend(np.append(0, own), np.arange(len(own) + 1.0), len(asked)) for own in by_arm]
 
 
 def _means_by_arm(counts: DecisionCounts, told: Told) -> list[Curve]:
     """Return by arm the decisions at which its feedback was told, and its mean by then."""
-    end, pairs = len(counts.asked), (told[arm] for arm in range(len(counts.arms)))
+    end, pairs = len(counts.asked), (told[arm] for arm in range(len(counts.arms.names)))
     return [
         _extend(np.array(steps, np.int64), np.cumsum(values) / np.arange(1, len(values) + 1), end)
         for steps, values in pairs

@@ -20,10 +20,14 @@ from keyhole.contract.pending_mode_inference import check_allowed
 from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.example_decisions import example_decisions
-from keyhole.play.reserved_study_words import check_words, declared_words
 from keyhole.play.saved_learner import find_policy
-from keyhole.play.study_vocabulary import StudyVocabulary
-from keyhole.study.setting_code_errors import SettingCodeError, convert_vocabulary_errors
+from keyhole.play.study_vocabulary import (
+    SettingCodeError,
+    StudyVocabulary,
+    check_words,
+    convert_vocabulary_errors,
+    declared_words,
+)
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.validate import (
     Range,
@@ -38,6 +42,8 @@ from keyhole.validate import (
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
+# What format 1 called otherwise. Stored bytes are never rewritten, since the digests of all later
+# events depend on them.
 
 
 @cache

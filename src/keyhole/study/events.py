@@ -1,37 +1,6 @@
-"""The kinds of events in a study's log (decided, told, ...), and the layout of their bytes.
+"""The events of a study's log: how each kind is checked, applied to a state, and put into words.
 
-A study is a policy (a rule that chooses among options) that decides for real, kept in a database.
-"""
-
-from struct import Struct
-from typing import Final
-
-(
-    ASKED,
-    TOLD,
-    EXPIRED,
-    ASKED_AGAIN,
-    TOLD_LATE,
-    TOLD_TOO_LATE,
-    SUM_TOLD,
-    ARM_ADDED,
-    ARM_RETIRED,
-    POLICY_CHANGED,
-) = range(1, 11)
-
-EVENT_NAMES: Final = {
-    ASKED: "asked",
-    TOLD: "told",
-    EXPIRED: "expired",
-    ASKED_AGAIN: "asked again",
-    TOLD_LATE: "told late",
-    TOLD_TOO_LATE: "told too late",
-    SUM_TOLD: "sum told",
-    ARM_ADDED: "arm added",
-    ARM_RETIRED: "arm retired",
-    POLICY_CHANGED: "policy changed",
-}
-"""Names of the kinds. Bodies are numbers of 8 bytes, little-endian:
+Bodies are numbers of 8 bytes, little-endian:
 
 ``asked``
     round, context and decision, then the two words of the policy's random stream after it;
@@ -46,11 +15,506 @@ EVENT_NAMES: Final = {
     the name; ``policy changed``: the new definition, as JSON; ``asked again``: nothing.
 """
 
+import json
+import secrets
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from struct import Struct
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from keyhole.contract.policy import Policy
+from keyhole.contract.reward_units import UNIT
+from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.study_vocabulary import Words, convert_vocabulary_errors
+from keyhole.study.definition import Definition
+from keyhole.study.storage import Row
+from keyhole.study.timeout_rule import NO_REWARD
+from keyhole.validate import check_line, short_repr
+
+if TYPE_CHECKING:
+    from keyhole.study.log_export import EventFormatter
+    from keyhole.study.log_state import LogState
+
+(
+    ASKED,
+    TOLD,
+    EXPIRED,
+    ASKED_AGAIN,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
+    SUM_TOLD,
+    ARM_ADDED,
+    ARM_RETIRED,
+    POLICY_CHANGED,
+) = range(1, 11)
+
 ROW_HEADER: Final = Struct("<dd")
 """The beginning of a row: round, and time of asking."""
-
 ROUND: Final = Struct("<d")
 TIME: Final = ROUND
 STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
+COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
+
+_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_TWO: Final = [a + b for a in _LETTERS for b in _LETTERS]
+_ID_LENGTH: Final = 26
+_CACHED: Final = 4096  # entries of each cache
+_NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
+_NO_SUMS: Final = "a sum is for anonymous feedback, which this setting does not have"
+
+
+def new_id(now: float) -> str:
+    """Return a new id of a decision: short, ordered by time, and impossible to guess.
+
+    It is a ULID: 48 bits of time in milliseconds, then 80 random ones, in Crockford's base 32.
+
+    Examples
+    --------
+    >>> len(new_id(0.0)), new_id(1.0) < new_id(2.0)
+    (26, True)
+    """
+    bits = (max(0, int(now * 1000.0)) & (2**48 - 1)) << 80 | secrets.randbits(80)
+    return "".join([_TWO[bits >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def is_id(text: object) -> bool:
+    """Return whether a value has the form of an id."""
+    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(_LETTERS)
+
+
+class EventError(ValueError):
+    """An event that no study can have written.
+
+    Parameters
+    ----------
+    seq : int
+        Its number.
+    why : str
+        The reason.
+    """
+
+    def __init__(self, seq: int, why: str) -> None:
+        super().__init__(f"event {seq}: {why}")
+        self.seq, self.why = seq, why
+
+
+class EventKind:
+    """A kind of event; most bodies are empty.
+
+    Attributes
+    ----------
+    name : str
+        Its name in tables and exports.
+    has_decision, may_have_key : bool
+        Whether an event of the kind is about a decision, and may have an idempotency key.
+    """
+
+    name: ClassVar[str]
+    has_decision: ClassVar[bool] = True
+    may_have_key: ClassVar[bool] = False
+
+    def check(self, state: "LogState", event: Row) -> None:
+        """Refuse an event that cannot follow a state."""
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        """Change a state as the event says."""
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        """Return the body as named values."""
+        return {}
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        """Return the body that `words` made these words of."""
+        return b""
+
+
+class _Asked(EventKind):
+    name = "asked"
+    may_have_key = True
+
+    def check(self, state: "LogState", event: Row) -> None:
+        if not is_id(event.decision) or event.decision in state.pending:
+            raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
+        size = ROUND.size + state.decisions.bytes - ROW_HEADER.size + STREAM.size
+        if len(event.body) != size:
+            raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
+        if ROUND.unpack_from(event.body)[0] != state.rounds + 1:
+            raise ValueError(f"round must be {state.rounds + 1}")
+        horizon = state.definition.facts.get("horizon")
+        is_by_round = state.definition.policy.setting.by_round
+        if is_by_round and event.seq > state.since and state.rounds == horizon:
+            raise ValueError(f"round must be at most the horizon, {horizon}")
+        state.checker.check_decision(event.body[ROUND.size : -STREAM.size])
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.add_decision(_id_of(event), state.row(event))
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        state = formatter.state
+        formatter.asked[_id_of(event)] = row = state.row(event)
+        stream = [f"{word:016x}" for word in STREAM.unpack(event.body[-STREAM.size :])]
+        state.checker.check_words(row[ROW_HEADER.size :])
+        values = state.values(row)
+        with convert_vocabulary_errors(state.vocabulary):
+            words = state.vocabulary.format_decision(*values)
+        return {"round": _check_count(ROUND.unpack_from(event.body)[0]), **words, "stream": stream}
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        state = formatter.state
+        context, decision = state.vocabulary.parse_decision(words)
+        cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
+        stream = (int(word, 16) for word in words["stream"])
+        body = state.decisions.body_of_event(words["round"], cells, stream)
+        formatter.asked[_id_of(event)] = state.row(event._replace(body=body))
+        return body
+
+
+class _Told(EventKind):
+    name = "told"
+
+    def check(self, state: "LogState", event: Row) -> None:
+        row = _find_pending(state, event)
+        state.checker.check_feedback(row[ROW_HEADER.size :], event.body)
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.learn(event, state.remove_pending(_id_of(event)), event.body)
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        return self._format(formatter, formatter.asked[_id_of(event)], event.body)
+
+    def _format(self, formatter: "EventFormatter", row: bytes, feedback: bytes) -> Words:
+        if not feedback:
+            return {}
+        state = formatter.state
+        values = *state.values(row), state.feedback.unpack(feedback)
+        with convert_vocabulary_errors(state.vocabulary):
+            return state.vocabulary.format_feedback(*values)
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        state, fields = formatter.state, _own_words(words)
+        values = state.values(formatter.asked[_id_of(event)])
+        return state.feedback.pack(state.vocabulary.parse_feedback(*values, **fields))
+
+
+class _Expired(_Told):
+    name = "expired"
+
+    def check(self, state: "LogState", event: Row) -> None:
+        if state.definition.rule.on_timeout == NO_REWARD:
+            super().check(state, event)
+        else:
+            _find_pending(state, event)
+            _check_empty(event)
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        id = _id_of(event)
+        # A decision about a retired arm is not asked again: nobody could act on it.
+        if state.definition.rule.on_timeout == "ask_again" and state.is_live(id):
+            state.to_ask_again[id] = None
+            state.awaiting_feedback.pop(id, None)
+            return
+        row = state.remove_pending(id)
+        if event.body:
+            state.learn(event, row, event.body)
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        return super().pack(formatter, event, words) if _own_words(words) else b""
+
+
+class _AskedAgain(EventKind):
+    name = "asked again"
+    may_have_key = True
+
+    def check(self, state: "LogState", event: Row) -> None:
+        if event.decision not in state.to_ask_again:
+            raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
+        _check_empty(event)
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        id = _id_of(event)
+        row = state.remove_pending(id)
+        # Its timeout begins anew: in seconds by the time in its row, and in decisions.
+        header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
+        state.pending[id] = header + row[ROW_HEADER.size :]
+        state.awaiting_feedback[id] = None
+        state.asked_again_after[id] = state.rounds
+
+
+class _ToldLate(_Told):
+    name = "told late"
+
+    def check(self, state: "LogState", event: Row) -> None:
+        if not is_id(event.decision) or event.decision in state.pending:
+            raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
+        rule = state.definition.rule.on_timeout
+        if (rule == NO_REWARD) != (event.kind == TOLD_TOO_LATE):
+            raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
+        row, feedback = state.split_late(event.body)
+        state.checker.check_pending(row)
+        state.checker.check_feedback(row[ROW_HEADER.size :], feedback)
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.learn(event, *state.split_late(event.body))
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        row = formatter.asked[_id_of(event)]
+        return self._format(formatter, row, event.body[len(row) :])
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        return formatter.asked[_id_of(event)] + super().pack(formatter, event, words)
+
+
+class _ToldTooLate(_ToldLate):
+    name = "told too late"
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        """Leave the state as it is: the policy has learnt that there was no reward."""
+
+
+class _SumTold(EventKind):
+    name = "sum told"
+    has_decision = False
+
+    def check(self, state: "LogState", event: Row) -> None:
+        if not state.vocabulary.sum_fields:
+            raise ValueError(_NO_SUMS)
+        state.checker.check_sum(event.body)
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.add_sum(event.body)
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        state = formatter.state
+        if not state.vocabulary.sum_fields:
+            raise ValueError(_NO_SUMS)
+        values = state.sums.unpack(event.body)
+        with convert_vocabulary_errors(state.vocabulary):
+            return state.vocabulary.format_sum(values)
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        state = formatter.state
+        return state.sums.pack(state.vocabulary.parse_sum(**_own_words(words)))
+
+
+class _ArmAdded(EventKind):
+    name = "arm added"
+    has_decision = False
+
+    def check(self, state: "LogState", event: Row) -> None:
+        state.definition.check_arms_change()
+        state.arms.check_new("arm", check_line("arm", event.body.decode()))
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.prepare_arms_change()
+        state.arms.add(event.body.decode())
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        formatter.state.arms.add(event.body.decode())
+        return {"arm": event.body.decode()}
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        formatter.state.arms.add(words["arm"])
+        return str(words["arm"]).encode()
+
+
+class _ArmRetired(EventKind):
+    name = "arm retired"
+    has_decision = False
+
+    def check(self, state: "LogState", event: Row) -> None:
+        state.definition.check_arms_change()
+        state.arms.check_can_retire("arm", event.body.decode())
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.prepare_arms_change()
+        state.arms.retire(event.body.decode())
+        # Decisions on this arm are not asked again: nobody could act on them.
+        for id in [id for id in state.to_ask_again if not state.is_live(id)]:
+            state.remove_pending(id)
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        return {"arm": event.body.decode()}
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        return str(words["arm"]).encode()
+
+
+class _PolicyChanged(EventKind):
+    """A change of policy; `read_changed_definition` checks it, which needs the policies."""
+
+    name = "policy changed"
+    has_decision = False
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.change_policy(event)
+
+    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+        definition = json.loads(event.body)
+        return {"head": definition | {"policy": str(definition["policy"])}}
+
+    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+        content: Mapping[str, Any] = words["head"]
+        if "setting" in content:  # its fields get today's order
+            data = json.dumps(content).encode()
+            Definition.from_bytes(data, formatter.policies, ordered=False)
+            content = {**content, "setting": formatter.state.definition.setting_as_json()}
+        return json.dumps(content).encode()
+
+
+KINDS: Final[Mapping[int, EventKind]] = {
+    ASKED: _Asked(),
+    TOLD: _Told(),
+    EXPIRED: _Expired(),
+    ASKED_AGAIN: _AskedAgain(),
+    TOLD_LATE: _ToldLate(),
+    TOLD_TOO_LATE: _ToldTooLate(),
+    SUM_TOLD: _SumTold(),
+    ARM_ADDED: _ArmAdded(),
+    ARM_RETIRED: _ArmRetired(),
+    POLICY_CHANGED: _PolicyChanged(),
+}
+
+
+# Events are checked before they reach a kernel: whoever can write to a database can also compute
+# checksums, and must still not decide where machine code writes.
+def check_event(state: "LogState", event: Row) -> None:
+    """Refuse an event that cannot be the next one after a state.
+
+    Raises
+    ------
+    EventError
+        With the reason.
+    """
+    try:
+        if event.seq != state.seq + 1:
+            raise ValueError(f"the log has a gap: event {event.seq} follows {state.seq}")
+        kind = KINDS.get(event.kind)
+        if kind is None:
+            raise ValueError(f"its kind is {short_repr(event.kind)}, which is unknown")
+        check_time(event.at)
+        if event.key is not None:
+            if not kind.may_have_key:
+                raise ValueError("an event of its kind has no key")
+            check_line("key", event.key)
+        if (event.decision is not None) != kind.has_decision:
+            raise ValueError(
+                f"decision must be given or absent as the kind requires, got {event.decision!r}"
+            )
+        kind.check(state, event)
+    except (*DAMAGE, struct.error) as error:
+        why = str(error) if isinstance(error, ValueError) else f"it is malformed ({error!r})"
+        raise EventError(event.seq, why) from error
+
+
+class ValueChecker:
+    """Refuses decisions and feedback that no study can have written.
+
+    A value is checked as if a user gave it: formatted by the vocabulary and parsed again, it must
+    be the same. Decisions are given as cells: a row without its header.
+    """
+
+    def __init__(self, state: "LogState") -> None:
+        self._state = state
+        # In unit scale: in other units a value may differ in its last bit when parsed again.
+        self._vocabulary = replace(state.definition, scale=UNIT).vocabulary(state.arms.names)
+        # A log has the same few decisions and rewards again and again: the checks are cached by
+        # their bytes, until the arms change (`forget`).
+        self.check_words = lru_cache(_CACHED)(self._check_words)
+        self.check_decision = lru_cache(_CACHED)(self._check_decision)
+        self.check_feedback = lru_cache(_CACHED)(self._check_feedback)
+
+    def forget(self) -> None:
+        """Clear the caches, since other arms are in use."""
+        self.check_words.cache_clear()
+        self.check_decision.cache_clear()
+        self.check_feedback.cache_clear()
+
+    def _check_words(self, cells: bytes) -> None:
+        """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
+        vocabulary, values = self._vocabulary, self._state.values(_NO_HEADER + cells)
+        with convert_vocabulary_errors(vocabulary):
+            named = vocabulary.format_decision(*values)
+            if vocabulary.parse_decision(named) != values:
+                raise ValueError(f"its decision is not allowed, {short_repr(named)}")
+
+    def _check_decision(self, cells: bytes, retired: bool = False) -> None:
+        """Refuse a decision that the setting does not allow; its arm may be `retired` since."""
+        self.check_words(cells)
+        if not self._state.is_allowed(_NO_HEADER + cells, retired=retired):
+            raise ValueError(f"its decision {'was' if retired else 'is'} not allowed")
+
+    def check_pending(self, row: bytes) -> None:
+        """Refuse the row of a pending decision that no study can have had."""
+        t, at = ROW_HEADER.unpack_from(row)
+        if not 1 <= t <= self._state.rounds or t != int(t):
+            raise ValueError(f"round must be from 1 to {self._state.rounds}, got {t}")
+        check_time(at)
+        self.check_decision(row[ROW_HEADER.size :], True)
+
+    def _check_feedback(self, cells: bytes, feedback: bytes) -> None:
+        """Refuse feedback that cannot have been told of a decision."""
+        vocabulary, codec = self._vocabulary, self._state.feedback
+        values = *self._state.values(_NO_HEADER + cells), codec.unpack(feedback)
+        with convert_vocabulary_errors(vocabulary):
+            named = vocabulary.format_feedback(*values)
+            if codec.pack(vocabulary.parse_feedback(*values[:2], **named)) != feedback:
+                raise ValueError(f"its feedback is invalid, {short_repr(named)}")
+
+    def check_sum(self, body: bytes) -> None:
+        """Refuse an anonymous sum that cannot have been told."""
+        vocabulary, values = self._vocabulary, self._state.sums.unpack(body)
+        with convert_vocabulary_errors(vocabulary):
+            named = vocabulary.format_sum(values)
+            if self._state.pack_sum(vocabulary.parse_sum(**named)) != body:
+                raise ValueError(f"its sum is invalid, {short_repr(named)}")
+
+
+def read_changed_definition(
+    first: Definition, data: bytes, policies: Iterable[type[Policy]], event: int
+) -> Definition:
+    """Return the definition written by an event, in which only the policy may differ."""
+    definition = Definition.from_bytes(data, policies)
+    try:
+        first.check_successor(definition)
+    except ValueError as error:
+        raise EventError(event, str(error)) from error
+    return definition
+
+
+def check_time(at: float) -> None:
+    """Refuse a time that no event can have."""
+    if not 0.0 <= at < END_OF_TIME:
+        raise ValueError(f"its time must be in seconds since 1970, got {at}")
+
+
+def _check_count(value: float) -> int:
+    """Return a count that a row holds as a float."""
+    if not 0 <= value <= 2.0**53 or value != int(value):
+        raise ValueError(f"a count must be a whole number, got {value}")
+    return int(value)
+
+
+def _check_empty(event: Row) -> None:
+    if event.body:
+        raise ValueError(f"it must have no bytes, got {len(event.body)}")
+
+
+def _find_pending(state: "LogState", event: Row) -> bytes:
+    """Return the row of a decision that must be pending."""
+    row = state.pending.get(str(event.decision))
+    if row is None:
+        raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
+    return row
+
+
+def _own_words(words: Words) -> Words:
+    """Return the words of an event that not every event has."""
+    return {name: value for name, value in words.items() if name not in COMMON_WORDS}
+
+
+def _id_of(event: Row) -> str:
+    return str(event.decision)

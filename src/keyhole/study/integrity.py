@@ -11,11 +11,18 @@ from itertools import islice
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
+from keyhole.play.study_vocabulary import SettingCodeError
 from keyhole.study.definition import Definition
-from keyhole.study.event_checks import EventError, read_changed_definition
-from keyhole.study.events import ASKED, POLICY_CHANGED, TOLD_LATE, TOLD_TOO_LATE
-from keyhole.study.policy_errors import LearningError
-from keyhole.study.setting_code_errors import SettingCodeError
+from keyhole.study.events import (
+    ASKED,
+    POLICY_CHANGED,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
+    EventError,
+    check_event,
+    read_changed_definition,
+)
+from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
 from keyhole.study.storage import Row, Store, StoreError, open_store
@@ -120,12 +127,12 @@ def check_database(
     >>> folder.cleanup()
     """
     with closing(open_store(storage, make=False)) as store:
-        known = [one for one, _ in store.studies()]
-        names = known if name is None else [name]
-        if name is not None and name not in known:
+        names = [study for study, _ in store.studies()]
+        if name is not None and name not in names:
             store.find(name)  # raises, and names the studies that there are
-        found = [_check_study(store, one, tuple(policies)) for one in names]
-        return DatabaseCheck(store.find_page_damage(), found)
+        names = names if name is None else [name]
+        checks = [_check_study(store, study, tuple(policies)) for study in names]
+        return DatabaseCheck(store.find_page_damage(), checks)
 
 
 def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:
@@ -177,7 +184,7 @@ def rebuild_states(
     failed: LearningError | None = None
     for row in rows:
         applied.append(row)
-        state.checker.check(row)
+        check_event(state, row)
         if row.key is not None and row.key in keys:
             raise EventError(row.seq, f"key must be new, got {row.key!r}")
         keys.add(row.key)

@@ -18,25 +18,21 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
 from keyhole.files import decode_text, read_file, write_atomically
 from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.study_vocabulary import Words
 from keyhole.study.definition import Definition
-from keyhole.study.event_checks import EventError, check_time
 from keyhole.study.events import (
     ARM_ADDED,
     ARM_RETIRED,
     ASKED,
-    EVENT_NAMES,
-    EXPIRED,
-    POLICY_CHANGED,
-    ROUND,
+    COMMON_WORDS,
+    KINDS,
     ROW_HEADER,
-    STREAM,
-    SUM_TOLD,
-    TOLD,
-    TOLD_LATE,
-    TOLD_TOO_LATE,
+    EventError,
+    check_event,
+    check_time,
 )
 from keyhole.study.integrity import rebuild_states
-from keyhole.study.setting_code_errors import convert_vocabulary_errors
+from keyhole.study.log_state import LogState
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.validate import check_choice, check_line
@@ -44,20 +40,28 @@ from keyhole.validate import check_choice, check_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Words = dict[str, Any]
-
-_KINDS: Final = {word: kind for kind, word in EVENT_NAMES.items()}
+_NUMBERS: Final = {kind.name: number for number, kind in KINDS.items()}
 _FORMAT: Final = "keyhole-study"
 _VERSION: Final = 2
-_COMMON: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
 
 
 class EventFormatter:
-    """Converts rows of a study's log to named values and back, in the order of the log."""
+    """Converts rows of a study's log to named values and back, in the order of the log.
+
+    Attributes
+    ----------
+    state : LogState
+        Arms and codecs; other events are not applied to it.
+    asked : dict of str to bytes
+        The rows of all decisions so far, by id.
+    policies : tuple of Policy classes
+        Classes in which a policy is looked up first.
+    """
 
     def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
-        self._state, self._policies = State(definition), tuple(policies)
-        self._asked: dict[str, bytes] = {}
+        self.state = LogState(definition)
+        self.asked: dict[str, bytes] = {}
+        self.policies = tuple(policies)
 
     def words(self, row: Row) -> Words:
         """Return an event as named values.
@@ -69,100 +73,19 @@ class EventFormatter:
         """
         try:
             check_time(row.at)
-            found: Words = {"seq": row.seq, "at": row.at, "event": EVENT_NAMES[row.kind]}
-            found |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
-            return found | self._format_body(row)
+            kind = KINDS[row.kind]
+            words: Words = {"seq": row.seq, "at": row.at, "event": kind.name}
+            words |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
+            return words | kind.words(self, row)
         except (*DAMAGE, struct.error) as error:
             raise EventError(row.seq, f"it is malformed ({error!r})") from error
 
-    def _format_body(self, row: Row) -> Words:
-        state, body = self._state, row.body
-        if row.kind == ASKED:
-            self._asked[str(row.decision)] = asked = state.row(row)
-            stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
-            state.checker.check_words(asked)
-            values = state.values(asked)
-            with convert_vocabulary_errors(state.vocabulary):
-                words = state.vocabulary.format_decision(*values)
-            return {"round": _check_count(ROUND.unpack_from(body)[0]), **words, "stream": stream}
-        if row.kind in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
-            asked = self._asked[str(row.decision)]
-            # Late feedback follows the row of its decision, which the state no longer has.
-            data = body[len(asked) :] if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else body
-            if not data:
-                return {}
-            decision, feedback = state.values(asked), state.feedback.unpack(data)
-            with convert_vocabulary_errors(state.vocabulary):
-                return state.vocabulary.format_feedback(*decision, feedback)
-        if row.kind in (ARM_ADDED, ARM_RETIRED):
-            if row.kind == ARM_ADDED:
-                state.arms.add(body.decode())
-            return {"arm": body.decode()}
-        if row.kind == SUM_TOLD:
-            if not state.vocabulary.sum_fields:
-                raise ValueError(
-                    "a sum is for anonymous feedback, which this setting does not have"
-                )
-            total = state.sums.unpack(body)
-            with convert_vocabulary_errors(state.vocabulary):
-                return state.vocabulary.format_sum(total)
-        if row.kind == POLICY_CHANGED:
-            definition = json.loads(body)
-            return {"head": definition | {"policy": str(definition["policy"])}}
-        return {}
-
     def row(self, words: Words) -> Row:
         """Return the row of an event given as named values."""
-        kind = _KINDS[check_choice("event", words.get("event"), _KINDS)]
+        number = _NUMBERS[check_choice("event", words.get("event"), _NUMBERS)]
         decision, key = words.get("decision"), words.get("key")
-        row = Row(words["seq"], kind, decision, key, float(words["at"]), b"")
-        return row._replace(body=self._pack_body(row, words))
-
-    def _pack_body(self, row: Row, words: Words) -> bytes:
-        state = self._state
-        if row.kind == ASKED:
-            context, decision = state.vocabulary.parse_decision(words)
-            parts = (
-                ROUND.pack(words["round"]),
-                state.decisions.context.pack(context),
-                state.decisions.decision.pack(decision),
-                STREAM.pack(*(int(word, 16) for word in words["stream"])),
-            )
-            body = b"".join(parts)
-            self._asked[str(row.decision)] = state.row(row._replace(body=body))
-            return body
-        if (kind := row.kind) in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
-            asked = self._asked[str(row.decision)]
-            fields = {n: v for n, v in words.items() if n not in _COMMON}
-            if not fields and kind == EXPIRED:
-                return b""
-            feedback = state.feedback.pack(
-                state.vocabulary.parse_feedback(*state.values(asked), **fields)
-            )
-            return asked + feedback if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else feedback
-        if row.kind in (ARM_ADDED, ARM_RETIRED):
-            if row.kind == ARM_ADDED:
-                state.arms.add(words["arm"])
-            return str(words["arm"]).encode()
-        if row.kind == SUM_TOLD:
-            fields = {n: v for n, v in words.items() if n not in _COMMON}
-            return state.sums.pack(state.vocabulary.parse_sum(**fields))
-        return self._definition(words["head"]) if row.kind == POLICY_CHANGED else b""
-
-    def _definition(self, words: Words) -> bytes:
-        """Return the definition in an event, with its fields in today's order."""
-        data = json.dumps(words).encode()
-        if "setting" not in words:
-            return data
-        Definition.from_bytes(data, self._policies, ordered=False)
-        return json.dumps(words | {"setting": self._state.definition.setting_as_json()}).encode()
-
-
-def _check_count(value: float) -> int:
-    """Return a count that a row holds as a float."""
-    if not 0 <= value <= 2.0**53 or value != int(value):
-        raise ValueError(f"a count must be a whole number, got {value}")
-    return int(value)
+        row = Row(words["seq"], number, decision, key, float(words["at"]), b"")
+        return row._replace(body=KINDS[number].pack(self, row, words))
 
 
 def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
@@ -179,14 +102,14 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
         if "head" in event:
             event["policy"] = event.pop("head")["policy"]
     names = dict.fromkeys(name for event in events for name in event)
-    columns = {n: [event.get(n) for event in events] for n in names if n not in _COMMON}
+    columns = {n: [event.get(n) for event in events] for n in names if n not in COMMON_WORDS}
     for name, values in columns.items():
         if any(isinstance(value, dict) for value in values):  # by arm: each has its place
             columns[name] = [None if v is None else list(v.items()) for v in values]
     kinds = {n: _column_type(values) for n, values in columns.items()}
     first = {
         name: pa.array([event.get(name) for event in events], kind)
-        for name, kind in zip(_COMMON, types, strict=True)
+        for name, kind in zip(COMMON_WORDS, types, strict=True)
     }
     try:
         return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
@@ -297,7 +220,7 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     state = State(definition, rows[-1].seq if rows else 0)
     found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
-        state.checker.check(row)
+        check_event(state, row)
         if row.kind == ASKED:
             context, _ = state.values(asked := state.row(row))
             other = state.decide(context, row.at)

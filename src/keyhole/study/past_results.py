@@ -3,23 +3,32 @@
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import timedelta
-from math import lgamma, log
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import inf, lgamma, log
 from os import PathLike
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from keyhole.contract.text_formatting import count_text
+from keyhole.data.csv_rows import (
+    DateParser,
+    check_column_names,
+    identify_moment,
+    is_filled,
+    parse_delay,
+    parse_number,
+    read_rows,
+)
 from keyhole.durations import to_seconds
-from keyhole.study import ask_tell_operations
-from keyhole.study.cached_state import ReadOnlyReplica
-from keyhole.study.decision_ids import new_id
-from keyhole.study.events import ASKED, ROUND, STREAM, TOLD
+from keyhole.study.events import ASKED, TOLD, new_id
+from keyhole.study.group_commit import GroupCommit, Transaction
+from keyhole.study.operations import encode_feedback
+from keyhole.study.replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row
+from keyhole.study.storage.rows import LONGEST
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
-from keyhole.study.writer import GroupCommit, Transaction
-from keyhole.validate import Range, check_number
+from keyhole.validate import Range, check_number, check_short_line
 
 _CHANCE: Final = 1e-4  # of an order that is taken for a sorted one
 _KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
@@ -46,125 +55,51 @@ class PastDecision(NamedTuple):
     key: str = ""
 
 
-class PastResults:
-    """Base class of studies: begin from results that were recorded before."""
+FileRow = tuple[PastDecision, float]
+"""A decision with a reward of 1 if it ever converted, and after how many seconds."""
 
-    _replica: ReadOnlyReplica
-    _writer: GroupCommit
 
-    def import_csv(
-        self,
-        path: str | PathLike[str],
-        *,
-        arm: str = "arm",
-        reward: str = "reward",
-        converted_at: str | None = None,
-        shown_at: str | None = None,
-        within: float | str | timedelta | None = None,
-        key: str | None = None,
-        delimiter: str = ",",
-        date_format: str | None = None,
-        decimal: str = ".",
-    ) -> int:
-        r"""Begin the study from a CSV file of past decisions; return how many were imported.
-
-        The file has one row for each decision that has its reward, in the order of time. The first
-        row names the columns; others than those named here are ignored. All rows become decisions
-        that were told, in one transaction: all or none; an error names up to five bad rows. The
-        same file may be imported again, while its arms are in use, which does nothing and returns
-        0.
-
-        Rows that may yet convert must not be in a file without times: they would count as 0. With
-        `shown_at` and `converted_at`, in any order, Keyhole looks after that. A decision whose
-        window was over at the last time in the file has a reward of 1 if it converted in its
-        window, and otherwise, or if it converted later, of 0. Younger ones are left out, and a
-        warning says how many; or with `key` they are imported too: as told if they have converted,
-        and else as pending since they were shown. They then expire in their time;
-        `Study.find_decision` returns them by their keys, to be told before.
-
-        The study must have no other decisions; its policy must be one that can learn from decisions
-        of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
-        its feedback one reward. What is imported must not have been selected by its rewards. A
-        warning says where the rows of each arm are sorted by reward, and the policy can stop.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, in UTF-8.
-        arm, reward : str
-            The names of the columns: the arm by its name, with capitals as in the study, and the
-            reward in the units of the study.
-        converted_at : str, optional
-            The column that is empty where nothing came of a decision. The reward is then 1 or 0,
-            and `reward` is not read.
-        shown_at : str, optional
-            The column of the times of the decisions. It needs `converted_at`, then of times too.
-        within : float, str or timedelta, optional
-            The window, in seconds or as a text such as "7d". By default the study's timeout, from
-            which it must not differ.
-        key : str, optional
-            The column of idempotency keys, such as numbers of visits: a key that stands in two rows
-            is refused. Without one, a warning counts rows that repeat an earlier one, if `shown_at`
-            says the second. Where the policy waits for each feedback (``pending="wait"``), younger
-            decisions are left out all the same.
-        delimiter : str, default ","
-            The sign between columns.
-        date_format : str, optional
-            The form of times, in the codes of `datetime.strptime`, such as "%d.%m.%Y %H:%M"; by
-            default ISO 8601. Without a time zone they are in UTC. "unix", "unix_ms" and "unix_us"
-            are numbers of seconds, milliseconds and microseconds since 1970.
-        decimal : {".", ","}, default "."
-            The decimal sign.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from keyhole.stochastic import UCB1
-        >>> from keyhole.study import Study
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "past.csv")
-        ...     _ = path.write_text("button,clicked\nred,0\nblue,1\nred,0\n")
-        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
-        ...         print(study.import_csv(path, arm="button", reward="clicked"))
-        ...         print(study.import_csv(path, arm="button", reward="clicked"))
-        ...         print(study.recommend())
-        3
-        0
-        blue
-        """
-        from keyhole.study.past_decisions_csv import read_past_decisions, split_by_age
-
-        has_times = shown_at is not None
-        needs_times = (within, key, date_format) != (None, None, None)
-        if (has_times and converted_at is None) or (needs_times and not has_times):
-            raise ValueError(
-                "within, key and date_format need shown_at, and shown_at needs converted_at"
-            )
-        names = {"reward": reward} if converted_at is None else {"converted_at": converted_at}
-        times = {"shown_at": shown_at, "key": key}
-        names = {"arm": arm} | names | {k: name for k, name in times.items() if name is not None}
-        # Checked here too, where lines are known, without a lock while the file is read.
-        target = self._replica.read(_Target)
-        target.check_policy()
-        form = {"delimiter": delimiter, "decimal": decimal}
-        rows = read_past_decisions(
-            path, names, target.check_result, date_format=date_format, **form
+def import_csv(
+    replica: ReadOnlyReplica,
+    writer: GroupCommit,
+    path: str | PathLike[str],
+    columns: Mapping[str, str | None],
+    within: float | str | timedelta | None,
+    *,
+    date_format: str | None,
+    delimiter: str,
+    decimal: str,
+) -> int:
+    """Import a file of past decisions; return how many: see `Study.import_csv`."""
+    has_times = columns["shown_at"] is not None
+    needs_times = (within, columns["key"], date_format) != (None, None, None)
+    if (has_times and columns["converted_at"] is None) or (needs_times and not has_times):
+        raise ValueError(
+            "within, key and date_format need shown_at, and shown_at needs converted_at"
         )
-        past = [decision for decision, _ in rows]
-        if has_times:
-            window, now = target.find_window(within, key), self._writer.clock()
-            past = split_by_age(rows, window, now, keep_pending=target.can_wait)
-        # Without times a decision is its arm and its reward, as in files that were imported before.
-        results = [decision[: 4 if has_times else 2] for decision in past]
-        digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
-        imported: int = self._writer.submit(
-            lambda transaction: _import_past(transaction, past, f"{_KEY}{digest}")
-        )
-        if imported:
-            for doubt in target.doubts(past, len(rows), has_times=has_times):
-                warnings.warn(doubt, stacklevel=2)
-        return imported
+    # Checked here too, where lines are known, without a lock while the file is read.
+    target = replica.read(_Target)
+    target.check_policy()
+    rows = read_past_decisions(
+        path,
+        {name: column for name, column in columns.items() if column is not None},
+        target.check_result,
+        delimiter=delimiter,
+        date_format=date_format,
+        decimal=decimal,
+    )
+    past = [decision for decision, _ in rows]
+    if has_times:
+        window = target.find_window(within, columns["key"])
+        past = split_by_age(rows, window, writer.clock(), keep_pending=target.can_wait)
+    # Without times a decision is its arm and its reward, as in files that were imported before.
+    results = [decision[: 4 if has_times else 2] for decision in past]
+    digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
+    imported = writer.submit(_import_past, past, f"{_KEY}{digest}")
+    if imported:
+        for doubt in target.doubts(past, len(rows), has_times=has_times):
+            warnings.warn(doubt, stacklevel=3)
+    return imported
 
 
 class _Target:
@@ -298,9 +233,7 @@ def _import_past(transaction: Transaction, past: Sequence[PastDecision], key: st
             own_key = decision.key or None if number else key
             transaction.write_unasked(Row(state.seq + 1, ASKED, id, own_key, at, body))
             if decision.reward is not None:
-                feedback = ask_tell_operations.encode_feedback(
-                    state, state.pending[id], (decision.reward,), {}
-                )
+                feedback = encode_feedback(state, state.pending[id], (decision.reward,), {})
                 told_at = transaction.now
                 transaction.write_unasked(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
     except Exception:
@@ -315,5 +248,83 @@ def _asked(state: State, arm: int) -> bytes:
     # a policy that draws to learn has learnt.
     if state.draws_to_learn:
         state.catch_up()
-    stream = STREAM.pack(*state.policy_state.stream[:2].tolist())
-    return ROUND.pack(state.rounds + 1) + state.decisions.decision.pack({"arm": arm}) + stream
+    return state.body_of_decision(state.decisions.decision.pack({"arm": arm}))
+
+
+def read_past_decisions(
+    path: str | PathLike[str],
+    columns: Mapping[str, str],
+    check_result: Callable[[str, float], None],
+    *,
+    delimiter: str,
+    date_format: str | None,
+    decimal: str,
+) -> list[FileRow]:
+    """Return the rows of a file, however old they are; errors name file and line.
+
+    The names of its columns are those of ``arm``, of ``reward`` or ``converted_at``, and, if times
+    are known, of ``shown_at`` and ``key``. `check_result` refuses what the study does not have.
+    Keys must differ; without them a warning counts rows that repeat times to the second.
+    """
+    dates = DateParser(date_format)
+    rows: list[FileRow] = []
+
+    def add(*texts: str) -> None:
+        fields = dict(zip(columns, texts, strict=True))
+        at, delay = 0.0, inf
+        if "reward" in fields:
+            reward = parse_number(columns["reward"], fields["reward"], decimal)
+        else:
+            reward = float(is_filled(columns["converted_at"], fields["converted_at"]))
+        if "shown_at" in fields:
+            names = columns["shown_at"], columns["converted_at"]
+            at, delay = parse_delay(
+                dates.seconds, names, fields["shown_at"], fields["converted_at"]
+            )
+        check_result(fields["arm"], reward)
+        rows.append((PastDecision(fields["arm"], reward, at, fields.get("key", "")), delay))
+
+    names, key = check_column_names(**columns), columns.get("key")
+    form: dict[str, Any] = {"identify": identify_moment}
+    if key:
+        form = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
+    read_rows(path, names, add, delimiter=delimiter, **form)
+    return rows
+
+
+def split_by_age(
+    rows: Sequence[FileRow], window: float, now: float, *, keep_pending: bool
+) -> list[PastDecision]:
+    """Return decisions in the order of time, with what is known of them in their window.
+
+    Those whose window was not over at the last time in the file are left out if they have no key,
+    or if no decision may be pending.
+    """
+    rows = sorted(rows, key=lambda row: row[0].at)
+    first = rows[0][0].at
+    last = max(decision.at + (delay if delay < inf else 0) for decision, delay in rows)
+    if first <= 0 or last > now:
+        raise ValueError(
+            f"times must lie between 1970 and now, {_format(now)}, and are UTC where they have no "
+            f"zone; got {_format(first)} to {_format(last)}"
+        )
+    if first + window > last:
+        raise ValueError(
+            f"the window of a decision must be over, {window / 86400:g} days; got times from "
+            f"{_format(first)} to {_format(last)} alone"
+        )
+    past = []
+    for decision, delay in rows:
+        is_converted = delay <= window
+        if decision.at + window <= last or (is_converted and keep_pending and decision.key):
+            past.append(decision._replace(reward=float(is_converted), key=""))
+        elif keep_pending and decision.key:
+            past.append(decision._replace(reward=None))
+    for decision in past:
+        if decision.reward is None:
+            check_short_line("key", decision.key, LONGEST)
+    return past
+
+
+def _format(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%F %H:%M} UTC"

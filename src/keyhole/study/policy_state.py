@@ -1,4 +1,4 @@
-"""The arrays of a study's policy, and a copy that also holds imputed (assumed) feedback.
+"""The arrays of a study's policy, and how it learns from the log; a copy has imputed feedback.
 
 A policy is the rule that chooses among a study's options; its arrays are what it has learnt. While
 feedback on earlier decisions is outstanding, the next one is taken from the copy.
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, IntArray, allocate
 from keyhole.drivers.pending_step import (
     CHECK,
@@ -26,9 +27,47 @@ from keyhole.kernels.interpreted_mode import interpreted, is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.definition import Definition
+from keyhole.study.storage import Row
 from keyhole.validate import explain_memory_errors
 
 _NO_ROWS: Final = np.zeros(1)
+
+
+class PolicyChangedError(Exception):
+    """The policy changes at this event: the new one must learn the log from its beginning."""
+
+    def __init__(self, event: Row) -> None:
+        super().__init__("the policy changed")
+        self.definition, self.seq = event.body, event.seq
+
+
+class LearningError(RuntimeError):
+    """The policy fails at an event of the log, and can neither decide nor recommend.
+
+    The log is intact and can be read and exported; `Study.change_policy` lets another policy learn
+    it.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    seq : int
+        The number of the event.
+    error : Exception
+        The error that it raised.
+    """
+
+    def __init__(self, policy: Policy, seq: int, error: Exception) -> None:
+        why = str(error) if isinstance(error, RuntimeError) else repr(error)
+        super().__init__(
+            f"{policy} fails at event {seq}: {why}; the log is whole, and `change_policy` lets "
+            "another policy learn it"
+        )
+        self.policy, self.seq, self.error = policy, seq, error
+
+    def __reduce__(self) -> tuple[type["LearningError"], tuple[Policy, int, Exception]]:
+        """Return the arguments to unpickle it with."""
+        return type(self), (self.policy, self.seq, self.error)
 
 
 class PolicyState:
@@ -93,10 +132,35 @@ class PolicyState:
         memory[begin:middle], memory[middle:end] = context, decision
         return bool(self._run(CHECK, 0))
 
-    def learn(self, rows: bytes, count: int) -> None:
-        """Learn `count` rows, each a decision with its feedback, in order."""
-        if count:
-            self._run(TELL, 0, np.frombuffer(bytearray(rows)), count)
+    def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
+        """Learn decisions in order: rows with their feedback, and the numbers of their events.
+
+        Raises
+        ------
+        LearningError
+            If a kernel fails. The policy may then have learnt any part.
+        """
+        # A batch is one call of compiled code, which does not say how far it came. To name the
+        # event that fails, the batch is repeated row by row from a copy of the arrays.
+        before = self.arrays_to_save() if len(batch) > 1 else b""
+        try:
+            self._learn([row for row, _ in batch])
+        except Exception as error:
+            event = self._find_first_failing(batch, before) if before else batch[0][1]
+            raise LearningError(self.definition.policy, event, error) from error
+
+    def _learn(self, rows: list[bytes]) -> None:
+        self._run(TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
+
+    def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], before: bytes) -> int:
+        """Return the event at which the policy fails, starting from its saved arrays `before`."""
+        self.restore(before)
+        for row, event in batch:
+            try:
+                self._learn([row])
+            except Exception:
+                return event
+        return batch[-1][1]
 
     def recommend(self) -> dict[str, NDArray[Any]]:
         """Return the policy's recommendation, as arrays."""

@@ -8,33 +8,28 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
+from math import inf
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
 from keyhole.extras import require_extra
-from keyhole.study import ask_tell_operations
-from keyhole.study.cached_state import ReadOnlyReplica
-from keyhole.study.decision import Decision, decision_id
+from keyhole.study import arm_means, operations
+from keyhole.study.decision import Decision
+from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.definition import Definition
 from keyhole.study.events import ASKED, POLICY_CHANGED
-from keyhole.study.feedback_means import FeedbackMeans
-from keyhole.study.past_results import PastResults
-from keyhole.study.stopping_progress import StoppingProgress, learnt_facts
+from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_time
+from keyhole.study.replica import ReadOnlyReplica
+from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
 from keyhole.study.timeout_rule import TimeoutRule
-from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
-from keyhole.validate import (
-    check_line,
-    check_names,
-    check_sequence,
-    check_short_line,
-    escape_html,
-)
+from keyhole.validate import check_line, check_names, check_sequence, check_short_line, escape_html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,9 +40,10 @@ if TYPE_CHECKING:
 
 OnTimeout = Literal["forget", "ask_again", "no_reward"]
 Durability = Literal["power_loss", "process_crash"]
+_T = TypeVar("_T")
 
 
-class Study(StoppingProgress, FeedbackMeans, PastResults):
+class Study:
     """A policy at work on a log of events in a database, with any number of pending decisions.
 
     `ask` hands out decisions, and `tell` takes their feedback in any order, from any thread or
@@ -172,12 +168,9 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
         check_names("arms", definition.arms)  # not where it is opened: it may be an old one
-        store = open_store(storage, durability=durability)
-        try:
+        with closing(open_store(storage, durability=durability)) as store:
             check_names("name", [check_line("name", name)], [old for old, _ in store.studies()])
             store.create(name, definition.to_bytes(), check_time(clock()))
-        finally:
-            store.close()
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
 
     @classmethod
@@ -217,9 +210,9 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments with which another process opens it."""
         writer = self._writer
-        given: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
-        made = partial(type(self), durability=self._durability, **given)
-        return made, (self._storage, self.name)
+        options: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
+        open_study = partial(type(self), durability=self._durability, **options)
+        return open_study, (self._storage, self.name)
 
     # Deciding.
 
@@ -239,10 +232,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         """
         if key is not None:
             check_short_line("key", key, LONGEST)
-        decision: Decision = self._writer.submit(
-            lambda transaction: ask_tell_operations.ask(transaction, key, context)
-        )
-        return decision
+        return self._writer.submit(operations.ask, key, context)
 
     def find_decision(self, key: str) -> Decision:
         """Return the decision of an idempotency key, and take none if there is none.
@@ -251,10 +241,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         `ValueError`.
         """
         check_short_line("key", key, LONGEST)
-        decision: Decision = self._writer.submit(
-            lambda transaction: ask_tell_operations.find_decision(transaction, key)
-        )
-        return decision
+        return self._writer.submit(operations.find_decision, key)
 
     def tell(self, id: str | Decision, *unnamed: Any, **feedback: Any) -> None:
         """Record the feedback of a decision; return once it is durable.
@@ -269,10 +256,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         *unnamed, **feedback
             Feedback as the setting calls it, such as ``reward``: see the page of the setting.
         """
-        name = decision_id(id)
-        self._writer.submit(
-            lambda transaction: ask_tell_operations.tell(transaction, name, unnamed, feedback)
-        )
+        self._writer.submit(operations.tell, id, unnamed, feedback)
 
     def tell_sum(self, *unnamed: Any, **words: Any) -> None:
         """Record the sum of the rewards since the last call, where feedback is anonymous.
@@ -282,24 +266,113 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         *unnamed, **words
             What the setting's vocabulary takes: see the page of the setting.
         """
-        self._writer.submit(
-            lambda transaction: ask_tell_operations.tell_sum(transaction, unnamed, words)
-        )
+        self._writer.submit(operations.tell_sum, unnamed, words)
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision now, with the consequence that `on_timeout` has."""
-        self._writer.submit(
-            lambda transaction: ask_tell_operations.expire(
-                transaction, ask_tell_operations.require_pending(transaction, decision_id(id))
-            )
-        )
+        self._writer.submit(operations.expire_pending, id)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation so far, by names.
 
         Labels by arm, the best arm, the best at each threshold, allocations, or arm and limit.
         """
-        return self._replica.read(lambda state: state.recommend())
+        return self._replica.read(State.recommend)
+
+    def import_csv(
+        self,
+        path: str | PathLike[str],
+        *,
+        arm: str = "arm",
+        reward: str = "reward",
+        converted_at: str | None = None,
+        shown_at: str | None = None,
+        within: float | str | timedelta | None = None,
+        key: str | None = None,
+        delimiter: str = ",",
+        date_format: str | None = None,
+        decimal: str = ".",
+    ) -> int:
+        r"""Begin the study from a CSV file of past decisions; return how many were imported.
+
+        The file has one row for each decision that has its reward, in the order of time. The first
+        row names the columns; others than those named here are ignored. All rows become decisions
+        that were told, in one transaction: all or none; an error names up to five bad rows. The
+        same file may be imported again, while its arms are in use, which does nothing and returns
+        0.
+
+        Rows that may yet convert must not be in a file without times: they would count as 0. With
+        `shown_at` and `converted_at`, in any order, Keyhole looks after that. A decision whose
+        window was over at the last time in the file has a reward of 1 if it converted in its
+        window, and otherwise, or if it converted later, of 0. Younger ones are left out, and a
+        warning says how many; or with `key` they are imported too: as told if they have converted,
+        and else as pending since they were shown. They then expire in their time;
+        `Study.find_decision` returns them by their keys, to be told before.
+
+        The study must have no other decisions; its policy must be one that can learn from decisions
+        of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
+        its feedback one reward. What is imported must not have been selected by its rewards. A
+        warning says where the rows of each arm are sorted by reward, and the policy can stop.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, in UTF-8.
+        arm, reward : str
+            The names of the columns: the arm by its name, with capitals as in the study, and the
+            reward in the units of the study.
+        converted_at : str, optional
+            The column that is empty where nothing came of a decision. The reward is then 1 or 0,
+            and `reward` is not read.
+        shown_at : str, optional
+            The column of the times of the decisions. It needs `converted_at`, then of times too.
+        within : float, str or timedelta, optional
+            The window, in seconds or as a text such as "7d". By default the study's timeout, from
+            which it must not differ.
+        key : str, optional
+            The column of idempotency keys, such as numbers of visits: a key that stands in two rows
+            is refused. Without one, a warning counts rows that repeat an earlier one, if `shown_at`
+            says the second. Where the policy waits for each feedback (``pending="wait"``), younger
+            decisions are left out all the same.
+        delimiter : str, default ","
+            The sign between columns.
+        date_format : str, optional
+            The form of times, in the codes of `datetime.strptime`, such as "%d.%m.%Y %H:%M"; by
+            default ISO 8601. Without a time zone they are in UTC. "unix", "unix_ms" and "unix_us"
+            are numbers of seconds, milliseconds and microseconds since 1970.
+        decimal : {".", ","}, default "."
+            The decimal sign.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "past.csv")
+        ...     _ = path.write_text("button,clicked\nred,0\nblue,1\nred,0\n")
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         print(study.import_csv(path, arm="button", reward="clicked"))
+        ...         print(study.import_csv(path, arm="button", reward="clicked"))
+        ...         print(study.recommend())
+        3
+        0
+        blue
+        """
+        from keyhole.study.past_results import import_csv
+
+        columns = {
+            "arm": arm,
+            "reward": reward if converted_at is None else None,
+            "converted_at": converted_at,
+            "shown_at": shown_at,
+            "key": key,
+        }
+        form = {"delimiter": delimiter, "decimal": decimal}
+        return import_csv(
+            self._replica, self._writer, path, columns, within, date_format=date_format, **form
+        )
 
     # What may change.
 
@@ -311,11 +384,11 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         """Add new arms, all or none."""
         lines = [check_line("name", name) for name in check_sequence("names", names)]
         new = check_names("names", lines, self._replica.read(lambda state: [*state.arms.names]))
-        self._writer.submit(lambda transaction: ask_tell_operations.add_arms(transaction, new))
+        self._writer.submit(operations.add_arms, new)
 
     def retire(self, name: str) -> None:
         """Retire an arm for good; its pending decisions may still be told."""
-        self._writer.submit(lambda transaction: ask_tell_operations.retire_arm(transaction, name))
+        self._writer.submit(operations.retire_arm, name)
 
     def change_policy(self, policy: Policy, **facts: Any) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.
@@ -331,11 +404,9 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             Facts that the new policy needs and the study does not have.
         """
         if isinstance(policy, Policy):
-            for known in (self._writer, self._replica):
-                known.policies = (type(policy), *known.policies)
-        self._writer.change(
-            lambda transaction: ask_tell_operations.change_policy(transaction, policy, facts)
-        )
+            for cache in (self._writer, self._replica):
+                cache.policies = (type(policy), *cache.policies)
+        self._writer.change(operations.change_policy, policy, facts)
 
     # Looking.
 
@@ -352,12 +423,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
     @property
     def pending(self) -> list[Decision]:
         """The decisions without feedback, oldest first."""
-        return self._replica.read(
-            lambda state: [
-                ask_tell_operations.make_decision(state, id, row)
-                for id, row in state.pending.items()
-            ]
-        )
+        return self._replica.read(operations.pending_decisions)
 
     @property
     def to_ask_again(self) -> list[str]:
@@ -366,7 +432,137 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
         There are some only with ``on_timeout="ask_again"``. They are handed out before new
         decisions are taken, in this order.
         """
-        return self._replica.read(lambda state: list(ask_tell_operations.ids_to_ask_again(state)))
+        return self._replica.read(operations.ids_to_ask_again)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the policy has enough: every arm is settled. `ask` is then refused.
+
+        A policy says so if it can stop, as `keyhole.thresholding.PerArmStopping` does: see
+        `keyhole.policy.Policy.verdicts`.
+        """
+        return self._replica.read(State.has_enough)
+
+    @property
+    def settled(self) -> dict[str, str]:
+        """The final verdict on each settled arm in use, such as "above", by name."""
+        return self._replica.read(State.settled_names)
+
+    @property
+    def remaining(self) -> list[str]:
+        """The arms in use that are not settled: all of them if the policy cannot stop."""
+        return self._replica.read(State.unsettled_names)
+
+    def means(
+        self, *, most_events: int | None = None
+    ) -> dict[str, dict[str, arm_means.ArmMean]] | None:
+        """Return the means of the feedback told so far, with intervals that hold at all times.
+
+        An interval contains the arm's mean at all times at once, with 95 % confidence for each arm:
+        who looks every day, and stops or changes something then, is not misled. It needs that all
+        rewards of an arm have the same mean, and that whether and when they are told does not
+        depend on them; rewards strictly between 0 and 1 make it wider than needed.
+
+        With ``on_timeout="no_reward"`` the rewards of 0 that were assumed count. There a success is
+        told before a failure is assumed, and an interval of all that was told by now would not
+        hold. So means and intervals leave out what was told of decisions after the oldest pending
+        one: what comes before it is complete, and in the order of the decisions an interval holds
+        wherever one stops. Means are then of the reward within the timeout.
+
+        Parameters
+        ----------
+        most_events : int, optional
+            Return None if more events than this are yet to be read; by default all are read.
+
+        Returns
+        -------
+        dict of str to dict of str to ArmMean
+            For each arm the mean of each number in its feedback, by its name, such as "reward".
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         for reward in (1, 0, 1):
+        ...             study.tell(study.ask(), reward)
+        ...         print(study.means()["blue"]["reward"])
+        0.00 [0.00, 0.98]
+        """
+        return self._summarize(arm_means.arm_means, most_events)
+
+    def explain_intervals(self, *, most_events: int | None = None) -> str | None:
+        """Return what the intervals of `means` mean, or why there are none.
+
+        Parameters
+        ----------
+        most_events : int, optional
+            As in `means`.
+        """
+        return self._summarize(arm_means.explain_intervals, most_events)
+
+    def arms_without_feedback(self, *, most_events: int | None = None) -> list[str] | None:
+        """Return the arms in use for which the policy has no feedback yet, in order.
+
+        A recommendation may name them: without feedback, a policy has only its assumptions about an
+        arm. A decision that expired counts as feedback with ``on_timeout="no_reward"``.
+
+        Parameters
+        ----------
+        most_events : int, optional
+            As in `means`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         study.tell(study.ask(), 1)
+        ...         print(study.arms_without_feedback())
+        ['blue']
+        """
+        return self._summarize(arm_means.arms_without_feedback, most_events)
+
+    def best_chances(self, *, most_events: int | None = None) -> dict[str, float] | None:
+        """Return the chance of each arm in use to have the highest mean, by the policy's posterior.
+
+        It is a probability given the prior of the policy (`a` and `b` of `OptimisticThompson`) and
+        the rewards that `means` counts: no error rate that is guaranteed, which only a policy that
+        can stop has. Of pending decisions it knows nothing. A reward x strictly between 0 and 1
+        counts as x of a success. Empty where the policy has no such posterior, as `UCB1`, or means
+        have no intervals.
+
+        Parameters
+        ----------
+        most_events : int, optional
+            As in `means`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import OptimisticThompson
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     storage = f"{folder}/s.db"
+        ...     with Study.create(storage, "s", OptimisticThompson(), ["red", "blue"]) as study:
+        ...         study.tell(study.ask(), 1)
+        ...         chances = study.best_chances()
+        >>> {arm: round(chance, 3) for arm, chance in chances.items()}
+        {'red': 0.667, 'blue': 0.333}
+        """
+        return self._summarize(arm_means.best_chances, most_events)
+
+    def _summarize(
+        self, summarize: Callable[[DecisionCounts], _T], most_events: int | None
+    ) -> _T | None:
+        """Return a summary of the counts; None if more events are yet to be read."""
+        counts = self._replica.count_decisions(inf if most_events is None else most_events)
+        with FORK_LOCK.shared():
+            return None if counts is None else summarize(counts)
 
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
@@ -416,13 +612,10 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             from keyhole.study.log_export import read_export
 
             old, definition, rows = read_export(Path(path), policies)
-        store = open_store(storage)
-        try:
+        with closing(open_store(storage)) as store:
             name = check_line("name", name or old)
             check_names("name", [name], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), time.time(), rows)
-        finally:
-            store.close()
         return cls(storage, name, policies=policies)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
@@ -449,7 +642,7 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             definition = self.definition
             changed = definition.with_policy(policy, facts)
             if policy != definition.policy or any(row.kind == POLICY_CHANGED for row in rows):
-                ask_tell_operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
+                operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
             return replay_policy(changed, rows)
 
     def log(self) -> list[Row]:
@@ -488,11 +681,11 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
                 return quote(f"{self!r}: too many events to count here; means() counts them")
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
-            learnt = self._replica.read(learnt_facts) if has_state else None
+            learnt = self._replica.read(study_summary.learnt_facts) if has_state else None
             rows = study_summary.summary_rows(counts, learnt)
             with FORK_LOCK.shared():
-                found: str = getattr(study_summary, form)(repr(self), rows, counts)
-            return found
+                summary: str = getattr(study_summary, form)(repr(self), rows, counts)
+            return summary
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
 
@@ -532,3 +725,31 @@ class Study(StoppingProgress, FeedbackMeans, PastResults):
             if axes is None:
                 _, axes = plt.subplots(figsize=plot_size(counts), layout="constrained")
             return plot_decisions(counts, shows, axes)
+
+
+def list_studies(storage: str | Path) -> list[str]:
+    """Return the names of all studies in a database, oldest first.
+
+    Parameters
+    ----------
+    storage : str or Path
+        The path of a file, or the address of a PostgreSQL database.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from keyhole.study import Study
+    >>> from keyhole.stochastic import UCB1
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("buttons", "prices"):
+    ...         Study.create(f"{folder}/all.db", name, UCB1(), ["a", "b"]).close()
+    ...     list_studies(f"{folder}/all.db")
+    ['buttons', 'prices']
+    """
+    with closing(open_store(storage, make=False)) as store:
+        return [name for name, _ in store.studies()]

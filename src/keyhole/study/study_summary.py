@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
+from keyhole.contract.text_formatting import count_text
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
-from keyhole.study.arm_means import arm_table, explain_intervals
-from keyhole.study.best_chances import chances_rows
+from keyhole.study.arm_means import arm_table, chances_rows, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import order_arms, plot_decisions, plot_size
+from keyhole.study.state import State
+from keyhole.validate import short_repr
 
 MOST_EVENTS: Final = 200_000
 """The most events that a summary reads anew: more take many seconds."""
@@ -30,15 +32,34 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
     return [
         ["setting", counts.policy.setting.name],
         ["policy", repr(counts.policy)],
-        ["arms", f"{counts.arms_in_use:,}"],
+        ["arms", f"{len(counts.arms.live):,}"],
         ["decisions", f"{len(counts.asked):,}"],
-        ["told", f"{counts.told:,}"],
-        ["pending decisions", f"{counts.pending:,}"],
+        ["told", f"{counts.feedback_count:,}"],
+        ["pending decisions", f"{len(counts.pending):,}"],
         ["expired", f"{counts.expired:,}"],
         ["last event", _format_time(counts.at)],
         *([name, text] for name, text in (learnt or {}).items()),
         *chances_rows(counts),
     ]
+
+
+def learnt_facts(state: State) -> dict[str, str]:
+    """Return the recommendation as text, and for a policy that can stop what is settled."""
+    policy = state.definition.policy
+    vocabulary, facts = policy.vocabulary_class, {}
+    if vocabulary is not None and vocabulary.has_recommendation():
+        facts["recommended"] = short_repr(state.recommend())
+    if policy.verdicts:
+        arms = len(state.arms.names_in_use)
+        facts["settled"] = progress_text(policy, state.settled_names(), arms)
+    return facts
+
+
+def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
+    """Return how many arms are settled, and the guarantee of the policy's verdicts."""
+    done = "; done" if len(settled) == arms else ""
+    some = f"{len(settled)} of {count_text(arms, 'arm')}"
+    return f"{some}{done} ({policy.guarantee().text})"
 
 
 def _format_time(at: float) -> str:
@@ -56,21 +77,27 @@ def means_text(counts: DecisionCounts) -> str:
     if not counts.has_arms:
         return ""
     lines = [text_table(*_arm_table(counts))]
-    return "\n".join([*lines, explain_intervals(counts)] if counts.told or counts.sums else lines)
+    return "\n".join(
+        [*lines, explain_intervals(counts)] if counts.feedback_count or counts.told_sums else lines
+    )
 
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
     """Return the summary as HTML, with the plot of the decisions by arm unless arms are many."""
     tables, picture = [Table(title, ["", ""], rows)], ""
     if counts.has_arms:
-        if len(counts.arms) <= _MOST_DRAWN and has_extra("plots"):
+        if len(counts.arms.names) <= _MOST_DRAWN and has_extra("plots"):
             from keyhole.pages.figure_files import blank_figure
 
             figure = blank_figure(*plot_size(counts))
             plot_decisions(counts, "decisions", figure.subplots())
             picture = picture_html(figure, "The number of decisions of each arm so far.")
         text = "Decisions and feedback by arm."
-        text = f"{text} {explain_intervals(counts)}" if counts.told or counts.sums else text
+        text = (
+            f"{text} {explain_intervals(counts)}"
+            if counts.feedback_count or counts.told_sums
+            else text
+        )
         tables.append(Table(text, *_arm_table(counts)))
     return notebook_html(tables, picture)
 

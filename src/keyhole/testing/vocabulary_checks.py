@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import Field
-from keyhole.play.reserved_study_words import check_words, declared_words
-from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.play.study_vocabulary import StudyVocabulary, check_words, declared_words
 from keyhole.testing.setting_case import SettingCase
 
 Values = dict[str, Any]

@@ -13,12 +13,11 @@ from keyhole.study.storage import (
     StoreError,
     open_store,
     replaced_file_check,
+    sqlite,
     sqlite_connection,
-    sqlite_transactions,
-    writer_queue,
 )
 
-pytestmark = pytest.mark.skipif(not writer_queue.has_queues(), reason="SQLite decides it there")
+pytestmark = pytest.mark.skipif(not sqlite.has_queues(), reason="SQLite decides it there")
 PAGE = 4120
 
 
@@ -103,7 +102,7 @@ def test_two_writers_share_checkpoints_and_keep_their_connections(path, monkeypa
         for seq in range(1, 61):
             write((one, two)[seq % 2], study, seq)
         assert log_pages(path) > 40
-        counted(sqlite_transactions, "checkpoint")
+        counted(sqlite_connection, "checkpoint")
         counted(sqlite_connection, "connect")
         for seq in range(61, 161):
             write((one, two)[seq % 2], study, seq)

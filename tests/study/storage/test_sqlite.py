@@ -17,8 +17,8 @@ from keyhole.study.storage import (
     Row,
     StoreError,
     open_store,
+    sqlite,
     sqlite_connection,
-    writer_queue,
 )
 from tests.forks import in_child
 
@@ -232,7 +232,7 @@ def files_of_at_most(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.skipif(not writer_queue.has_queues(), reason="the system has no such limits")
+@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such limits")
 @pytest.mark.parametrize("is_changed", [False, True], ids=["as it was", "as after a checkpoint"])
 def test_a_full_disk_leaks_nothing_and_holds_nobody_up_when_there_is_room(path, is_changed):
     """Closing a file writes a part of its log into it there, and mending that fails as well."""
@@ -278,7 +278,7 @@ def test_whoever_does_not_queue_is_named_after_a_while(path, monkeypatch):
 
 
 def test_a_system_without_queues_will_do(path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.storage.writer_queue.fcntl", None)
+    monkeypatch.setattr("keyhole.study.storage.sqlite.fcntl", None)
     with closing(open_store(path)) as store:
         study = store.create("labels", b"", 0.0)
         store.begin(study, 0)
@@ -356,7 +356,7 @@ def test_an_interrupt_releases_the_lock(path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite_transactions.OpenFile.check", interrupted)
+            patch.setattr("keyhole.study.storage.sqlite.OpenFile.check", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)
@@ -408,7 +408,7 @@ keyhole.validate.kept = [store]
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(not writer_queue.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
 @pytest.mark.parametrize("others_have_the_lock", [True, False])
 def test_a_file_that_is_not_as_it_was_left_is_closed(path, others_have_the_lock):
     """A fork must not inherit a connection; an intact file is rewritten and closed."""
@@ -416,18 +416,18 @@ def test_a_file_that_is_not_as_it_was_left_is_closed(path, others_have_the_lock)
         study = store.create("labels", b"", 0.0)
         db, queue = store._db, os.open(f"{path}-queue", os.O_RDWR)
         if others_have_the_lock:
-            writer_queue.fcntl.flock(queue, writer_queue.fcntl.LOCK_EX)
+            sqlite.fcntl.flock(queue, sqlite.fcntl.LOCK_EX)
         os.utime(path, (0, 0))  # as a checkpoint, which is recorded at the end of the transaction
         store.before_fork()
         with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
             db.execute("SELECT 1")
-        writer_queue.fcntl.flock(queue, writer_queue.fcntl.LOCK_EX | writer_queue.fcntl.LOCK_NB)
+        sqlite.fcntl.flock(queue, sqlite.fcntl.LOCK_EX | sqlite.fcntl.LOCK_NB)
         os.close(queue)
         store.begin(study, 0)
         store.rollback()
 
 
-@pytest.mark.skipif(not writer_queue.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
 def test_a_file_that_another_program_holds_is_closed_at_once_and_left_alone(path):
     """A fork does not wait for it, and its children are not refused the file."""
     with closing(open_store(path)) as store, closing(sqlite3.connect(path)) as other:
@@ -447,7 +447,7 @@ def test_a_file_that_another_program_holds_is_closed_at_once_and_left_alone(path
         write(store, study, 1)
 
 
-@pytest.mark.skipif(not writer_queue.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
 @pytest.mark.parametrize("how", ["as it was left", "changed", "on a full disk"])
 def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_harm(
     path, monkeypatch, how
@@ -468,10 +468,8 @@ def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_ha
     assert read_all(path, 1) == "1"
 
 
-@pytest.mark.skipif(not writer_queue.has_queues(), reason="the system has no such queues")
-@pytest.mark.parametrize(
-    "step", ["sqlite_transactions.OpenFile.fits", "sqlite_connection._is_emptied"]
-)
+@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
+@pytest.mark.parametrize("step", ["sqlite.OpenFile.fits", "sqlite_connection._is_emptied"])
 def test_a_closing_that_is_interrupted_releases_the_lock(path, monkeypatch, step):
     """A fork ignores what is raised before it, and nobody else would release the lock."""
     with closing(open_store(path)) as store:
@@ -510,7 +508,7 @@ def test_a_closing_that_is_interrupted_when_it_is_done_leaves_nothing_closed_beh
         store.rollback()
 
 
-@pytest.mark.skipif(not writer_queue.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
 @pytest.mark.parametrize("is_changed", [False, True])
 def test_a_fork_takes_no_lock_from_a_thread_that_has_just_got_it(path, is_changed):
     with closing(open_store(path)) as store, open(f"{path}-queue", "rb") as queue:
@@ -520,7 +518,7 @@ def test_a_fork_takes_no_lock_from_a_thread_that_has_just_got_it(path, is_change
             os.utime(path, (0, 0))
         store.before_fork()
         with pytest.raises(BlockingIOError):
-            writer_queue.fcntl.flock(queue, writer_queue.fcntl.LOCK_EX | writer_queue.fcntl.LOCK_NB)
+            sqlite.fcntl.flock(queue, sqlite.fcntl.LOCK_EX | sqlite.fcntl.LOCK_NB)
 
 
 def test_whether_there_is_room_is_not_asked_of_a_file_whose_errors_are_no_text(tmp_path):

@@ -26,17 +26,6 @@ def file_identity(path: Path | str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def log_identities(path: str) -> list[tuple[int, int] | None]:
-    """Return the identities of `-wal` and `-shm`; None for one that is not there."""
-    found: list[tuple[int, int] | None] = []
-    for end in ("-wal", "-shm"):
-        try:
-            found.append(file_identity(path + end))
-        except FileNotFoundError:
-            found.append(None)
-    return found
-
-
 def explain_hard_links(path: Path) -> str:
     """Return why a file with hard links is refused; "" if it has none."""
     names = os.stat(path).st_nlink

@@ -8,8 +8,9 @@ in the schema `keyhole`.
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,7 +18,6 @@ from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
 from keyhole.study.storage.errors import FinalStoreError, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.postgres_address import format_address
 from keyhole.study.storage.rows import QueryResult, Record, Row
 from keyhole.study.storage.sqlite import Sqlite
 from keyhole.study.storage.store import Store
@@ -115,7 +115,7 @@ class Postgres(Store):
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
         self._address: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "UTF8"}
-        self.where = format_address(given)
+        self.where = _format_address(given)
         self._db: psycopg.Connection | None = None
         self._is_known = False  # the tables were there
         FORK_LOCK.add(self)
@@ -314,3 +314,15 @@ class Postgres(Store):
             return 0
         version = db.execute("SELECT version FROM keyhole.version").fetchone()
         return version[0] if version else 0
+
+
+def _format_address(parameters: Mapping[str, Any]) -> str:
+    """Return an address for messages: user, hosts, ports and database, without a password."""
+    hosts = (parameters.get("host") or parameters.get("hostaddr") or "").split(",")
+    ports = str(parameters.get("port", "")).split(",")
+    ports = ports * len(hosts) if len(ports) == 1 else ports
+    places = ",".join(
+        f"{host}:{port}" if port else host for host, port in zip_longest(hosts, ports, fillvalue="")
+    )
+    user = f"{parameters['user']}@" if parameters.get("user") else ""
+    return f"postgresql://{user}{places}/{parameters.get('dbname', '')}"

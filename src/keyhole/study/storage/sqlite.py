@@ -1,18 +1,33 @@
-"""The SQLite back end, which keeps the event logs of studies in one file."""
+"""The SQLite back end, which keeps the event logs of studies in one file.
 
+Writers queue at an advisory lock (`flock`) on the file ``...-queue``. Processes that wait for
+SQLite's own lock retry until a timeout, and one of them may never succeed; `flock` lets them in as
+they came. A program that does not queue is still held off by SQLite's lock. On Windows, without
+`flock`, the order is a matter of chance.
+"""
+
+import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_error_messages
-from keyhole.study.storage.errors import DamagedError, StoreError
-from keyhole.study.storage.page_check import find_damage
+from keyhole.study.storage import schema, sqlite_connection, sqlite_error_messages
+from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
+from keyhole.study.storage.file_identity import file_identity, open_queue
+from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
 from keyhole.study.storage.rows import QueryResult, Record, Row
-from keyhole.study.storage.sqlite_connection import Connection, read_pragma
-from keyhole.study.storage.sqlite_transactions import SqliteFile
+from keyhole.study.storage.sqlite_connection import Connection, find_damage, read_pragma
+from keyhole.study.storage.store import Store
 from keyhole.validate import short_repr
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _INSERT: Final = (
     "INSERT INTO event (study, seq, kind, decision, key, at, body, digest)"
@@ -28,17 +43,55 @@ _DIALECT: Final = {
     "clustered": " WITHOUT ROWID",
     "value": "?",
 }
+# A check that an index can be trusted at one value. If an entry of it is damaged, a search for
+# its former value ends between the last smaller and the first larger entry. So these two, and the
+# entries found, are compared with the table; SQLite leaves out entries that differ. Comparing the
+# whole index would take a third of a second for 100,000 events.
+_ENTRIES: Final = (
+    "SELECT i.{column}, e.{column} FROM (SELECT study, seq, {column} FROM event"
+    " INDEXED BY event_{column} WHERE {column} IS NOT NULL AND {which}) AS i"
+    " LEFT JOIN event AS e NOT INDEXED ON e.study = i.study AND e.seq = i.seq"
+)
+_WHICH: Final = (
+    "study = ?1 AND {column} = ?2",
+    "(study, {column}) < (?1, ?2) ORDER BY study DESC, {column} DESC LIMIT 1",
+    "(study, {column}) > (?1, ?2) ORDER BY study, {column} LIMIT 1",
+)
 
 
-class Sqlite(SqliteFile):
+def has_queues() -> bool:
+    """Return whether the operating system has `flock`."""
+    return fcntl is not None
+
+
+class Sqlite(Store):
     """A store in an SQLite file.
 
     With `flush`, a commit returns once it is on the disk; without, once the operating system has
-    it.
+    it. A store `like` another is connected to the same file, which must still be there.
     """
 
     dialect = _DIALECT
     failures = (sqlite3.Error, OSError)
+
+    def __init__(self, path: Path, flush: bool = True, like: "Sqlite | None" = None) -> None:
+        super().__init__()
+        self.path = Path(os.path.realpath(path))  # one file has one queue
+        self.where = str(self.path)
+        self._flush = flush
+        self._queue: int | None = None
+        self._db: Connection | None = None
+        self._immutable_stamp: tuple[int, int, int, bool] | None = None
+        self._identity: tuple[int, int] | None = None  # of the file that was first opened
+        if like is not None:
+            self._adopt(like)
+            self._identity = like._identity
+        FORK_LOCK.add(self)
+        try:
+            self._run(self._open if like is None else self._connect_only)
+        except BaseException:
+            self._drop()
+            raise
 
     def connect_again(self) -> "Sqlite":
         """Return another connection to the same file, which must still be there."""
@@ -62,8 +115,12 @@ class Sqlite(SqliteFile):
 
     def _check_index(self, column: str, study: int, value: str) -> None:
         """Refuse an index from which a value may be missing."""
-        found = self._run(self._query, index_check.count_entries(column), (study, value))
-        if not index_check.are_index_entries_complete(found):
+        query = " UNION ALL ".join(
+            f"SELECT * FROM ({_ENTRIES.format(column=column, which=which.format(column=column))})"
+            for which in _WHICH
+        )
+        entries = self._run(self._query, query, (study, value))
+        if any(in_index != in_table for in_index, in_table in entries):
             self.rollback()
             raise DamagedError(
                 f"{self.where}: the index of {column}s is damaged where "
@@ -150,3 +207,302 @@ class Sqlite(SqliteFile):
 
     def _explain(self, error: Exception) -> str:
         return sqlite_error_messages.explain_error(error, self.path)
+
+    # Transactions.
+
+    def _commit(self) -> bool:
+        """Commit; return whether the file is unchanged, else the commit may be lost."""
+        db = self._connected()
+        db.execute("COMMIT")
+        is_unchanged = self._queue is None or self._is_file_unchanged(db, self._queue)
+        if not is_unchanged:
+            self._disconnect()
+        self._release_locks()
+        return is_unchanged
+
+    def _is_file_unchanged(self, db: Connection, queue: int) -> bool:
+        """Return whether the main file is as it was; make a checkpoint if one is due."""
+        # SQLite's automatic checkpoints are off (see `_connect`): a commit then changes the
+        # `-wal` alone, and any other change of the main file is a copy put in its place. Only
+        # during our own checkpoint the two cannot be told apart, for about two flushes: one if
+        # the log was flushed before, and a copy that comes during that one has another size.
+        file = self._file
+        log = file.log_size()
+        is_known = log is not None and file.is_known()
+        if log is not None and is_known and file.is_long(log, queue):
+            if not self._flush:
+                sqlite_connection.flush_log(db)
+            if is_known := file.is_known():
+                size = sqlite_connection.checkpoint(db)
+                if is_known := size in (None, os.stat(self.path).st_size):
+                    file.note_checkpoint(queue)
+        return is_known or self._is_current(has_queue_lock=True)
+
+    def _undo(self) -> None:
+        self._rollback_transaction()
+        self._release_locks()
+
+    def _rollback_transaction(self) -> None:
+        if self._db is not None and self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def _drop(self) -> None:
+        self._next_seq = 0
+        with FORK_LOCK.shared(self):
+            self._close_queue()
+            self._disconnect()
+        FORK_LOCK.release(self)
+
+    def _disconnect(self) -> None:
+        """Close the connection, or leak it where closing would do harm."""
+        # The last connection to close makes a checkpoint and removes the log. That must not
+        # happen if the disk has no room for all of it, since a partial checkpoint looks like a
+        # copy, nor if the file is not as recorded: the next writer finds out why. `_db` is reset
+        # only afterwards, so an interrupt in between leaves the connection to the next attempt.
+        if (db := self._db) is None:
+            return
+        if self._immutable_stamp is None and has_queues():
+            try:
+                may_write = self._file.fits() and sqlite_connection.has_disk_space(db)
+                if self._file.is_replaced():
+                    sqlite_connection.leak_connection(db)
+                elif not may_write:
+                    sqlite_connection.close_without_checkpoint(db)
+            except OSError:
+                sqlite_connection.leak_connection(db)
+        self._db = None
+        with suppress(sqlite3.Error):
+            db.close()
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Drop the connection, unless the interpreter is ending."""
+        # When the interpreter ends, modules may be gone and FORK_LOCK with them; the connection
+        # of `sqlite3` then closes itself; and a generator would crash Python 3.14 that late.
+        if is_finalizing():
+            return
+        # Attributes may be missing if `__init__` failed.
+        if getattr(self, "_db", None) is not None or getattr(self, "_queue", None) is not None:
+            self._drop()
+
+    def before_fork(self) -> None:
+        """Close the connection."""
+        self._disconnect()
+
+    def after_fork(self, mine: bool) -> None:
+        """In a fork, give up the parent's connection and lock."""
+        db, self._db = self._db, None
+        # Only if the fork came within a call is the connection still open. The call may go on in
+        # the child: it gets an error at its next statement, and the parent keeps its lock.
+        if db is not None and mine:
+            sqlite_connection.refuse_statements(db)
+        self._close_queue()
+
+    def _begin_write(self) -> Connection:
+        """Begin a write transaction, once this process holds the writers' lock."""
+        # In this order: waiting for the writers' lock may take long, and a fork, which waits for
+        # FORK_LOCK, must not wait for that. `_release_locks` releases both.
+        self._lock_queue()
+        FORK_LOCK.acquire(self)
+        db = self._begin_immediate()
+        self._check_version(db.execute("PRAGMA user_version").fetchone()[0])
+        return db
+
+    def _begin_immediate(self, how: str = "") -> Connection:
+        """Begin a write transaction on the file as it is now; `how` it may be created."""
+        while True:
+            db = self._connected() if not how else self._db or self._connect(how)
+            db.execute("BEGIN IMMEDIATE")
+            if self._is_current(has_queue_lock=True):
+                return db
+            self._rollback_transaction()
+            self._disconnect()
+
+    def _release_locks(self) -> None:
+        """Release the writers' lock, and let forks happen."""
+        self._unlock_queue()
+        FORK_LOCK.release(self)
+
+    @contextmanager
+    def _open_reader(self) -> Iterator[Connection]:
+        """Yield a connection to read with."""
+        with FORK_LOCK.shared(self):
+            if self._immutable_stamp is not None:
+                self._disconnect()  # it has no lock: its pages may be those of before
+            db = self._connected()
+            # Within a transaction the file was compared when it began.
+            while not (db.in_transaction or self._is_current(has_queue_lock=False)):
+                self._disconnect()
+                db = self._connected()
+            stamp = self._immutable_stamp
+            try:
+                yield db
+            finally:
+                # Half of a transaction may have been read, which may even look like damage.
+                if stamp is not None and stamp != sqlite_connection.file_stamp(self.path):
+                    raise sqlite3.OperationalError("the file was written to meanwhile: try again")
+
+    def _connect_only(self) -> None:
+        """Connect, and read nothing."""
+        with self._open_reader():
+            pass
+
+    def _is_current(self, *, has_queue_lock: bool) -> bool:
+        """Return whether the connection is to the file as it is; refuse a replaced file."""
+        # If the main file was changed by others, the pages that SQLite has cached are stale: the
+        # caller must connect again, for which False is the answer.
+        file = self._file
+        try:
+            is_known = file.check(has_logs=self._immutable_stamp is None)
+        except FinalStoreError as error:
+            self._refuse(str(error))
+        if self._immutable_stamp is not None or not has_queues():
+            return True
+        if is_known and (file.is_recorded or not has_queue_lock):
+            return True
+        if not file.fits():
+            if not (has_queue_lock or self._try_lock_queue()):
+                return True  # a writer is at work; the next call compares again
+            try:
+                self._check_mixture(file)
+            finally:
+                if not has_queue_lock:
+                    self._unlock_queue()
+            if has_queue_lock:
+                self._rewrite(file, self._queue_descriptor())
+                return False
+        return file.accept(self._queue if has_queue_lock else None)
+
+    def _check_mixture(self, file: OpenFile) -> None:
+        """Refuse a file whose log belongs to another; the caller holds the writers' lock."""
+        if why := file.explain_mixture_now():
+            sqlite_connection.refuse_file(self.path, why, is_as_before=False)
+            self._refuse(f"{self.path}: {why}")
+
+    def _rewrite(self, file: OpenFile, queue: int) -> None:
+        """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
+        # SQLite takes part of the log for checkpointed already, though the file may be another.
+        # VACUUM writes every page through the log again.
+        self._rollback_transaction()
+        with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
+            db.execute("VACUUM")
+            file.accept_rewritten(queue)
+
+    def _refuse(self, why: str) -> NoReturn:
+        """Refuse the file from now on, in every connection: it was replaced."""
+        self._refusals.append(why)
+        raise FinalStoreError(why)
+
+    def _open(self) -> None:
+        """Connect, and create what is not there yet."""
+        with FORK_LOCK.shared(self):
+            sqlite_connection.check_file(self.path)
+            is_ready = self._connect_and_check(sqlite_connection.CREATE)
+        if not is_ready:
+            self._lock_queue()
+            with FORK_LOCK.shared(self):
+                self._create_tables()
+                self._release_locks()
+
+    def _connected(self) -> Connection:
+        """Return the connection; after a failure or a fork, a new one to the same file."""
+        if self._db is None:
+            with suppress(FileNotFoundError):
+                if self._identity not in (None, file_identity(self.path)):
+                    self._refuse(f"{self.path}: {WHY_REPLACED}")
+            try:
+                sqlite_connection.check_file(self.path)
+                is_ready = self._connect_and_check("mode=rw")
+            except ValueError as error:
+                raise FileNotFoundError(f"the file was replaced: {error}") from None
+            if not is_ready:
+                self._disconnect()
+                raise FileNotFoundError("the file was replaced, by an empty or older one")
+        assert self._db is not None
+        return self._db
+
+    def _connect_and_check(self, how: str) -> bool:
+        """Connect; return whether tables and journal mode are up to date."""
+        while not sqlite_connection.can_read_immutable(self.path):
+            with suppress(BlockingIOError):  # the last writer has just closed the file
+                return self._is_ready(self._connect(how))
+        # Who may not write in the folder cannot create `-wal` and `-shm`, and who may not write to
+        # the file should not: they would be the reader's, and lock writers out. While no process
+        # has the file open, it can be read as immutable, without any lock.
+        stamp = sqlite_connection.file_stamp(self.path)
+        db = self._connect(sqlite_connection.READ_FILE_ALONE)
+        version = sqlite_connection.find_version(self.path, db)
+        self._immutable_stamp = stamp
+        return version == len(schema.STEPS)
+
+    def _connect(self, how: str) -> Connection:
+        """Connect to the file."""
+        db = sqlite_connection.connect(self.path, how)
+        try:
+            self._file = OpenFile(self.path)  # before anything is read: it may be replaced now
+        except BaseException:
+            db.close()
+            raise
+        self._db, self._immutable_stamp = db, None
+        try:
+            # Where there is a queue, checkpoints are ours: see `_is_file_unchanged`.
+            checkpoints = not has_queues()
+            sqlite_connection.configure_connection(db, flush=self._flush, checkpoints=checkpoints)
+        except BaseException:
+            self._disconnect()
+            raise
+        self._identity = self._identity or self._file.identity
+        return self._db
+
+    def _is_ready(self, db: Connection) -> bool:
+        """Return whether tables and journal mode are up to date."""
+        is_ours = sqlite_connection.find_version(self.path, db) == len(schema.STEPS)
+        return is_ours and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+    def _create_tables(self) -> None:
+        """Create the tables or migrate them."""
+        db = self._begin_immediate("mode=rw")
+        version = sqlite_connection.find_version(self.path, db)
+        if version < len(schema.STEPS):
+            db.execute(f"PRAGMA application_id = {sqlite_connection.APPLICATION}")
+            schema.migrate(db.execute, version, self.dialect)
+            db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
+        db.execute("COMMIT")
+        if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            raise OSError(
+                "this file system does not support SQLite's write-ahead log; use a local disk"
+            )
+        if self._queue is not None:
+            self._file.accept(self._queue)
+
+    # The queue of writers.
+
+    def _lock_queue(self) -> None:
+        """Wait for the writers' lock."""
+        if has_queues():
+            fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX)
+
+    def _try_lock_queue(self) -> bool:
+        """Take the writers' lock if it is free; return whether it was."""
+        try:
+            fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def _queue_descriptor(self) -> int:
+        if self._queue is None:
+            # An flock belongs to the open file, which a fork shares: a child that does not know
+            # of this descriptor would keep its parent's lock after the parent has ended.
+            with FORK_LOCK.shared(self):
+                self._queue = open_queue(self.path)
+        return self._queue
+
+    def _unlock_queue(self) -> None:
+        if self._queue is not None:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+
+    def _close_queue(self) -> None:
+        """Close the queue, which releases its lock unless a fork still has it open."""
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            os.close(queue)

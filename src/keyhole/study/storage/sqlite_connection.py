@@ -10,15 +10,18 @@ import errno
 import os
 import sqlite3
 import weakref
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from stat import S_IFREG, S_ISDIR
 from typing import Any, Final
 
 from keyhole.study.storage import schema
+from keyhole.study.storage.errors import DamagedError
 from keyhole.study.storage.file_identity import check_location, file_identity, has_access
 
 BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
+_CHECK: Final = "PRAGMA integrity_check(5)"
 APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header of our files
 
 _READ: Final = "mode=ro"
@@ -257,6 +260,18 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
     version = read_pragma(db, "user_version")
     schema.check_version(str(path), version)
     return version
+
+
+def find_damage(execute: Callable[[str], list[Any]]) -> str:
+    """Return a line on damaged pages and indexes; "" if there are none.
+
+    `execute` returns the rows of a statement.
+    """
+    try:
+        lines = [str(text) for (text,) in execute(_CHECK)]
+    except DamagedError as error:
+        return str(error)
+    return "" if lines == ["ok"] else " ".join("; ".join(lines).split())
 
 
 def read_pragma(db: sqlite3.Connection, name: str) -> int:

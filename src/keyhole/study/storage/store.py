@@ -39,7 +39,6 @@ class Store(ABC):
         self._next_seq = 0  # the number of the next row, while the lock is held; else 0
         self._studies: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
         self._last_rows: dict[int, tuple[int, bytes]] = {}  # last numbers read, and digests
-        self._replaced: dict[int, str] = {}  # why a study is refused from now on
         self._refusals: list[str] = []  # why the database is refused from now on
 
     @abstractmethod
@@ -49,7 +48,7 @@ class Store(ABC):
     def _adopt(self, other: "Store") -> None:
         """Share the known studies and the refusals of another store."""
         self._studies = other._studies
-        self._replaced, self._refusals = other._replaced, other._refusals
+        self._refusals = other._refusals
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
@@ -101,7 +100,6 @@ class Store(ABC):
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Take the study's lock, waiting in turn, and return its rows after number `after`."""
-        self._check_usable(study)
         news = self._verify_new_rows(study, after, self._run(self._lock, study, after))
         self._next_seq = (news[-1].seq if news else after) + 1
         return news
@@ -112,7 +110,6 @@ class Store(ABC):
 
     def events_after(self, study: int, after: int) -> list[Row]:
         """Return the rows of a study after number `after`, without the lock."""
-        self._check_usable(study)
         return self._verify_new_rows(study, after, self._run(self._events_after, study, after))
 
     def check(self, study: int) -> None:
@@ -121,7 +118,6 @@ class Store(ABC):
         It is called before the log is read anew, which would believe another study or an older
         copy.
         """
-        self._check_usable(study)
         last, digest = self._last_rows.get(study, (0, b""))
         # Where no row has been read, only identity and version are compared.
         found = self._run(self._events_after, study, last or _NO_ROWS)
@@ -145,7 +141,7 @@ class Store(ABC):
             )
 
     def _refuse_replaced(self, study: int, row: int | None = None) -> NoReturn:
-        """Refuse this study from now on: the database has been replaced."""
+        """Refuse the database from now on: it has been replaced."""
         self.rollback()
         what = f"row {row} of study {study} had been read and is missing"
         if row is None:
@@ -153,13 +149,8 @@ class Store(ABC):
         advice = "if another database or an older copy was put in place, open the study again"
         lost = f"{self.where}: {what}; {advice}"
         if study in self._studies:
-            self._replaced[study] = lost
+            self._refusals.append(lost)
         raise FinalStoreError(lost)
-
-    def _check_usable(self, study: int) -> None:
-        """Refuse a study that was refused before."""
-        if study in self._replaced:
-            raise FinalStoreError(self._replaced[study])
 
     def _verify_new_rows(self, study: int, after: int, what: QueryResult) -> list[Row]:
         """Verify the rows after number `after`; those found must begin with row `after` itself."""
@@ -291,7 +282,6 @@ class Store(ABC):
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Replace the study's snapshot, unless a later one is there."""
-        self._check_usable(study)
         self._check_study(study, self._run(self._lock, study, _NO_ROWS))
         self._run(self._save_snapshot, body, study, seq)
 

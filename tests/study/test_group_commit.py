@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from keyhole.study import DifferentFeedbackError, Study, writer
+from keyhole.study import DifferentFeedbackError, Study, group_commit
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError
 from keyhole.thresholding import APT
@@ -270,7 +270,7 @@ def test_an_interrupted_thread_leaves_a_study_that_works(tmp_path, monkeypatch):
 
 
 class Interruption:
-    """Raises `KeyboardInterrupt` before the n-th line of writer.py that this thread reaches."""
+    """Raises `KeyboardInterrupt` before the n-th line of `group_commit` in this thread."""
 
     def __init__(self, n):
         self.left, self.where = n, ""
@@ -282,7 +282,7 @@ class Interruption:
         sys.settrace(None)
 
     def trace(self, frame, event, _):
-        if frame.f_code.co_filename != writer.__file__:
+        if frame.f_code.co_filename != group_commit.__file__:
             return None
         if event == "line":
             self.left -= 1
@@ -339,7 +339,7 @@ class Crowd:
 
 
 def test_a_leader_that_is_interrupted_anywhere_holds_nobody_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, "_POLL_INTERVAL", 0.05)
+    monkeypatch.setattr(group_commit, "_POLL_INTERVAL", 0.05)
     with labels(tmp_path / "s.db") as study:
         check_interruptions(study, monkeypatch)
 

@@ -11,7 +11,6 @@ import pytest
 from keyhole.delayed import ODAAF
 from keyhole.resource import RCUCB, Power
 from keyhole.study import DamagedError, Study
-from keyhole.study.decision_ids import new_id
 from keyhole.study.events import (
     ARM_ADDED,
     ARM_RETIRED,
@@ -23,6 +22,7 @@ from keyhole.study.events import (
     TOLD,
     TOLD_LATE,
     TOLD_TOO_LATE,
+    new_id,
 )
 from keyhole.study.storage import Row, open_store
 from keyhole.threshold import KaplanMeierUCB

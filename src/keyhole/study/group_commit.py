@@ -1,22 +1,27 @@
-"""Group commit: one transaction writes the requests of all threads that wait.
+"""The road of an event: group commit, in which one transaction writes what all threads ask for.
 
-The leader, one of the threads that wait, takes the study's lock in the database, applies the events
-that other processes have committed, runs the requests, commits their events together, and answers.
+1. Ask: a method of `Study` submits an operation, a function of `operations` and its arguments.
+2. Queue: its thread waits with a request. That of the oldest request is the leader of a group.
+3. Lock and catch up: the leader takes the study's lock in the database, and applies the events that
+   other processes have committed to the state in memory (`CachedState`).
+4. Decide: it runs the operations of all that wait, each of which appends events (`Transaction`).
+5. Commit: their events are written together.
+6. Answer: each thread gets the result of its operation, or the error.
 """
 
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
 from keyhole.contract.policy import Policy
-from keyhole.study.cached_state import CachedState
-from keyhole.study.events import END_OF_TIME, POLICY_CHANGED
-from keyhole.study.policy_errors import LearningError
-from keyhole.study.snapshot import make_snapshot
+from keyhole.study.definition import Definition
+from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError, read_changed_definition
+from keyhole.study.policy_state import LearningError, PolicyChangedError
+from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
 from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -27,6 +32,114 @@ _SNAPSHOT_EVERY: Final = 10_000
 _POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should wake us was interrupted
 
 Clock = Callable[[], float]
+_Arguments = TypeVarTuple("_Arguments")
+_Result = TypeVar("_Result")
+
+
+# Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
+# that a child would inherit locked. So both hold FORK_LOCK, here and in `replica`.
+class CachedState:
+    """A connection to a study's log, and the state after the events read through it.
+
+    Parameters
+    ----------
+    study : int
+        The number of the study.
+    definition : bytes
+        The definition with which it was created.
+    policies : iterable of Policy classes, optional
+        Classes in which the policy is looked up first.
+    """
+
+    store: Store
+
+    def __init__(
+        self, study: int, definition: bytes, policies: Iterable[type[Policy]] = ()
+    ) -> None:
+        self.study, self.definition_bytes, self.policies = study, definition, tuple(policies)
+        self._state: State | None = None
+        self._snapshot_seq = 0  # the last event in the last snapshot
+        self._process = os.getpid()
+        self._closed = False
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the policy has learnt the log in this process."""
+        return self._state is not None
+
+    def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
+        """Apply new events and return the state; `read(study, seq)` returns the events after `seq`.
+
+        With `learns=False` the policy's memory is not built: it fails at the log and is to be
+        changed.
+        """
+        with self.convert_event_errors():
+            return self._apply_new_rows(read, learns)
+
+    def _apply_new_rows(self, read: Callable[[int, int], list[Row]], learns: bool) -> State:
+        state = self._state if learns else None
+        if state is None:
+            # A file put in the place of this one may hold another study of this number.
+            self.store.check(self.study)
+            with FORK_LOCK.shared(self):
+                state = self._load_snapshot() if learns else None
+                state = state or self._rebuild(self.definition_bytes, 0, learns)
+        # Detached until all events are applied: after an error or an interrupt the next call
+        # rebuilds the state.
+        self._state = None
+        while True:
+            new_rows = read(self.study, state.seq)
+            with FORK_LOCK.shared(self):
+                try:
+                    state.apply_all(new_rows)
+                except PolicyChangedError as change:
+                    # The new policy learns the whole log, which may take long: release the
+                    # study's lock before.
+                    self.store.rollback()
+                    state = self._rebuild(change.definition, change.seq, learns)
+                    continue
+            self._state = state
+            return state
+
+    def _load_snapshot(self) -> State | None:
+        """Return the state of the last snapshot, or None if there is none that can be used."""
+        self.store.check_tail(self.study)
+        snapshot = self.store.snapshot(self.study)
+        last = snapshot and next(self.store.read(self.study, snapshot[0] - 1, 1), None)
+        if not snapshot or not last:
+            return None
+        state = read_snapshot(snapshot, last, self.policies)
+        self._snapshot_seq = state.seq if state else 0
+        return state
+
+    def _rebuild(self, definition: bytes, since: int, learns: bool) -> State:
+        """Replay the whole log with the policy that is in force at its end."""
+        first = Definition.from_bytes(self.definition_bytes, self.policies)
+        while True:
+            present = read_changed_definition(first, definition, self.policies, since)
+            state = State(present, since, learns=learns)
+            try:
+                state.apply_all(self.store.read(self.study))
+            except PolicyChangedError as change:
+                definition, since = change.definition, change.seq
+            else:
+                return state
+
+    @contextmanager
+    def convert_event_errors(self) -> Iterator[None]:
+        """Raise an `EventError` as a `DamagedError` that names study and database."""
+        try:
+            yield
+        except EventError as error:
+            self.store.raise_damaged(self.study, error.seq, error.why)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError("the study was opened by another process: open it again in this one")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the study was closed: open it again")
 
 
 class Transaction:
@@ -86,14 +199,21 @@ def check_time(now: float) -> float:
 class _Request:
     """A call that waits for a commit, in a group with others or by itself (`exclusive`)."""
 
-    __slots__ = ("error", "exclusive", "is_cancelled", "is_done", "result", "wakeup", "work")
+    __slots__ = (
+        "arguments", "error", "exclusive", "is_cancelled", "is_done", "operation", "result",
+        "wakeup",
+    )  # fmt: skip
 
     def __init__(
-        self, work: Callable[[Transaction], Any] | None, exclusive: Callable[[], Any] | None = None
+        self,
+        operation: Callable[..., Any],
+        arguments: tuple[Any, ...] = (),
+        *,
+        exclusive: bool = False,
     ) -> None:
         self.wakeup = Lock()
         self.wakeup.acquire()
-        self.work, self.exclusive = work, exclusive
+        self.operation, self.arguments, self.exclusive = operation, arguments, exclusive
         self.result: Any = None
         self.error: BaseException | None = None
         self.is_done = self.is_cancelled = False
@@ -135,13 +255,18 @@ class GroupCommit(CachedState):
         self._leader: dict[None, _Request] = {}
         self._group: _Group | None = None
 
-    def submit(self, work: Callable[[Transaction], Any]) -> Any:
-        """Run `work` in a transaction; return its result once its events are durable."""
+    def submit(
+        self,
+        operation: Callable[[Transaction, *_Arguments], _Result],
+        *arguments: *_Arguments,
+    ) -> _Result:
+        """Run an operation in a transaction; return its result once its events are durable."""
         self._check_process()
-        return self._wait_for_commit(_Request(work))
+        result: _Result = self._wait_for_commit(_Request(operation, arguments))
+        return result
 
     def _wait_for_commit(self, request: _Request) -> Any:
-        """Return a request's result or raise its error; lead the group if nobody else does."""
+        """Queue, and lead the group if nobody else does; return the result or raise the error."""
         try:
             try:
                 self._waiting.append(request)
@@ -188,11 +313,11 @@ class GroupCommit(CachedState):
         """Run a request together with all others that wait."""
         group = self._group = _Group()
         try:
-            if request.exclusive is None:
-                self._complete_all(group)
-            else:
+            if request.exclusive:
                 group.requests.append(request)
-                request.result = request.exclusive()
+                request.result = request.operation(*request.arguments)
+            else:
+                self._complete_all(group)
             group.error = None
         except Exception as error:
             group.error = error
@@ -205,7 +330,7 @@ class GroupCommit(CachedState):
             self._group = None
 
     def _finish_group(self) -> None:
-        """Hand out results or the group's error; idempotent."""
+        """Hand out results (step 6), or the group's error; idempotent."""
         group = self._group
         if group is None:
             return
@@ -226,13 +351,13 @@ class GroupCommit(CachedState):
         transaction: Transaction | None = None
         try:
             self._check_open()
-            transaction = self._begin_transaction()
-            with FORK_LOCK.shared(self):  # requests load kernels: see `cached_state`
-                while (
-                    not transaction.ends_group and (request := self._join_next(group)) is not None
-                ):
+            transaction = self._begin_transaction()  # step 3: lock and catch up
+            # Step 4: decide. Operations load kernels: see `CachedState`.
+            with FORK_LOCK.shared(self):
+                while not transaction.ends_group and (request := self._join_next(group)):
                     self._complete(request, transaction)
-            # One commit, so one flush to the disk, for the whole group: this is why threads scale.
+            # Step 5: one commit, so one flush to the disk, for the whole group: this is why threads
+            # scale.
             if transaction.rows:
                 self.store.commit(self.study, transaction.rows)
             else:
@@ -249,7 +374,7 @@ class GroupCommit(CachedState):
         while self._waiting and len(group.requests) < _MAX_GROUP_SIZE:
             request = self._waiting[0]  # only the leader removes requests
             is_gone = request.is_cancelled or request.is_done
-            if not is_gone and request.exclusive is not None:
+            if not is_gone and request.exclusive:
                 break
             if not is_gone:
                 group.requests.append(request)
@@ -259,10 +384,9 @@ class GroupCommit(CachedState):
         return None
 
     def _complete(self, request: _Request, transaction: Transaction) -> None:
-        assert request.work is not None
         begun = len(transaction.rows)
         try:
-            request.result = request.work(transaction)
+            request.result = request.operation(transaction, *request.arguments)
         except StoreError:  # the lock is lost, and the whole transaction with it
             raise
         except Exception as error:
@@ -280,12 +404,6 @@ class GroupCommit(CachedState):
         """Take the study's lock and apply the events that other processes have committed."""
         state = self.catch_up(self.store.begin, learns=learns)
         return Transaction(state, check_time(self.clock()), self.store, self.study)
-
-    def _end(self) -> None:
-        try:
-            self.save_snapshot()
-        finally:
-            super()._end()
 
     def save_snapshot(self) -> None:
         """Write a snapshot of the state, if there is anything new; a failure only costs time later.
@@ -313,32 +431,39 @@ class GroupCommit(CachedState):
             return
         self._state = state
 
-    def change(self, work: Callable[[Transaction], Any]) -> Any:
-        """Run `work`, which changes the policy, even where the present policy fails at the log."""
+    def change(
+        self,
+        operation: Callable[[Transaction, *_Arguments], None],
+        *arguments: *_Arguments,
+    ) -> None:
+        """Run an operation that changes the policy, even where the present one fails at the log."""
         # The ordinary way keeps the state. If the policy fails at the log, the only way on is to
         # apply the events without building the policy's memory.
         with suppress(LearningError):
-            return self.submit(work)
-        return self._wait_for_commit(_Request(None, lambda: self._change(work)))
+            return self.submit(operation, *arguments)
+        self._wait_for_commit(_Request(self._change, (operation, arguments), exclusive=True))
 
-    def _change(self, work: Callable[[Transaction], Any]) -> Any:
+    def _change(self, operation: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         self._check_open()
         transaction = self._begin_transaction(learns=False)
         with FORK_LOCK.shared(self):
-            result = work(transaction)
+            operation(transaction, *arguments)
         self.store.commit(self.study, transaction.rows)
         self._state = None
-        return result
 
     def close(self) -> None:
         """Write a snapshot and close the connection, after the requests that came before."""
         if os.getpid() == self._process:
-            self._wait_for_commit(_Request(None, self._close))
+            self._wait_for_commit(_Request(self._close, exclusive=True))
 
     def _close(self) -> None:
-        if not self._closed:
-            self._end()
-            self._closed = True
+        if self._closed:
+            return
+        try:
+            self.save_snapshot()
+        finally:
+            self.store.close()
+        self._closed = True
 
 
 def _wake(request: _Request) -> None:

@@ -4,7 +4,7 @@ To *ask* is to get a decision, to *tell* is to report what came of it, to *expir
 waiting; an *arm* is one of the options.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from inspect import signature
 from types import MappingProxyType
@@ -12,33 +12,23 @@ from typing import Any
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
-from keyhole.play.reserved_study_words import check_words
+from keyhole.play.study_vocabulary import (
+    check_words,
+    convert_read_back_errors,
+    convert_vocabulary_errors,
+)
+from keyhole.study import events
 from keyhole.study.decision import (
     Decision,
     DifferentFeedbackError,
     PendingDecisionError,
     StudyDoneError,
 )
-from keyhole.study.decision_ids import is_id, new_id
-from keyhole.study.events import (
-    ARM_ADDED,
-    ARM_RETIRED,
-    ASKED,
-    ASKED_AGAIN,
-    EXPIRED,
-    ROW_HEADER,
-    SUM_TOLD,
-    TOLD,
-    TOLD_LATE,
-    TOLD_TOO_LATE,
-)
-from keyhole.study.row_codec import drop_signs_of_zeros
-from keyhole.study.setting_code_errors import convert_vocabulary_errors
+from keyhole.study.group_commit import Transaction
+from keyhole.study.log_state import drop_signs_of_zeros
 from keyhole.study.state import State
-from keyhole.study.stopping_progress import has_enough, has_settled_arms
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
-from keyhole.study.writer import Transaction
 from keyhole.validate import short_repr, suggestion
 
 
@@ -54,11 +44,11 @@ def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) ->
     ):
         return _find_handed_out(transaction, row.decision, key, context)
     _expire_overdue(transaction)
-    if has_enough(state):
+    if state.has_enough():
         text = f"{state.definition.policy} is done: every arm is settled"
         raise StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
     if again := _find_to_ask_again(state, context):
-        transaction.write(ASKED_AGAIN, again, b"", key)
+        transaction.write(events.ASKED_AGAIN, again, b"", key)
         return make_decision(state, again, state.pending[again])
     if state.definition.pending == "wait" and state.pending:
         policy, why = state.definition.policy, state.definition.policy.explain_waiting()
@@ -67,9 +57,10 @@ def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) ->
     horizon = state.definition.facts.get("horizon")
     if state.definition.policy.setting.by_round and state.rounds == horizon:
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
-    id, decided = new_id(transaction.now), state.decide(context, transaction.now)
-    state.checker.check_new_decision(decided)
-    transaction.write(ASKED, id, decided, key)
+    id, decided = events.new_id(transaction.now), state.decide(context, transaction.now)
+    with convert_read_back_errors(state.vocabulary):
+        state.checker.check_words(decided[events.ROUND.size : -events.STREAM.size])
+    transaction.write(events.ASKED, id, decided, key)
     return make_decision(state, id, state.row(transaction.rows[-1]))
 
 
@@ -103,11 +94,16 @@ def _row_of(transaction: Transaction, id: str) -> bytes:
 
 def make_decision(state: State, id: str, row: bytes) -> Decision:
     """Return the decision of a row."""
-    t, at = ROW_HEADER.unpack_from(row)
+    t, at = events.ROW_HEADER.unpack_from(row)
     words = state.vocabulary.format_decision(*state.values(row))
     wait = state.definition.rule.timeout
     until = None if wait is None else _to_datetime(at + wait)
     return Decision(id, MappingProxyType(words), int(t), _to_datetime(at), until)
+
+
+def pending_decisions(state: State) -> list[Decision]:
+    """Return the decisions without feedback, oldest first."""
+    return [make_decision(state, id, row) for id, row in state.pending.items()]
 
 
 def _to_datetime(at: float) -> datetime:
@@ -131,25 +127,22 @@ def _expire_overdue(transaction: Transaction) -> None:
         expire(transaction, id)
 
 
-def ids_to_ask_again(state: State) -> Iterator[str]:
-    """Yield the pending decisions that expired and are to be handed out once more, in order.
+def ids_to_ask_again(state: State) -> list[str]:
+    """Return the pending decisions that expired and are to be handed out once more, in order.
 
     One about arms that have been settled meanwhile is not: nobody needs its feedback.
     """
-    return (id for id in state.to_ask_again if not has_settled_arms(state, id))
+    return [id for id in state.to_ask_again if not state.is_settled(id)]
 
 
 def _find_to_ask_again(state: State, context: Mapping[str, Any]) -> str | None:
     """Return a decision that is to be handed out again in this context, if there is one."""
     seen = state.decisions.context.pack(dict(context))
-    return next(
-        (
-            id
-            for id in ids_to_ask_again(state)
-            if state.decisions.context_of(state.pending[id]) == seen
-        ),
-        None,
-    )
+    for id in state.to_ask_again:
+        is_same = state.decisions.context_of(state.pending[id]) == seen
+        if is_same and not state.is_settled(id):
+            return id
+    return None
 
 
 def expire(transaction: Transaction, id: str) -> None:
@@ -160,20 +153,21 @@ def expire(transaction: Transaction, id: str) -> None:
         with convert_vocabulary_errors(state.vocabulary):
             nothing = state.vocabulary.default_feedback(*state.values(row))
         body = encode_feedback(state, row, (), nothing)
-    transaction.write(EXPIRED, id, body)
+    transaction.write(events.EXPIRED, id, body)
 
 
-def require_pending(transaction: Transaction, id: str) -> str:
-    """Return the id of a pending decision, checked."""
+def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
+    """Expire a decision that must be pending."""
+    id = _id_of(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
         _events_of(transaction, id)
         raise ValueError(f"id must be of a pending decision; {id} is settled")
-    return id
+    expire(transaction, id)
 
 
 def _events_of(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
-    rows = transaction.events_of_decision(id) if is_id(id) else []
+    rows = transaction.events_of_decision(id) if events.is_id(id) else []
     if not rows:
         raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
@@ -186,48 +180,58 @@ def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
 
     Each event passed its checksum, but the index that found them may have lost one.
     """
-    if kinds[0] != ASKED or kinds.count(ASKED) > 1:
+    if kinds[0] != events.ASKED or kinds.count(events.ASKED) > 1:
         return "its events do not begin with the one that handed it out"
     if not state.vocabulary.has_feedback:
         return ""
-    last = next(kind for kind in reversed(kinds) if kind not in (TOLD_LATE, TOLD_TOO_LATE))
-    if id in state.pending:
-        is_known = last != TOLD and (last != EXPIRED or id in state.to_ask_again)
-        return "" if is_known else "it is pending, and was settled"
-    return "" if last in (TOLD, EXPIRED) else "it is settled, and the event that did so is missing"
+    late = (events.TOLD_LATE, events.TOLD_TOO_LATE)
+    last = next(kind for kind in reversed(kinds) if kind not in late)
+    is_over = last == events.TOLD or (last == events.EXPIRED and id not in state.to_ask_again)
+    if is_over and id in state.pending:
+        return "it is pending, and was settled"
+    if not is_over and id not in state.pending:
+        return "it is settled, and the event that did so is missing"
+    return ""
+
+
+def _id_of(decision: str | Decision) -> str:
+    """Return the id of a decision; other values are returned for the caller to refuse."""
+    return decision.id if isinstance(decision, Decision) else decision
 
 
 def tell(
-    transaction: Transaction, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]
+    transaction: Transaction,
+    decision: str | Decision,
+    unnamed: tuple[Any, ...],
+    feedback: Mapping[str, Any],
 ) -> None:
     """Record the feedback of a decision."""
-    state = transaction.state
+    state, id = transaction.state, _id_of(decision)
     # A reward counts within the timeout, whether or not somebody has asked since it was over.
     if state.definition.rule.on_timeout == NO_REWARD:
         _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None
     if row is not None:
-        transaction.write(TOLD, id, encode_feedback(state, row, unnamed, feedback))
+        transaction.write(events.TOLD, id, encode_feedback(state, row, unnamed, feedback))
         return
-    events = _events_of(transaction, id)
-    row = state.row(events[0])
+    rows = _events_of(transaction, id)
+    row = state.row(rows[0])
     body = encode_feedback(state, row, unnamed, feedback)
-    for event in events:
-        if event.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE):
-            before = event.body if event.kind == TOLD else event.body[len(row) :]
+    for event in rows:
+        if event.kind in (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE):
+            before = event.body if event.kind == events.TOLD else event.body[len(row) :]
             # The same again is no error: the answer to the first call may have been lost.
             if before == body:
                 return
-            context, decision = state.values(row)
-            known = state.vocabulary.format_feedback(
-                context, decision, state.feedback.unpack(before)
-            )
+            told = state.feedback.unpack(before)
+            words = state.vocabulary.format_feedback(*state.values(row), told)
             raise DifferentFeedbackError(
-                f"{id} was told {known} before, and cannot be told otherwise; to correct a "
+                f"{id} was told {words} before, and cannot be told otherwise; to correct a "
                 "mistake, see the how-to 'A label was wrong'"
             )
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
-    kind = TOLD_TOO_LATE if state.definition.rule.on_timeout == NO_REWARD else TOLD_LATE
+    is_too_late = state.definition.rule.on_timeout == NO_REWARD
+    kind = events.TOLD_TOO_LATE if is_too_late else events.TOLD_LATE
     transaction.write(kind, id, row + body)
 
 
@@ -235,11 +239,12 @@ def encode_feedback(
     state: State, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]
 ) -> bytes:
     """Return the bytes of the feedback of a decision, checked."""
-    values = state.values(row)
-    found = _call_vocabulary("tell", state.vocabulary.parse_feedback, (*values, *unnamed), feedback)
+    arguments = (*state.values(row), *unnamed)
+    values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
     with convert_vocabulary_errors(state.vocabulary):
-        body = state.feedback.pack(drop_signs_of_zeros(found))
-    state.checker.check_new_feedback(row, body)
+        body = state.feedback.pack(drop_signs_of_zeros(values))
+    with convert_read_back_errors(state.vocabulary):
+        state.checker.check_feedback(row[events.ROW_HEADER.size :], body)
     return body
 
 
@@ -248,22 +253,22 @@ def _call_vocabulary(
 ) -> Any:
     """Call a method of the vocabulary; if the arguments do not fit, name those that do."""
     try:
-        found = method(*first, **fields)
+        values = method(*first, **fields)
     except TypeError as error:
-        takes = signature(method)
-        known = [name for name in takes.parameters if name not in ("context", "decision")]
-        says = f"{operation} takes {', '.join(known) or 'nothing'} in this study"
+        parameters = signature(method)
+        names = [name for name in parameters.parameters if name not in ("context", "decision")]
+        usage = f"{operation} takes {', '.join(names) or 'nothing'} in this study"
         for name in fields:
-            if name not in known:
-                raise TypeError(f"{says}; got {name!r}{suggestion(name, known)}") from None
+            if name not in names:
+                raise TypeError(f"{usage}; got {name!r}{suggestion(name, names)}") from None
         try:
-            takes.bind(*first, **fields)
+            parameters.bind(*first, **fields)
         except TypeError as reason:
-            raise TypeError(f"{says}: {reason}") from None
+            raise TypeError(f"{usage}: {reason}") from None
         # The arguments fit: the error comes from within the vocabulary.
         raise error
     check_words(fields)
-    return found
+    return values
 
 
 def tell_sum(transaction: Transaction, unnamed: tuple[Any, ...], words: Mapping[str, Any]) -> None:
@@ -275,8 +280,9 @@ def tell_sum(transaction: Transaction, unnamed: tuple[Any, ...], words: Mapping[
     with convert_vocabulary_errors(state.vocabulary):
         values = drop_signs_of_zeros(values)
     body = state.pack_sum(values)
-    state.checker.check_new_sum(body)
-    transaction.write(SUM_TOLD, None, body)
+    with convert_read_back_errors(state.vocabulary):
+        state.checker.check_sum(body)
+    transaction.write(events.SUM_TOLD, None, body)
 
 
 def add_arms(transaction: Transaction, names: Sequence[str]) -> None:
@@ -285,14 +291,14 @@ def add_arms(transaction: Transaction, names: Sequence[str]) -> None:
     for name in names:
         transaction.state.arms.check_new("name", name)
     for name in names:
-        transaction.write(ARM_ADDED, None, name.encode())
+        transaction.write(events.ARM_ADDED, None, name.encode())
 
 
 def retire_arm(transaction: Transaction, name: str) -> None:
     """Retire an arm."""
     transaction.state.definition.check_arms_change()
     transaction.state.arms.check_can_retire("name", name)
-    transaction.write(ARM_RETIRED, None, name.encode())
+    transaction.write(events.ARM_RETIRED, None, name.encode())
 
 
 def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, Any]) -> None:
