@@ -67,4 +67,4 @@ def test_the_time_left_is_shown_once_it_is_known(begin, capsys):
     progress.show()
     progress.count_next()
     progress.show()  # a moment later: nothing
-    assert capsys.readouterr().err == "2 left to compile, about 3 min\n"
+    assert capsys.readouterr().err == "2 left to compile, about 3.0 min\n"

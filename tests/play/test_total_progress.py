@@ -170,7 +170,7 @@ def test_an_observer_says_how_much_time_is_left(told, tmp_path):
     (tmp_path / "LSA").touch()
     clock.now = 2.7
     observed = count.observer("one/a")("LSA", 0, 1000)
-    assert observed == "about 133 min left in all, 5 s of it compiling"
+    assert observed == "about 2.2 h left in all, 5.4 s of it compiling"
 
 
 def test_tables_and_pages_take_longer_where_compiling_does(tmp_path):
@@ -191,4 +191,4 @@ def test_tables_and_pages_take_longer_where_simulations_do_if_nothing_is_compile
 
 def test_the_time_left_is_text():
     assert str(TimeLeft(29.0, 0.5, 0.5)) == "about 30 s left in all"
-    assert str(TimeLeft(300.0, 60.0, 0.0)) == "about 6 min left in all, 60 s of it compiling"
+    assert str(TimeLeft(300.0, 60.0, 0.0)) == "about 6.0 min left in all, 60 s of it compiling"

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from keyhole.durations import format_duration
 from keyhole.experiment.compile_jobs import CompileJob, find_file
 from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.play.progress import StatusLine
-from keyhole.play.total_progress import format_duration
 
 _SECONDS_BETWEEN_LINES: Final = 10.0
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from keyhole.durations import format_duration
 from keyhole.play.progress import Observe, Report, StatusLine
 
 _SECONDS_BETWEEN_LINES: Final = 10.0
-_MINUTE: Final = 60.0
 # To compile a policy, on an idle core of the machine on which the expected seconds were measured.
 _SECONDS_TO_COMPILE: Final = 2.7
 # What is expected beforehand counts as much as so many seconds of measurement, on that machine: the
@@ -28,7 +28,7 @@ class TimeLeft:
     Examples
     --------
     >>> str(TimeLeft(simulating=300.0, compiling=60.0, writing=10.0))
-    'about 6 min left in all, 60 s of it compiling'
+    'about 6.2 min left in all, 60 s of it compiling'
     """
 
     simulating: float
@@ -262,8 +262,3 @@ class _Lines:
     def __call__(self, what: str, share: float, left: TimeLeft) -> None:
         if self.line.is_due:
             self.line.print(f"{100 * share:.0f} % of all rounds; {what}; {left}")
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration in seconds, or in minutes from two minutes on."""
-    return f"{seconds:.0f} s" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:.0f} min"

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from keyhole.durations import format_duration
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Verdict
-from keyhole.play.total_progress import format_duration
 
 _FASTEST: Final = 2e8  # rounds a second; results that come faster were read from a cache
 
