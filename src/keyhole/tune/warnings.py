@@ -1,22 +1,67 @@
-"""Warnings shown during a tune, such as: no run has succeeded yet."""
+"""Warnings of a tune: no run has succeeded yet, or other processes make its seconds too long."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from keyhole.contract.text_formatting import count_text
 from keyhole.tune.cpu_cores import physical_cores
-from keyhole.tune.other_load import OtherLoad
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 
 _MIN_RUNS: Final = 10
 _MAX_FAILED_RUNS: Final = 100
 _SHOWN: Final = 200
+_MIN_SECONDS: Final = 5.0  # of runs, before the load of others is warned of
+_MAX_SHARE: Final = 0.1
 
 
 class AllFailedError(RuntimeError):
     """Every run has failed: there is nothing to learn."""
+
+
+class OtherLoad:
+    """Sum of the load of other processes on the cores of runs.
+
+    Parameters
+    ----------
+    spec : Spec
+        The spec of the tune.
+    runs : iterable of TrialRecord
+        Runs to begin with.
+    """
+
+    def __init__(self, spec: Spec, runs: Iterable[TrialRecord] = ()) -> None:
+        self._spec = spec
+        self._seconds = self._others = 0.0
+        for run in runs:
+            self.add(run)
+
+    def add(self, run: TrialRecord) -> None:
+        """Take a run into account."""
+        self._seconds += run.seconds * self._spec.cores
+        self._others += run.others
+
+    @property
+    def share(self) -> float:
+        """Share of the time of the runs in which their cores worked for other processes."""
+        return min(1.0, self._others / self._seconds) if self._seconds else 0.0
+
+    @property
+    def is_high(self) -> bool:
+        """Whether it makes the measured seconds too long."""
+        # Other load changes CPU time little.
+        is_measured = self._spec.clock != "cpu" and self._seconds >= _MIN_SECONDS
+        return is_measured and self.share > _MAX_SHARE
+
+    @property
+    def warning(self) -> str:
+        """Warning in words."""
+        return (
+            "the machine was busy: during the runs, their cores worked for other processes "
+            f"{self.share:.0%} of the time, so that the measured seconds are too long; use fewer "
+            "workers, or a machine without other load"
+        )
 
 
 class EarlyWarnings:
