@@ -83,8 +83,8 @@ class TuningLoop:
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
-        # Work of an earlier call after its last record is lost, and so is its time.
-        self._before = max((one.elapsed for one in records.all), default=0.0)
+        # Time spent after the last record of an earlier call is not counted.
+        self._before = max((record.elapsed for record in records.all), default=0.0)
         self._began = time.monotonic()
         self._left: int | None = None
         self._budget: float | None = None

@@ -40,9 +40,9 @@ class SavedTune:
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
         self.folder, self.spec = folder, spec
-        self.runs = list({one.id: one for one in records if one.is_counted}.values())
-        self.expired = [one for one in records if not one.is_counted]
-        self.elapsed = max((one.elapsed for one in records), default=0.0)
+        self.runs = list({record.id: record for record in records if record.is_counted}.values())
+        self.expired = [record for record in records if not record.is_counted]
+        self.elapsed = max((record.elapsed for record in records), default=0.0)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -62,18 +62,15 @@ class SavedTune:
 
     def estimate_pair(self, arm: int, place: int) -> CommandLimitEstimate:
         """Return the estimates of a pair, given the indices of its arm and its limit."""
-        return CommandLimitEstimate(**self._estimate_fields(arm, place))
-
-    def _estimate_fields(self, arm: int, place: int) -> dict[str, Any]:
         gains = self.gains
-        return {
-            "arm": self.spec.arms[arm].name,
-            "limit": self.spec.limits[place],
-            "gain": gains.gain(arm, place),
-            "success_rate": gains.success_rate(arm, place),
-            "seconds": Interval.from_draws(gains.seconds[:, arm, place]),
-            "runs": int(gains.run_counts[arm, place]),
-        }
+        return CommandLimitEstimate(
+            arm=self.spec.names[arm],
+            limit=self.spec.limits[place],
+            gain=gains.gain(arm, place),
+            success_rate=gains.success_rate(arm, place),
+            seconds=Interval.from_draws(gains.seconds[:, arm, place]),
+            runs=int(gains.run_counts[arm, place]),
+        )
 
     def best(self) -> Best:
         """Return the pair with the largest mean gain, of those that were tried.
@@ -101,7 +98,7 @@ class SavedTune:
         # Over all pairs, tried or not: an untried pair may be the best one.
         behind = gains.comparison_gains.max(axis=(1, 2)) - gains.comparison_gains[:, arm, place]
         return Best(
-            **self._estimate_fields(arm, place),
+            **vars(self.estimate_pair(arm, place)),
             # An arm that was never run is the best with the same probability as any other arm.
             probability=float(
                 (behind <= TOLERANCE * self.spec.success.span).mean() * tried_arms.mean()

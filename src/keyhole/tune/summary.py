@@ -15,23 +15,14 @@ from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
 from keyhole.results.estimate import format_estimate
+from keyhole.tune import recommendation
 from keyhole.tune.function_arms import TYPED
 from keyhole.tune.interval import Interval
-from keyhole.tune.recommendation import (
-    NO_SUCCESS,
-    TOLERANCE,
-    Best,
-    CommandLimitEstimate,
-    format_best,
-    format_best_name,
-    format_probability,
-    format_runs,
-    format_share,
-)
 from keyhole.tune.warnings import OtherLoad
 
 if TYPE_CHECKING:
     from keyhole.tune.arms import Arm
+    from keyhole.tune.recommendation import Best, CommandLimitEstimate
     from keyhole.tune.saved_tune import SavedTune
     from keyhole.tune.trial_log import TrialRecord
 
@@ -46,7 +37,7 @@ POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the
 
 def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
-    runs = format_runs(len(tune.runs)) if tune.runs else "0 runs"
+    runs = recommendation.format_runs(len(tune.runs)) if tune.runs else "0 runs"
     cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
     text += f" (CPU {format_duration(cpu)})" if cpu else ""
@@ -66,7 +57,7 @@ def format_warnings(tune: SavedTune) -> list[str]:
     """Return a line for each reason to doubt the results: no success, a busy machine."""
     load = OtherLoad(tune.spec, tune.runs)
     return [
-        *([] if tune.best().successes else [NO_SUCCESS]),
+        *([] if tune.best().successes else [recommendation.NO_SUCCESS]),
         *([load.warning] if load.is_high else []),
     ]
 
@@ -76,11 +67,15 @@ def format_recommendation(tune: SavedTune) -> list[str]:
     best = tune.best()
     sentences = (
         format_comparison(tune),
-        "" if has_one_pair(tune) else format_probability(best),
+        "" if has_one_pair(tune) else recommendation.format_probability(best),
         format_cut_off(tune),
         format_open_question(tune),
     )
-    return [format_best_name(best), text_table(*pair_table(tune)), *filter(None, sentences)]
+    return [
+        recommendation.format_best_name(best),
+        text_table(*pair_table(tune)),
+        *filter(None, sentences),
+    ]
 
 
 def has_one_pair(tune: SavedTune) -> bool:
@@ -106,7 +101,7 @@ def pair_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
 
 
 def _pair_cells(pair: CommandLimitEstimate) -> list[str]:
-    share, time = format_share(pair.success_rate), pair.seconds.as_duration()
+    share, time = recommendation.format_share(pair.success_rate), pair.seconds.as_duration()
     return [str(pair.gain), share, time, f"{pair.runs:,}"]
 
 
@@ -162,9 +157,10 @@ def format_cut_off(tune: SavedTune) -> str:
     best, cut_off = tune.best(), count_cut_off(tune)
     if not cut_off or is_early(tune):
         return ""
+    runs = recommendation.format_runs(best.runs)
     text = (
-        f"this holds among the limits tried: {cut_off:,} of {format_runs(best.runs)} with "
-        f"{best.limit:g} s {'was' if cut_off == 1 else 'were'} still at work then: a longer limit, "
+        f"this holds among the limits tried: {cut_off:,} of {runs} with {best.limit:g} s "
+        f"{'was' if cut_off == 1 else 'were'} still at work then: a longer limit, "
         "if you can wait for it, may be better"
     )
     success, arm = tune.spec.success, _find_arm(tune, best.arm)
@@ -181,10 +177,10 @@ def format_open_question(tune: SavedTune) -> str:
     # Which pairs have not been tried matters more than which of two tried ones is better.
     question = "arms not tried yet"
     if not best.untried:
-        if rival is None or best.regret_bound <= TOLERANCE * tune.spec.success.span:
+        if rival is None or best.regret_bound <= recommendation.TOLERANCE * tune.spec.success.span:
             return ""
         pair, probability = rival
-        name, runs = _name_pair(pair, best), format_runs(pair.runs)
+        name, runs = _name_pair(pair, best), recommendation.format_runs(pair.runs)
         question = f"is {name} better? {probability:.0%} ({runs})"
     # Cost of the further runs only: those made so far are paid for.
     more, cost = _MORE * len(tune.runs), format_duration((_MORE - 1) * tune.elapsed)
@@ -201,7 +197,7 @@ def find_rival(tune: SavedTune) -> tuple[CommandLimitEstimate, float] | None:
     best, spec, draws = tune.best(), tune.spec, tune.gains.comparison_gains
     gain = draws[:, spec.names.index(best.arm), spec.limits.index(best.limit)]
     pairs = draws.reshape(len(draws), -1)
-    is_better = pairs.max(axis=1) - gain > TOLERANCE * spec.success.span
+    is_better = pairs.max(axis=1) - gain > recommendation.TOLERANCE * spec.success.span
     if not is_better.any():
         return None
     counts = np.bincount(pairs[is_better].argmax(axis=1))
@@ -283,7 +279,7 @@ def tune_html(tune: SavedTune) -> str:
     caption = f"{format_progress(tune)}."
     if len(rows) > _MOST_ROWS:
         caption += f" Shown are {_MOST_ROWS} of {len(rows):,} arms."
-    texts = [*format_best(tune.best()), format_cut_off(tune)]
+    texts = [*recommendation.format_best(tune.best()), format_cut_off(tune)]
     line = " ".join(f"{text}." for text in texts if text)
     return notebook_html([Table(caption, head, rows[:_MOST_ROWS])], _picture(tune), line)
 

@@ -1,6 +1,7 @@
 """Tuner: start or resume, in a folder, learning which command is best and when to stop it."""
 
 import warnings
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -118,7 +119,7 @@ class Tuner:
         # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
         with (
             places.open_tune_folder(self.out, self.spec),
-            TrialLog(self.out / places.RUNS, self.spec.names) as records,
+            closing(TrialLog(self.out / places.RUNS, self.spec.names)) as records,
             places.open_study(self.out, self.spec) as study,
             cluster_executors(on, workers, self.spec) as theirs,
         ):
