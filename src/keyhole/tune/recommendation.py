@@ -72,11 +72,6 @@ class Best(CommandLimitEstimate):
         """Names of the commands that were never run."""
         return [arm for arm, runs in self.runs_of_arms.items() if runs == 0]
 
-    @property
-    def choice(self) -> str:
-        """What is chosen: a pair of command and limit, or the limit of the only command."""
-        return "pair" if len(self.runs_of_arms) > 1 else "limit"
-
     def __repr__(self) -> str:
         """Return three lines: what to run, what that gains, and how sure it is."""
         return "\n".join(format_best(self))
@@ -111,9 +106,10 @@ def format_untried(best: Best) -> str:
 def format_probability(best: Best) -> str:
     """Return the probability that no other pair is better by much, and the bound on how much."""
     bound = format_estimate(best.regret_bound, best.regret_bound)
+    choice = "pair" if len(best.runs_of_arms) > 1 else "limit"  # of the only command
     return (
-        f"probability that no other {best.choice} is better by more than 1 % of a success: "
-        f"{best.probability:.0%}; the best {best.choice} is better by at most {bound} (95 %)"
+        f"probability that no other {choice} is better by more than 1 % of a success: "
+        f"{best.probability:.0%}; the best {choice} is better by at most {bound} (95 %)"
     )
 
 
