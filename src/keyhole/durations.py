@@ -8,7 +8,8 @@ from keyhole.validate import short_repr
 
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
-_UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
+_UNITS: Final = ((86_400.0, "days"), (3600.0, "h"), (60.0, "min"))
+_TWO_DIGITS: Final = 9.95  # seconds, from which on whole ones have two digits
 
 
 def parse_duration(name: str, text: str) -> float:
@@ -46,10 +47,23 @@ def format_duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> [format_duration(seconds) for seconds in (0.21, 42.4, 500, 9000)]
-    ['0.2 s', '42 s', '8.3 min', '2.5 h']
+    >>> [format_duration(seconds) for seconds in (0.213, 1.34, 42.4, 500, 9000)]
+    ['0.21 s', '1.3 s', '42 s', '8.3 min', '2.5 h']
     """
-    for length, unit in _UNITS:
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
+    length, unit = duration_unit(seconds)
+    if length > 1.0:
+        return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.2g} s" if seconds < _TWO_DIGITS else f"{seconds:.0f} s"
+
+
+def duration_unit(seconds: float) -> tuple[float, str]:
+    """Return the length in seconds, and the name, of the largest unit of which there are two.
+
+    Examples
+    --------
+    >>> duration_unit(119.0), duration_unit(-120.0)
+    ((1.0, 's'), (60.0, 'min'))
+    """
+    return next(
+        ((length, unit) for length, unit in _UNITS if abs(seconds) >= 2 * length), (1.0, "s")
+    )

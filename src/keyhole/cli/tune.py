@@ -154,26 +154,20 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 @app.command(epilog=show_examples("keyhole tune best results --json"))
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
-    from keyhole.tune import SavedTune
-    from keyhole.tune.summary import (
-        best_as_json,
-        command_line,
-        format_recommendation,
-        format_warnings,
-    )
+    from keyhole.tune import SavedTune, summary
 
     tune = SavedTune.load(folder)
-    found, doubts = tune.best(), format_warnings(tune)
+    pair = tune.best()
     # On standard error: a script that reads the command from standard output sees nothing else
     # there, and its user is still warned.
-    for text in doubts:
+    for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
     if as_json:
-        print_json(best_as_json(tune))
+        print_json(summary.best_as_json(tune))
         return
-    typer.echo(f"{command_line(tune, found.arm)}    # for at most {found.limit:g} s")
-    texts = format_recommendation(tune)[len(doubts) :]
-    for text in texts[0 if found.untried else 1 :]:
+    typer.echo(f"{summary.command_line(tune, pair.arm)}    # for at most {pair.limit:g} s")
+    # The command says which pair is the best.
+    for text in summary.format_recommendation(tune)[0 if pair.untried else 1 :]:
         typer.echo(text)
 
 
@@ -233,26 +227,17 @@ def _write_report(tune: "SavedTune") -> Path | None:
 
 
 def _print(tune: "SavedTune") -> None:
-    from keyhole.tune.summary import (
-        POOLING_NOTE,
-        arms_table,
-        format_progress,
-        format_recommendation,
-    )
+    from keyhole.pages.notebook_html import text_table
+    from keyhole.tune import summary
 
-    typer.echo(format_progress(tune))
+    typer.echo(summary.format_progress(tune))
     if not tune.runs:
         return
-    for text in format_recommendation(tune):
+    for text in [*summary.format_warnings(tune), *summary.format_recommendation(tune)]:
         typer.echo(text)
-    head, rows = arms_table(tune)
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    for row in [head, *rows]:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        typer.echo("  ".join(cells))
+    typer.echo(text_table(*summary.arms_table(tune)))
     if len(tune.spec.arms) > 1:
-        typer.echo(POOLING_NOTE)
+        typer.echo(summary.POOLING_NOTE)
 
 
 class _Progress:

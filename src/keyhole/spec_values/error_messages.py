@@ -31,6 +31,18 @@ def unknown_name_error(path: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"{path} is not known; {listed}{suggestion(path.rpartition('.')[2], words)}")
 
 
+def check_entries(path: str, table: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse an entry of a table that is not known; `path` is that of the table, or empty.
+
+    Examples
+    --------
+    >>> check_entries("limits", {"from": 1, "to": 2}, ["from", "to", "count"])
+    """
+    for entry in table:
+        if entry not in known:
+            raise unknown_name_error(f"{path}.{entry}" if path else entry, known)
+
+
 def join_errors(texts: Sequence[str]) -> str:
     """Return several error messages on one line, numbered; one as it is.
 

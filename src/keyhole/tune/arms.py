@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.spec_values import unknown_name_error
+from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.function_arms import parse_target
 from keyhole.tune.shell_syntax import (
     explain_missing_program,
@@ -122,9 +122,7 @@ ARM_ENTRIES: Final = ("name", "command", "function", "cells", "parameters", "gri
 def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     if not isinstance(table, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(table)}")
-    for entry in table:
-        if entry not in ARM_ENTRIES:
-            raise unknown_name_error(f"{path}.{entry}", ARM_ENTRIES)
+    check_entries(path, table, ARM_ENTRIES)
     if "name" not in table:
         raise ValueError(f"{path}.name must be given")
     if ("command" in table) == ("function" in table):

@@ -1,7 +1,9 @@
 """Interactive charts of a tune's report: gains by time limit, runs that succeed by a time."""
 
+from __future__ import annotations
+
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,10 +18,13 @@ from keyhole.tune.chart_numbers import (
     survival_curves,
 )
 from keyhole.tune.interval import Interval
+from keyhole.tune.recommendation import format_runs
 from keyhole.tune.recommendation_history import PastRecommendation
-from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.summary import format_run_count
+from keyhole.tune.summary import describe_objective, gain_unit
 from keyhole.tune.survival import Survival
+
+if TYPE_CHECKING:
+    from keyhole.tune.saved_tune import SavedTune
 
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds
@@ -43,7 +48,7 @@ def gain_chart(tune: SavedTune) -> LineChart:
             Curve(
                 label=curve.arm, x=curve.limits.tolist(), y=curve.mean.tolist(),
                 low=curve.low.tolist(), high=curve.high.tolist(),
-                note=format_run_count(len(tune.runs_of(curve.arm))),
+                note=format_runs(len(tune.runs_of(curve.arm))),
             )
             for curve in curves
         ],
@@ -53,24 +58,6 @@ def gain_chart(tune: SavedTune) -> LineChart:
         rings=[ring],
         height=_LARGE,
     )  # fmt: skip
-
-
-def gain_unit(tune: SavedTune) -> str:
-    """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
-    spec = tune.spec
-    varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
-    return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
-
-
-def describe_objective(tune: SavedTune) -> str:
-    """Return what a success earns and what time costs, in a sentence."""
-    costs, success = tune.spec.objective, tune.spec.success
-    price = f"a second costs {costs.cost_per_second:.3g}"
-    if costs.cost_of_giving_up:
-        price += f", giving up {costs.cost_of_giving_up:g} more"
-    named = f" ({costs.preset})" if costs.preset else ""
-    most = "up to " if gain_unit(tune) == "of the reward" else ""
-    return f"A success earns {most}{success.scale[1]:g}, {price}{named}."
 
 
 def _describe_left_out(tune: SavedTune) -> str:

@@ -17,7 +17,7 @@ from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, cluster_connection
 from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.runner import CommandResult, Runner
-from keyhole.tune.executor import Executor, Executors
+from keyhole.tune.loop import Executor, Executors
 from keyhole.tune.spec import Spec
 
 _POLL_SECONDS: Final = 0.5

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from keyhole.resource.cost_functions import Power
-from keyhole.spec_values import unknown_name_error
+from keyhole.spec_values.error_messages import check_entries
 from keyhole.validate import Range, check_choice, check_number, short_repr
 
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0}
@@ -48,9 +48,7 @@ class CostModel:
                 f"objective must be {presets}, or a table such as {{ cost_per_second = 0.01 }}, "
                 f"got {short_repr(value)}"
             )
-        for entry in value:
-            if entry not in _ENTRIES:
-                raise unknown_name_error(f"objective.{entry}", _ENTRIES)
+        check_entries("objective", value, _ENTRIES)
         per_second = check_number(
             "objective.cost_per_second", value.get("cost_per_second", 0.0), _AT_LEAST_0
         )

@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -11,9 +12,8 @@ from typing import Any, Final
 from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
-from keyhole.study.storage import open_store
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.tune.trial_log import TrialRecord, read_records
+from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records
 from keyhole.validate import short_repr
 
 SPEC: Final = "tune.json"
@@ -62,7 +62,7 @@ def _check_spec(folder: Path, spec: Spec) -> None:
                 )
         # A study that this version cannot open is refused before anything is written.
         if (folder / STUDY).exists():
-            open_store(folder / STUDY).close()
+            list_studies(folder / STUDY)
     # Written each time, since name and notes may have changed.
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
@@ -104,12 +104,7 @@ def open_study(folder: Path, spec: Spec) -> Study:
     """Open the study of a tune, or create it."""
     path = folder / STUDY
     # A kill between the creation of the database and that of the study leaves an empty database.
-    store = open_store(path)
-    try:
-        exists = any(name == NAME for name, _ in store.studies())
-    finally:
-        store.close()
-    if exists:
+    if path.exists() and NAME in list_studies(path):
         return Study.open(path, NAME)  # with the policy that it was created with
     return Study.create(
         path,
@@ -123,42 +118,58 @@ def open_study(folder: Path, spec: Spec) -> Study:
     )
 
 
-def find_told_runs(study: Study) -> set[str]:
+def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
+    """Return the records of all runs; none if nothing has been run yet."""
+    path = folder / RUNS
+    told: set[str] = set()
+    # Told runs first: a tuner that is at work records a run before it tells the study.
+    # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
+    with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
+        told = _told_runs(study)
+    records = list(read_records(path, spec.names)) if path.exists() else []
+    try:
+        _reconcile(path, told, {record.id for record in records if record.is_counted})
+    except ValueError as error:
+        if not records:
+            raise
+        # As in a copy that was made while a tuner was at work.
+        warnings.warn(str(error), stacklevel=3)
+    return records
+
+
+def resume_study(study: Study, log: TrialLog) -> None:
+    """Tell the study the recorded runs that it lacks, and expire its other pending decisions.
+
+    Raises
+    ------
+    ValueError
+        If records and study are not of the same runs: a file was removed, cut, or restored.
+    """
+    told, pending = _told_runs(study), [decision.id for decision in study.pending]
+    untold = _reconcile(log.path, told, log.by_id.keys())
+    if unknown := len(untold - set(pending)):
+        raise ValueError(
+            f"{log.path.with_name(STUDY)} lacks {unknown:,} of the runs in {log.path.name}; "
+            "restore it from a backup"
+        )
+    for decision in pending:
+        if decision in untold:
+            study.tell(decision, **log.by_id[decision].to_feedback())
+        else:
+            study.expire(decision)
+
+
+def _told_runs(study: Study) -> set[str]:
     """Return the ids of the runs whose outcome the study was told."""
     return {
         str(row.decision) for row in study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
     }
 
 
-def check_recorded_runs(path: Path, told: set[str], recorded: set[str]) -> None:
-    """Check that the file of runs has all runs of the study: it may have been removed or cut."""
+def _reconcile(path: Path, told: AbstractSet[str], recorded: AbstractSet[str]) -> AbstractSet[str]:
+    """Return the recorded runs that the study was not told; refuse to lack one that it was told."""
     if lost := len(told - recorded):
         raise ValueError(
             f"{path} lacks {lost:,} of the runs that the study has; restore it from a backup"
         )
-
-
-def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
-    """Return the records of all runs; none if nothing has been run yet."""
-    path, told = folder / RUNS, set[str]()
-    # Told runs first: a tuner that is at work records a run before it tells the study.
-    # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
-    with suppress(OSError, ValueError, RuntimeError):
-        told = _read_told_runs(folder)
-    found = list(read_records(path, spec.names)) if path.exists() else []
-    try:
-        check_recorded_runs(path, told, {one.id for one in found if one.is_counted})
-    except ValueError as error:
-        if not found:
-            raise
-        # As in a copy that was made while a tuner was at work.
-        warnings.warn(str(error), stacklevel=3)
-    return found
-
-
-def _read_told_runs(folder: Path) -> set[str]:
-    """Return the ids of the runs that the study in a folder was told; none without a study."""
-    if not (folder / STUDY).exists() or NAME not in list_studies(folder / STUDY):
-        return set()
-    with Study.open(folder / STUDY, NAME) as study:
-        return find_told_runs(study)
+    return recorded - told

@@ -18,7 +18,7 @@ from keyhole.data.csv_rows import (
     read_text,
     separator_hint,
 )
-from keyhole.spec_values import unknown_name_error
+from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import RUN_FIELDS
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import check_distinct, check_line, short_repr
@@ -154,9 +154,7 @@ def _find_files(pattern: str, folder: Path) -> list[Instance]:
 
 def _read_file(table: Mapping[str, Any], folder: Path) -> list[Instance]:
     """Return the instances of a file: a name on each line, or a table."""
-    for entry in table:
-        if entry not in _READERS:
-            raise unknown_name_error(f"instances.{entry}", list(_READERS))
+    check_entries("instances", table, _READERS)
     if len(table) != 1 or not isinstance(name := next(iter(table.values())), str):
         raise TypeError(f"instances must have the name of one file, got {short_repr(table)}")
     (entry,) = table

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.durations import duration_unit
 
 _ENDS: Final = (0.025, 0.975)
 
@@ -32,9 +33,16 @@ class Interval:
         low, high = min(float(low), mean - least), max(float(high), mean + least)
         return cls(mean, max(low, within[0]), min(high, within[1]))
 
-    def __neg__(self) -> "Interval":
-        """Return the interval of the negative number."""
-        return Interval(-self.value, -self.high, -self.low)
+    def as_duration(self) -> str:
+        """Return seconds in the unit of `keyhole.durations.format_duration`.
+
+        Examples
+        --------
+        >>> Interval(1.5, 1.2, 1.8).as_duration(), Interval(300.0, 240.0, 360.0).as_duration()
+        ('1.50 [1.20, 1.80] s', '5.0 [4.0, 6.0] min')
+        """
+        length, unit = duration_unit(self.value)
+        return f"{Interval(self.value / length, self.low / length, self.high / length)} {unit}"
 
     def __repr__(self) -> str:
         """Return it in as many digits as it is good for."""

@@ -5,17 +5,17 @@ A tune learns from each run which of several commands is best, and when to stop 
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
 from keyhole.study import Decision, PendingDecisionError, Study
 from keyhole.tune.arms import Arm
 from keyhole.tune.cpu_cores import LoadMonitor
-from keyhole.tune.executor import Executor, Executors
-from keyhole.tune.folder import STUDY, check_recorded_runs, find_told_runs
 from keyhole.tune.function_arms import LOAD_SECONDS, function_command
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed
 from keyhole.tune.outcome import judge_outcome
@@ -29,6 +29,39 @@ _POLL_SECONDS: Final = 0.05
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
 """Called with the record of every run that has ended."""
+
+
+class Executor(Protocol):
+    """Runs commands for a tuner, one at a time, such as `keyhole.runner.Runner`."""
+
+    @property
+    def description(self) -> str:
+        """One sentence on its guarantees."""
+
+    def run(
+        self,
+        command: Sequence[str],
+        limit: float,
+        *,
+        cpu: float | None,
+        memory: int | None,
+        folder: Path | None,
+        environment: Mapping[str, str] | None,
+        cores: Sequence[int] | None,
+        grace: float = 0.0,
+    ) -> CommandResult:
+        """Run a command; return when none of its processes is left.
+
+        `limit` is in seconds of wall time, `cpu` in seconds of CPU time. `grace`, the seconds from
+        SIGTERM at the limit to SIGKILL, is passed only for a spec that has it.
+        """
+
+    def close(self) -> None:
+        """Kill the current run, and release resources; called from another thread on Ctrl-C."""
+
+
+Executors = Callable[[], Executor]
+"""A factory that is called once per worker."""
 
 
 class TuningLoop:
@@ -50,8 +83,8 @@ class TuningLoop:
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
-        # Work of an earlier call after its last record is lost, and so is its time.
-        self._before = max((one.elapsed for one in records.all), default=0.0)
+        # Time spent after the last record of an earlier call is not counted.
+        self._before = max((record.elapsed for record in records.all), default=0.0)
         self._began = time.monotonic()
         self._left: int | None = None
         self._budget: float | None = None
@@ -60,27 +93,6 @@ class TuningLoop:
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
         return self._before + time.monotonic() - self._began
-
-    def catch_up(self) -> None:
-        """Tell the study recorded outcomes that it lacks; expire other pending decisions."""
-        pending = self.study.pending
-        self._check_records({one.id for one in pending})
-        for decision in pending:
-            if (record := self.records.by_id.get(decision.id)) is not None:
-                self.study.tell(decision.id, **record.to_feedback())
-            else:
-                self.study.expire(decision.id)
-
-    def _check_records(self, pending: set[str]) -> None:
-        """Refuse records that do not match the study: a file was removed, cut, or restored."""
-        told = find_told_runs(self.study)
-        recorded, path = set(self.records.by_id), self.records.path
-        check_recorded_runs(path, told, recorded)
-        if unknown := len(recorded - told - pending):
-            raise ValueError(
-                f"{path.with_name(STUDY)} lacks {unknown:,} of the runs in {path.name}; restore it "
-                "from a backup"
-            )
 
     def run(
         self,
@@ -91,7 +103,7 @@ class TuningLoop:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
         self._left = None if runs is None else runs - len(self.records.by_id)
         self._budget = budget
-        threads = [Thread(target=self._run_trials, args=(mine,), daemon=True) for mine in cores]
+        threads = [Thread(target=self._work, args=(mine,), daemon=True) for mine in cores]
         if self._is_finished():
             return
         for thread in threads:
@@ -102,8 +114,8 @@ class TuningLoop:
                 while thread.is_alive():
                     thread.join(_POLL_SECONDS)
         except BaseException:
-            # Ctrl-C: commands are killed, and their decisions stay pending. `catch_up` of the next
-            # call expires them, so that the policy never learns from an interrupted run.
+            # Ctrl-C: commands are killed, and their decisions stay pending. The next call expires
+            # them (`resume_study`), so that the policy never learns from an interrupted run.
             self._stop_all()
             for thread in threads:
                 thread.join()
@@ -113,7 +125,7 @@ class TuningLoop:
 
     def _stop_all(self) -> None:
         # The flag comes first: a thread that is about to start a trial sees it in `_claim_trial`,
-        # and the outcome of a run that is killed here is not recorded (`_run_trial`).
+        # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
         with self._lock:
             executing = list(self._executing)
@@ -135,7 +147,7 @@ class TuningLoop:
                 self._left -= 1
             return True
 
-    def _run_trials(self, cores: tuple[int, ...] | None) -> None:
+    def _work(self, cores: tuple[int, ...] | None) -> None:
         """Run one trial after the other on these cores: the main function of a thread."""
         executor: Executor | None = None
         try:
@@ -143,7 +155,7 @@ class TuningLoop:
             with self._lock:
                 self._executing.append(executor)
             while self._claim_trial():
-                self._run_trial(executor, cores)
+                self._run_until_one_counts(executor, cores)
         except BaseException as error:  # stops all threads; `run` raises it
             if not self._stop.is_set():
                 self._error = error
@@ -153,7 +165,7 @@ class TuningLoop:
                 with suppress(Exception):
                     executor.close()
 
-    def _run_trial(self, executor: Executor, cores: tuple[int, ...] | None) -> None:
+    def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> None:
         """Run trials until one counts."""
         for _ in range(_MAX_EXPIRED):
             decision = self._ask()
@@ -164,8 +176,8 @@ class TuningLoop:
             record = self._execute(executor, decision, instance, cores)
             if self._stop.is_set() and not record.is_counted:
                 return  # stopped by us: its decision stays pending
-            # The record is durable before the study is told: after a kill in between, `catch_up`
-            # tells the study. In the reverse order the record would be lost.
+            # The record is durable before the study is told: after a kill in between, the next call
+            # tells the study (`resume_study`). In the reverse order the record would be lost.
             with self._lock:
                 self.records.add(record)
                 if not record.is_counted:

@@ -6,35 +6,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar, Final
 
+from keyhole.contract.text_formatting import capitalize
+from keyhole.durations import format_duration
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
 from keyhole.pages.table import Table
-from keyhole.tune import folder
-from keyhole.tune.charts import (
-    cactus_chart,
-    describe_objective,
-    gain_chart,
-    gain_unit,
-    history_chart,
-    survival_chart,
-)
-from keyhole.tune.comparison import compare_time
-from keyhole.tune.key_figures import key_figures_block
+from keyhole.tune import folder, summary
+from keyhole.tune.charts import cactus_chart, gain_chart, history_chart, survival_chart
+from keyhole.tune.recommendation import format_probability, format_share, format_untried
 from keyhole.tune.recommendation_history import replay_recommendations
 from keyhole.tune.runs_table import runs_table
 from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.summary import (
-    POOLING_NOTE,
-    arms_table,
-    command_line,
-    format_cut_off,
-    format_probability,
-    format_seconds_roughly,
-    format_share,
-    format_warnings,
-    has_one_pair,
-)
 from keyhole.validate import escape_controls
 
 _SPEC: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
@@ -69,7 +52,7 @@ def write_report(tune: SavedTune) -> Path:
             _write_chart(tune, gain_chart(tune), "gains", "Gain by limit"),
             *([history_chart(tune, history)] if len(history) > 1 else []),
         ],
-        beside=[key_figures_block(tune)],
+        beside=_results_blocks(tune),
         sections=[
             *([Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []),
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
@@ -95,17 +78,18 @@ def make_title(tune: SavedTune) -> str:
 
 def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
     best = tune.best()
-    command = CommandBlock(command_line(tune, best.arm), _how_to_run(tune))
-    sentences = [] if has_one_pair(tune) else [format_probability(best)]
-    sentences += [text] if (text := format_cut_off(tune)) else []
-    note = " ".join(f"{_capitalize(text)}." for text in sentences)
-    # For an arm that was never run, the probability rests on the runs of other arms alone.
-    if best.untried:
-        note = f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried yet. {note}"
-    doubts = [f"{_capitalize(text)}." for text in format_warnings(tune)]
+    warnings = [f"{capitalize(text)}." for text in summary.format_warnings(tune)]
     if not best.successes:
-        return [Answer(doubts[0]), *map(Text, doubts[1:])]
-    return [Answer(_answer_text(tune), note=note), *map(Text, doubts), command]
+        return [Answer(warnings[0]), *map(Text, warnings[1:])]
+    # For an arm that was never run, the probability rests on the runs of other arms alone.
+    probability = "" if summary.has_one_pair(tune) else format_probability(best)
+    note = _join_sentences(format_untried(best), probability, summary.format_cut_off(tune))
+    command = CommandBlock(summary.command_line(tune, best.arm), _how_to_run(tune))
+    return [Answer(_answer_text(tune), note=note), *map(Text, warnings), command]
+
+
+def _join_sentences(*texts: str) -> str:
+    return " ".join(f"{capitalize(text)}." for text in texts if text)
 
 
 def _how_to_run(tune: SavedTune) -> str:
@@ -114,38 +98,50 @@ def _how_to_run(tune: SavedTune) -> str:
     stop = f"stop it after {best.limit:g}\N{NO-BREAK SPACE}s{clock}."
     fields = tune.spec.arms[tune.spec.names.index(best.arm)].open_fields()
     listed = ", ".join(f"{{{name}}}" for name in fields)
-    return f"Fill in {listed}; {stop}" if fields else _capitalize(stop)
+    return f"Fill in {listed}; {stop}" if fields else capitalize(stop)
 
 
 def _answer_text(tune: SavedTune) -> str:
-    best, limits = tune.best(), tune.spec.limits
+    best = tune.best()
     text = f"Run {best.arm} for at most {best.limit:g} s"
-    if len(limits) == 1:
+    if len(tune.spec.limits) == 1:
         return f"{text}: {format_share(best.success_rate)} succeed."
-    if best.limit == limits[-1]:
-        return f"{text}, the full cut-off: no earlier limit has a larger mean gain."
+    if not summary.is_early(tune):
+        return f"{text}, the full cut-off."
     # Without intervals, which are beside the chart.
-    saved = compare_time(tune)
-    verb = "saves" if saved.seconds.value >= 0.0 else "costs"
-    seconds = format_seconds_roughly(abs(saved.seconds.value))
-    size = saved.seconds if saved.seconds.value >= 0.0 else -saved.seconds
-    if size.low < _LEAST_SHARE * size.value:
+    more, full = summary.time_over_full(tune), best.full
+    verb, nearest = ("costs", more.low) if more.value > 0.0 else ("saves", -more.high)
+    seconds = abs(more.value)
+    if nearest < _LEAST_SHARE * seconds:
         verb = f"perhaps {verb}"
+    share = f" ({seconds / full.seconds.value:.0%})" if full.seconds.value else ""
     return (
-        f"{text}: it {verb} {seconds} a run ({abs(saved.share.value):.0%}) against the full "
-        f"cut-off, {limits[-1]:g}\N{NO-BREAK SPACE}s."
+        f"{text}: it {verb} {format_duration(seconds)} a run{share} against the full cut-off, "
+        f"{full.limit:g}\N{NO-BREAK SPACE}s."
     )
 
 
-def _capitalize(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+def _results_blocks(tune: SavedTune) -> list[PageBlock]:
+    """Return the estimates of the best pair, and what is not decided yet."""
+    progress = summary.format_progress(tune)
+    if not tune.best().successes:
+        return [Text(f"{progress}.")]
+    head, rows = summary.pair_table(tune)
+    # An interval on a line of its own, so that the columns fit beside the chart.
+    cells = [
+        [cell.replace(" [", "\n[").replace(" ", "\N{NO-BREAK SPACE}") for cell in row]
+        for row in rows
+    ]
+    sentences = _join_sentences(summary.format_comparison(tune), summary.format_open_question(tune))
+    table = Table(f"{progress}.", head, cells)
+    return [table, *([Text(sentences)] if sentences else [])]
 
 
 def _arms_block(tune: SavedTune) -> Table:
-    head, rows = arms_table(tune)
+    head, rows = summary.arms_table(tune)
     caption = "Runs of each arm by outcome, and their time in seconds."
     if len(tune.spec.arms) > 1:
-        caption += f" {POOLING_NOTE}"
+        caption += f" {summary.POOLING_NOTE}"
     return Table(caption, head, rows)
 
 
@@ -158,8 +154,8 @@ def _gains_block(tune: SavedTune) -> Table:
         for i, arm in enumerate(tune.spec.arms)
     ]  # fmt: skip
     caption = (
-        f"Gain of a run ({gain_unit(tune)}) by arm and limit, and the number n of runs that inform "
-        f"it. {describe_objective(tune)}"
+        f"Gain of a run ({summary.gain_unit(tune)}) by arm and limit, and the number n of runs "
+        f"that inform it. {summary.describe_objective(tune)}"
     )
     return Table(caption, ["arm", *limits], rows)
 
@@ -195,7 +191,7 @@ def _spec_section(tune: SavedTune) -> Section:
     rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
     rows.append(["versions", f"keyhole {version('keyhole')}; Python {platform.python_version()}; "
                              f"{platform.system()} {platform.machine()}"])  # fmt: skip
-    arms = [[arm.name, command_line(tune, arm.name)] for arm in tune.spec.arms]
+    arms = [[arm.name, summary.command_line(tune, arm.name)] for arm in tune.spec.arms]
     return Section(
         "spec",
         "Spec",

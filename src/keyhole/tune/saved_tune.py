@@ -1,7 +1,6 @@
 """A saved tune (runs of commands, to learn which is best): its runs, advice, and replays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -13,6 +12,7 @@ from keyhole.contract.text_formatting import count_text
 from keyhole.extras import require_extra
 from keyhole.tune import folder as places
 from keyhole.tune.interval import Interval
+from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import ValueEstimates
@@ -22,78 +22,7 @@ if TYPE_CHECKING:
 
     from keyhole.study.log_export import Replay
 
-TOLERANCE: Final = 0.01
-"""Pairs count as equally good whose gains differ by at most this share of the best reward."""
 _REGRET_QUANTILE: Final = 0.95
-
-
-@dataclass(frozen=True)
-class CommandLimitEstimate:
-    """A pair of command and limit, with the estimates of its gain, success rate and run time.
-
-    Attributes
-    ----------
-    arm : str
-        Name of the command.
-    limit : float
-        Time limit in seconds.
-    gain : Interval
-        Expected gain of a run (reward less costs), in the unit of the reward.
-    success_rate : Interval
-        The share of runs that succeed.
-    seconds : Interval
-        The mean duration of a run.
-    runs : int
-        How many runs inform these estimates: those with this limit or a larger one.
-    """
-
-    arm: str
-    limit: float
-    gain: Interval
-    success_rate: Interval
-    seconds: Interval
-    runs: int
-
-
-@dataclass(frozen=True, repr=False)
-class Best(CommandLimitEstimate):
-    """The pair that is recommended; printed, it is three lines.
-
-    Attributes
-    ----------
-    probability : float
-        The probability that no other pair, tried or not, is better by more than 1 % of the best
-        reward.
-    regret_bound : float
-        With probability 95 %, the best pair is better by at most this much.
-    full : CommandLimitEstimate
-        The command with the largest mean gain at the full cut-off.
-    gain_over_full : Interval
-        Gain of a run less that of the best command at the full cut-off; which of the tried
-        commands that is, is uncertain, so that it may be below 0.
-    runs_of_arms : dict of str to int
-        How often each command was run.
-    successes : int
-        How many runs succeeded, of all commands; with 0, no command is better than another.
-    """
-
-    probability: float
-    regret_bound: float
-    full: CommandLimitEstimate
-    gain_over_full: Interval
-    runs_of_arms: dict[str, int]
-    successes: int
-
-    @property
-    def untried(self) -> list[str]:
-        """Names of the commands that were never run."""
-        return [arm for arm, runs in self.runs_of_arms.items() if runs == 0]
-
-    def __repr__(self) -> str:
-        """Return three lines: what to run, what that gains, and how sure it is."""
-        from keyhole.tune.summary import format_best
-
-        return "\n".join(format_best(self))
 
 
 class SavedTune:
@@ -111,9 +40,9 @@ class SavedTune:
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
         self.folder, self.spec = folder, spec
-        self.runs = list({one.id: one for one in records if one.is_counted}.values())
-        self.expired = [one for one in records if not one.is_counted]
-        self.elapsed = max((one.elapsed for one in records), default=0.0)
+        self.runs = list({record.id: record for record in records if record.is_counted}.values())
+        self.expired = [record for record in records if not record.is_counted]
+        self.elapsed = max((record.elapsed for record in records), default=0.0)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -133,18 +62,15 @@ class SavedTune:
 
     def estimate_pair(self, arm: int, place: int) -> CommandLimitEstimate:
         """Return the estimates of a pair, given the indices of its arm and its limit."""
-        return CommandLimitEstimate(**self._estimate_fields(arm, place))
-
-    def _estimate_fields(self, arm: int, place: int) -> dict[str, Any]:
         gains = self.gains
-        return {
-            "arm": self.spec.arms[arm].name,
-            "limit": self.spec.limits[place],
-            "gain": gains.gain(arm, place),
-            "success_rate": gains.success_rate(arm, place),
-            "seconds": Interval.from_draws(gains.seconds[:, arm, place]),
-            "runs": int(gains.run_counts[arm, place]),
-        }
+        return CommandLimitEstimate(
+            arm=self.spec.names[arm],
+            limit=self.spec.limits[place],
+            gain=gains.gain(arm, place),
+            success_rate=gains.success_rate(arm, place),
+            seconds=Interval.from_draws(gains.seconds[:, arm, place]),
+            runs=int(gains.run_counts[arm, place]),
+        )
 
     def best(self) -> Best:
         """Return the pair with the largest mean gain, of those that were tried.
@@ -172,7 +98,7 @@ class SavedTune:
         # Over all pairs, tried or not: an untried pair may be the best one.
         behind = gains.comparison_gains.max(axis=(1, 2)) - gains.comparison_gains[:, arm, place]
         return Best(
-            **self._estimate_fields(arm, place),
+            **vars(self.estimate_pair(arm, place)),
             # An arm that was never run is the best with the same probability as any other arm.
             probability=float(
                 (behind <= TOLERANCE * self.spec.success.span).mean() * tried_arms.mean()
@@ -229,6 +155,6 @@ class SavedTune:
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks: the recommendation, a table of the arms, and a picture."""
-        from keyhole.tune.notebook import tune_html
+        from keyhole.tune.summary import tune_html
 
         return tune_html(self)

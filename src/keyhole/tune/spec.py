@@ -16,7 +16,7 @@ from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import MEMORY_RANGE
-from keyhole.spec_values import error_message, unknown_name_error
+from keyhole.spec_values.error_messages import check_entries, error_message
 from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
 from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
@@ -116,9 +116,7 @@ class Spec:
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: str | Path = Path()) -> Self:
         """Make a spec of a dict of the same form, where ``function`` may be a Python function."""
-        for entry in table:
-            if entry not in _ENTRIES:
-                raise unknown_name_error(entry, _ENTRIES)
+        check_entries("", table, _ENTRIES)
         _check_places(table)
         for entry in ("arm", "limits"):
             if entry not in table:
@@ -264,9 +262,7 @@ def _parse_limits(value: Any) -> tuple[float, ...]:
 def _parse_range(table: Mapping[str, Any]) -> Any:
     """Return limits that increase geometrically from one to another."""
     wanted = ("from", "to", "count")
-    for entry in table:
-        if entry not in wanted:
-            raise unknown_name_error(f"limits.{entry}", wanted)
+    check_entries("limits", table, wanted)
     for entry in wanted:
         if entry not in table:
             raise ValueError(f"limits.{entry} must be given")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from keyhole.runner import CommandResult
-from keyhole.spec_values import unknown_name_error
+from keyhole.spec_values.error_messages import check_entries
 from keyhole.validate import check_number, short_repr
 
 _ENTRIES: Final = ("codes", "pattern", "number", "scale", "at_limit")
@@ -56,9 +56,7 @@ class SuccessRule:
         """Make a rule of the table ``[success]`` of a spec."""
         if not isinstance(table, Mapping):
             raise TypeError(f"success must be a table, got {short_repr(table)}")
-        for entry in table:
-            if entry not in _ENTRIES:
-                raise unknown_name_error(f"success.{entry}", _ENTRIES)
+        check_entries("success", table, _ENTRIES)
         rule = cls(
             _check_codes(table.get("codes", [0])),
             _check_expression("success.pattern", table.get("pattern", "")),

@@ -1,62 +1,51 @@
 """Summary of a tune (which command is best, at which time limit) as text, tables and JSON."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from keyhole.durations import format_duration
+from keyhole.extras import has_extra
+from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
+from keyhole.pages.table import Table
 from keyhole.results.estimate import format_estimate
-from keyhole.tune.comparison import compare_time
+from keyhole.tune import recommendation
 from keyhole.tune.function_arms import TYPED
 from keyhole.tune.interval import Interval
-from keyhole.tune.other_load import OtherLoad
-from keyhole.tune.saved_tune import Best, CommandLimitEstimate, SavedTune
-from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.warnings import OtherLoad
+
+if TYPE_CHECKING:
+    from keyhole.tune.arms import Arm
+    from keyhole.tune.recommendation import Best, CommandLimitEstimate
+    from keyhole.tune.saved_tune import SavedTune
+    from keyhole.tune.trial_log import TrialRecord
 
 _SAFE_WORD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
-_UNITS: Final = ((2 * 86_400.0, 86_400.0, "days"), (7200.0, 3600.0, "h"), (120.0, 60.0, "min"))
-# from how many seconds on, the unit in seconds, its name
-NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
+_MORE: Final = 4  # times as many runs halve an interval
+_MOST_ROWS: Final = 10  # of a table in a notebook
+POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
-def format_duration(interval: Interval) -> str:
-    """Return a duration with its interval, in seconds, minutes, hours or days.
-
-    Examples
-    --------
-    >>> format_duration(Interval(1.5, 1.2, 1.8)), format_duration(Interval(300.0, 240.0, 360.0))
-    ('1.50 [1.20, 1.80] s', '5.0 [4.0, 6.0] min')
-    """
-    for least, unit, name in _UNITS:
-        if abs(interval.value) >= least:
-            scaled = (end / unit for end in (interval.value, interval.low, interval.high))
-            return f"{Interval(*scaled)} {name}"
-    return f"{interval} s"
-
-
-def format_seconds_roughly(seconds: float) -> str:
-    """Return a duration in two digits.
-
-    Examples
-    --------
-    >>> format_seconds_roughly(0.123), format_seconds_roughly(754), format_seconds_roughly(3e5)
-    ('0.12 s', '13 min', '3.5 days')
-    """
-    for least, unit, name in _UNITS:
-        if abs(seconds) >= least:
-            return f"{format_estimate(seconds / unit, abs(seconds) / unit)} {name}"
-    return f"{format_estimate(seconds, abs(seconds))} s"
-
-
-def format_share(interval: Interval) -> str:
-    """Return a share in percent, with its interval."""
-    return f"{interval.value:.0%} [{interval.low:.0%}, {interval.high:.0%}]"
+def format_progress(tune: SavedTune) -> str:
+    """Return name, number of runs, time, and number of runs by outcome."""
+    runs = recommendation.format_runs(len(tune.runs)) if tune.runs else "0 runs"
+    cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
+    text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
+    text += f" (CPU {format_duration(cpu)})" if cpu else ""
+    counts = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
+    text += f"; {counts}" if counts else ""
+    if tune.expired:
+        text += f"; {len(tune.expired):,} did not count and were repeated"
+    return text
 
 
 def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
@@ -64,38 +53,94 @@ def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
     return {outcome: sum(run.outcome == outcome for run in runs) for outcome in _OUTCOMES}
 
 
-def format_progress(tune: SavedTune) -> str:
-    """Return name, number of runs, time, and number of runs by outcome."""
-    ended = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
-    took = timedelta(seconds=round(tune.elapsed))
-    runs = format_run_count(len(tune.runs)) if tune.runs else "0 runs"
-    text = f"{tune.spec.name}: {runs} in {took}" + (f"; {ended}" if ended else "")
-    if tune.expired:
-        text += f"; {len(tune.expired):,} did not count and were repeated"
-    return text
+def format_warnings(tune: SavedTune) -> list[str]:
+    """Return a line for each reason to doubt the results: no success, a busy machine."""
+    load = OtherLoad(tune.spec, tune.runs)
+    return [
+        *([] if tune.best().successes else [recommendation.NO_SUCCESS]),
+        *([load.warning] if load.is_high else []),
+    ]
 
 
 def format_recommendation(tune: SavedTune) -> list[str]:
-    """Return lines on the best pair: gain, probability, gain over the full cut-off, runs per arm.
-
-    The lines of `format_warnings` come first. A single pair is compared with no other.
-    """
+    """Return lines on the best pair: its name, a table of estimates, and how sure they are."""
     best = tune.best()
-    pair, comparison = _format_pair(best), [_format_comparison(tune)]
-    if has_one_pair(tune):
-        pair, comparison = pair[:-1], []
+    sentences = (
+        format_comparison(tune),
+        "" if has_one_pair(tune) else recommendation.format_probability(best),
+        format_cut_off(tune),
+        format_open_question(tune),
+    )
     return [
-        *format_warnings(tune),
-        *pair,
-        *comparison,
-        *([text] if (text := format_cut_off(tune)) else []),
-        _format_runs_of_arms(list(best.runs_of_arms.values())),
+        recommendation.format_best_name(best),
+        text_table(*pair_table(tune)),
+        *filter(None, sentences),
     ]
 
 
 def has_one_pair(tune: SavedTune) -> bool:
-    """Return whether a tune has one command and one limit."""
+    """Return whether a tune has one command and one limit, which is compared with no other."""
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
+
+
+def is_early(tune: SavedTune) -> bool:
+    """Return whether the recommended limit is shorter than the full cut-off."""
+    return tune.best().limit < tune.spec.limits[-1]
+
+
+def pair_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table of estimates: of the best pair, and at the full cut-off."""
+    best, full = tune.best(), tune.best().full
+    head = ["", f"{best.limit:g} s"]
+    rows = [_pair_cells(pair) for pair in (best, full)]
+    rows.append([str(best.gain_over_full), "", time_over_full(tune).as_duration(), ""])
+    if is_early(tune):
+        head += [_name_pair(full, best), "difference"]
+    columns = zip(("gain", "success", "time", "runs"), *rows[: len(head) - 1], strict=True)
+    return head, [list(row) for row in columns]
+
+
+def _pair_cells(pair: CommandLimitEstimate) -> list[str]:
+    share, time = recommendation.format_share(pair.success_rate), pair.seconds.as_duration()
+    return [str(pair.gain), share, time, f"{pair.runs:,}"]
+
+
+def _name_pair(pair: CommandLimitEstimate, best: Best) -> str:
+    """Return the limit of a pair, after its command if the best pair has another one."""
+    return f"{pair.limit:g} s" if pair.arm == best.arm else f"{pair.arm} with {pair.limit:g} s"
+
+
+def time_over_full(tune: SavedTune) -> Interval:
+    """Return the seconds of a run of the best pair, less those at the full cut-off."""
+    best, spec = tune.best(), tune.spec
+    draws = tune.gains.cut_off_seconds
+    seconds = draws[:, spec.names.index(best.arm), spec.limits.index(best.limit)]
+    interval = Interval.from_draws(seconds - draws[:, spec.names.index(best.full.arm), -1])
+    # The difference of the means that are printed, whose draws are others than the interval's.
+    value = best.seconds.value - best.full.seconds.value
+    return Interval(value, min(interval.low, value), max(interval.high, value))
+
+
+def format_comparison(tune: SavedTune) -> str:
+    """Return what the best pair is compared with at the full cut-off; "" for one command or pair.
+
+    Which command is the best one there is uncertain.
+    """
+    best, several = tune.best(), len(tune.spec.arms) > 1
+    if is_early(tune):
+        text = (
+            f"at the full cut-off, {best.full.limit:g} s, {best.full.arm} is probably the best "
+            "command; the gain is compared with whichever is"
+        )
+        below = ", and below 0, since another may be better there"
+        return f"{text}{below if best.gain_over_full.value < 0.0 else ''}" if several else ""
+    if has_one_pair(tune):
+        return ""
+    text = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
+    if best.gain_over_full.low < 0.0:
+        bound = format_estimate(-best.gain_over_full.low, -best.gain_over_full.low)
+        text += f"; another command is better there by at most {bound} a run (95 %)"
+    return text
 
 
 def count_cut_off(tune: SavedTune) -> int:
@@ -110,157 +155,149 @@ def format_cut_off(tune: SavedTune) -> str:
     All other statements are about the limits of the spec alone.
     """
     best, cut_off = tune.best(), count_cut_off(tune)
-    if not cut_off or best.limit < tune.spec.limits[-1]:
+    if not cut_off or is_early(tune):
         return ""
+    runs = recommendation.format_runs(best.runs)
     text = (
-        f"this holds among the limits tried: {cut_off:,} of {format_run_count(best.runs)} with "
-        f"{best.limit:g} s {'was' if cut_off == 1 else 'were'} still at work then: a longer limit, "
+        f"this holds among the limits tried: {cut_off:,} of {runs} with {best.limit:g} s "
+        f"{'was' if cut_off == 1 else 'were'} still at work then: a longer limit, "
         "if you can wait for it, may be better"
     )
-    success, arm = tune.spec.success, tune.spec.arms[tune.spec.names.index(best.arm)]
+    success, arm = tune.spec.success, _find_arm(tune, best.arm)
     if not success.at_limit and (success.number or "limit" in arm.open_fields()):
         text += "; success.at_limit counts what a run has printed by its limit"
     return text
 
 
-def format_warnings(tune: SavedTune) -> list[str]:
-    """Return a line for each reason to doubt the results: no success, a busy machine."""
-    load = OtherLoad(tune.spec, tune.runs)
-    return [
-        *([] if tune.best().successes else [NO_SUCCESS]),
-        *([load.warning] if load.is_high else []),
-    ]
+def format_open_question(tune: SavedTune) -> str:
+    """Return which pair may be better, and how many runs would roughly tell; "" if none may be."""
+    best, rival = tune.best(), find_rival(tune)
+    if has_one_pair(tune) or not best.successes:
+        return ""
+    # Which pairs have not been tried matters more than which of two tried ones is better.
+    question = "arms not tried yet"
+    if not best.untried:
+        if rival is None or best.regret_bound <= recommendation.TOLERANCE * tune.spec.success.span:
+            return ""
+        pair, probability = rival
+        name, runs = _name_pair(pair, best), recommendation.format_runs(pair.runs)
+        question = f"is {name} better? {probability:.0%} ({runs})"
+    # Cost of the further runs only: those made so far are paid for.
+    more, cost = _MORE * len(tune.runs), format_duration((_MORE - 1) * tune.elapsed)
+    text = f"--runs {more}, about {cost} more, roughly halves what may be missed"
+    return f"open: {question}; {text}"
 
 
-def format_best(best: Best) -> list[str]:
-    """Return three lines on the best pair: its command and limit, its gain, and how sure it is."""
-    first, *others = _format_pair(best)
-    return [first if best.successes else f"{NO_SUCCESS}; {first}", *others]
+def find_rival(tune: SavedTune) -> tuple[CommandLimitEstimate, float] | None:
+    """Return the pair that is most often the best one where the recommended pair is not.
+
+    With the probability that it is, and better by more than 1 % of the best reward. None if no draw
+    has a better pair.
+    """
+    best, spec, draws = tune.best(), tune.spec, tune.gains.comparison_gains
+    gain = draws[:, spec.names.index(best.arm), spec.limits.index(best.limit)]
+    pairs = draws.reshape(len(draws), -1)
+    is_better = pairs.max(axis=1) - gain > recommendation.TOLERANCE * spec.success.span
+    if not is_better.any():
+        return None
+    counts = np.bincount(pairs[is_better].argmax(axis=1))
+    pair = tune.estimate_pair(*divmod(int(counts.argmax()), len(spec.limits)))
+    return pair, float(counts.max() / len(draws))
 
 
-def _format_pair(best: Best) -> list[str]:
-    first = f"best: {best.arm} with {best.limit:g} s"
-    if best.untried:
-        first = f"{len(best.untried)} of {len(best.runs_of_arms)} arms not tried yet; {first}"
-    return [
-        first,
-        f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
-        f"{best.seconds} s a run (from {format_run_count(best.runs)})",
-        f"{format_probability(best)}; the best {_pair_name(best)} is better by at most "
-        f"{format_estimate(best.regret_bound, best.regret_bound)} (95 %)",
-    ]
+def gain_unit(tune: SavedTune) -> str:
+    """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
+    spec = tune.spec
+    varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
+    return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
 
 
-def format_probability(best: Best) -> str:
-    """Return the probability that no other pair is better by much."""
-    return (
-        f"probability that no other {_pair_name(best)} is better by more than 1 % of a success: "
-        f"{best.probability:.0%}"
-    )
+def describe_objective(tune: SavedTune) -> str:
+    """Return what a success earns and what time costs, in a sentence."""
+    costs, success = tune.spec.objective, tune.spec.success
+    price = f"a second costs {costs.cost_per_second:.3g}"
+    if costs.cost_of_giving_up:
+        price += f", giving up {costs.cost_of_giving_up:g} more"
+    preset = f" ({costs.preset})" if costs.preset else ""
+    most = "up to " if gain_unit(tune) == "of the reward" else ""
+    return f"A success earns {most}{success.scale[1]:g}, {price}{preset}."
 
 
-def _pair_name(best: Best) -> str:
-    """Return what is chosen: a pair of command and limit, or the limit of the only command."""
-    return "pair" if len(best.runs_of_arms) > 1 else "limit"
-
-
-def _format_comparison(tune: SavedTune) -> str:
-    """Return the comparison of the best pair with the best command at the full cut-off."""
-    best, full = tune.best(), tune.best().full
-    if best.limit == full.limit:
-        text = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
-        if best.gain_over_full.low < 0.0:
-            most = format_estimate(-best.gain_over_full.low, -best.gain_over_full.low)
-            text += f"; another command is better there by at most {most} a run (95 %)"
-        return text
-    gained = f"full cut-off, {full.limit:g} s: {best.gain_over_full} a run"
-    there = f"gain {full.gain} (from {format_run_count(full.runs)})"
-    if len(tune.spec.arms) == 1:
-        return f"gain over the {gained}; there {there}; {format_saving(tune)} than that"
-    text = (
-        f"gain over the best command at the {gained}; that command is probably {full.arm}, {there}"
-    )
-    if best.gain_over_full.value < 0.0:
-        text += "; below 0, since another command may be better there"
-    return f"{text}; {format_saving(tune)} than that"
-
-
-def format_saving(tune: SavedTune) -> str:
-    """Return how much less, or more, time a run takes than that command at the full cut-off."""
-    saved = compare_time(tune)
-    if saved.seconds.value >= 0.0:
-        return f"a run takes {format_duration(saved.seconds)} ({format_share(saved.share)}) less"
-    seconds, share = -saved.seconds, -saved.share
-    return f"a run takes {format_duration(seconds)} ({format_share(share)}) more"
-
-
-def _format_runs_of_arms(runs: list[int]) -> str:
-    """Return the smallest and the largest number of runs of an arm."""
-    if len(runs) == 1:
-        return f"runs: {runs[0]:,}"
-    least, most = min(runs), max(runs)
-    spread = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    return f"runs per arm: {spread}, {len(runs):,} arms"
-
-
-def format_run_count(runs: int) -> str:
-    """Return a number of runs in words."""
-    return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
+def _find_arm(tune: SavedTune, name: str) -> Arm:
+    return tune.spec.arms[tune.spec.names.index(name)]
 
 
 def command_line(tune: SavedTune, arm: str) -> str:
     """Return the command line of an arm for a shell, with its own parameters filled in."""
-    found = next(one for one in tune.spec.arms if one.name == arm)
-    if found.function:
-        given = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
-        return f"{found.function.removeprefix(f'{TYPED}:')}({given})"
+    entry = _find_arm(tune, arm)
+    if entry.function:
+        values = ", ".join(f"{name}={value!r}" for name, value in entry.parameters.items())
+        return f"{entry.function.removeprefix(f'{TYPED}:')}({values})"
     return " ".join(word if _SAFE_WORD.fullmatch(word) else shlex.quote(word)
-                    for word in found.template())  # fmt: skip
+                    for word in entry.template())  # fmt: skip
 
 
-POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
+def _arm_results(tune: SavedTune) -> list[dict[str, Any]]:
+    """Return runs, outcomes, seconds and the best pair of each arm; None for an arm without runs.
+
+    The best pair is that of the limits that the arm was tried with.
+    """
+    gains, results = tune.gains, []
+    means = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
+    for number, name in enumerate(tune.spec.names):
+        runs = tune.runs_of(name)
+        best = tune.estimate_pair(number, int(means[number].argmax())) if runs else None
+        results.append({
+            "arm": name, "runs": len(runs), "outcomes": count_outcomes(runs),
+            "seconds": sum(run.seconds for run in runs), "best": best,
+        })  # fmt: skip
+    return results
 
 
 def arms_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table of arms: outcomes, seconds, and best limit."""
+    """Return head and rows of a table of arms, that with the largest gain first."""
     head = ["arm", "runs", *_OUTCOMES, "seconds", "of all", "best limit", "gain with it"]
     total = sum(run.seconds for run in tune.runs) or 1.0
-    rows = []
-    for number, arm in enumerate(tune.spec.arms):
-        runs = tune.runs_of(arm.name)
-        spent = sum(run.seconds for run in runs)
-        best = _best_pair(tune, number)
-        row = [arm.name, f"{len(runs):,}", *map(str, count_outcomes(runs).values())]
-        row += [f"{spent:,.1f}", f"{spent / total:.0%}"]
-        row += [f"{best.limit:g} s", str(best.gain)] if best else ["", ""]
-        rows.append(row)
-    return head, rows
+    rows, gains = [], []
+    for arm in _arm_results(tune):
+        best, counts = arm["best"], [arm["runs"], *arm["outcomes"].values()]
+        rows.append([
+            arm["arm"], *(f"{count:,}" for count in counts), f"{arm['seconds']:,.1f}",
+            f"{arm['seconds'] / total:.0%}",
+            *([f"{best.limit:g} s", str(best.gain)] if best else ["", ""]),
+        ])  # fmt: skip
+        gains.append(best.gain.value if best else -np.inf)
+    return head, [rows[number] for number in np.argsort(-np.array(gains), kind="stable")]
 
 
-def _best_pair(tune: SavedTune, arm: int) -> CommandLimitEstimate | None:
-    """Return the estimates of an arm with its best limit, of those that were tried."""
-    tried = np.flatnonzero(tune.gains.run_counts[arm] > 0)
-    if not len(tried):
-        return None
-    means = tune.gains.draws[:, arm, tried].mean(axis=0)
-    return tune.estimate_pair(arm, int(tried[means.argmax()]))
+def tune_html(tune: SavedTune) -> str:
+    """Return what notebooks show: see `SavedTune._repr_html_`."""
+    if not tune.runs:
+        table = Table(format_progress(tune), ["arm"], [[name] for name in tune.spec.names])
+        return notebook_html([table])
+    head, rows = arms_table(tune)
+    caption = f"{format_progress(tune)}."
+    if len(rows) > _MOST_ROWS:
+        caption += f" Shown are {_MOST_ROWS} of {len(rows):,} arms."
+    texts = [*recommendation.format_best(tune.best()), format_cut_off(tune)]
+    line = " ".join(f"{text}." for text in texts if text)
+    return notebook_html([Table(caption, head, rows[:_MOST_ROWS])], _picture(tune), line)
+
+
+def _picture(tune: SavedTune) -> str:
+    """Return the picture of the gains; empty without Matplotlib."""
+    if not has_extra("plots"):
+        return ""
+    from keyhole.pages.chart_figure import chart_figure
+    from keyhole.tune.charts import gain_chart
+
+    chart = gain_chart(tune)
+    return picture_html(chart_figure(chart), chart.alt)
 
 
 def tune_as_json(tune: SavedTune) -> dict[str, Any]:
     """Return progress and results as JSON data: what `keyhole tune show` prints."""
-    arms = []
-    for number, arm in enumerate(tune.spec.arms):
-        runs = tune.runs_of(arm.name)
-        best = _best_pair(tune, number) if runs else None
-        arms.append(
-            {
-                "arm": arm.name,
-                "runs": len(runs),
-                "outcomes": count_outcomes(runs),
-                "seconds": sum(run.seconds for run in runs),
-                "best": asdict(best) if best else None,
-            }
-        )
+    arms = _arm_results(tune)
     return {
         "name": tune.spec.name,
         "runs": len(tune.runs),
@@ -268,22 +305,20 @@ def tune_as_json(tune: SavedTune) -> dict[str, Any]:
         "outcomes": count_outcomes(tune.runs),
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
-        "arms": arms,
+        "arms": [{**arm, "best": asdict(arm["best"]) if arm["best"] else None} for arm in arms],
     }
 
 
 def best_as_json(tune: SavedTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     best = tune.best()
-    found = next(one for one in tune.spec.arms if one.name == best.arm)
+    arm = _find_arm(tune, best.arm)
     data = asdict(best) | {
-        "command": list(found.command),
-        "parameters": dict(found.parameters),
-        "template": found.template(),  # the command with its parameters
+        "command": list(arm.command),
+        "parameters": dict(arm.parameters),
+        "template": arm.template(),  # the command with its parameters
         "out_of_time_at_full_cut_off": count_cut_off(tune),  # of this command
         "other_load": OtherLoad(tune.spec, tune.runs).share,
         "warnings": format_warnings(tune),
     }
-    if found.function:
-        data["function"] = found.function
-    return data
+    return data | ({"function": arm.function} if arm.function else {})

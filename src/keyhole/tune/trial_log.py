@@ -12,7 +12,7 @@ import os
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Self, get_type_hints
+from typing import Any, Final, get_type_hints
 
 from keyhole.files import errors_with_path, flush_folder, read_saved_file
 from keyhole.validate import Range, check_choice, check_number, short_repr
@@ -94,7 +94,7 @@ class TrialLog:
     def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
         self.all: list[TrialRecord] = list(read_records(path, arms)) if path.exists() else []
-        self.by_id = {one.id: one for one in self.all if one.is_counted}
+        self.by_id = {record.id: record for record in self.all if record.is_counted}
         self._file = path.open("ab")
         flush_folder(path.parent)  # fsync of the file does not make its directory entry durable
         self._drop_incomplete_line()
@@ -123,14 +123,6 @@ class TrialLog:
         """Close the file."""
         self._file.close()
 
-    def __enter__(self) -> Self:
-        """Return the log."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the log."""
-        self.close()
-
 
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     """Yield the records of a file; an incomplete last line is left out."""
@@ -152,14 +144,11 @@ _SECONDS_RANGE: Final = Range(ge=0, lt=2.5e11)  # up to a time in the year 9892
 
 
 def _make_record(fields: dict[str, Any]) -> TrialRecord:
-    try:
-        return TrialRecord(**fields)
-    except TypeError:  # whose message is about the call, with a list of up to all names
-        missing = sorted(_TYPES.keys() - fields)
-        if missing:
-            raise TypeError(f"it has no {missing[0]!r}") from None
-        unknown = sorted(fields.keys() - _TYPES)
-        raise TypeError(f"it has an unknown entry {short_repr(unknown[0])}") from None
+    if missing := sorted(_TYPES.keys() - fields):
+        raise TypeError(f"it has no {missing[0]!r}")
+    if unknown := sorted(fields.keys() - _TYPES):
+        raise TypeError(f"it has an unknown entry {short_repr(unknown[0])}")
+    return TrialRecord(**fields)
 
 
 def _check_record(record: TrialRecord, arms: Collection[str]) -> TrialRecord:

@@ -1,6 +1,7 @@
 """Tuner: start or resume, in a folder, learning which command is best and when to stop it."""
 
 import warnings
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +12,9 @@ from keyhole.play.progress import StatusLine
 from keyhole.tune import folder as places
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.cpu_cores import assign_cores, available_cores
-from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.function_arms import is_in_function_process
 from keyhole.tune.instances import InstanceOrder, command_seed
-from keyhole.tune.loop import Progress, TuningLoop, command_fields
+from keyhole.tune.loop import Executor, Executors, Progress, TuningLoop, command_fields
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
@@ -45,7 +45,7 @@ class Tuner:
     out : str or Path
         The folder of results: a new one, or the folder of a tune to resume.
     executors : callable, optional
-        Makes the executor of each worker: see `keyhole.tune.executor`. By default a
+        Makes the executor of each worker: see `keyhole.tune.loop.Executor`. By default a
         `keyhole.runner.Runner`.
 
     Examples
@@ -119,13 +119,13 @@ class Tuner:
         # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
         with (
             places.open_tune_folder(self.out, self.spec),
-            TrialLog(self.out / places.RUNS, self.spec.names) as records,
+            closing(TrialLog(self.out / places.RUNS, self.spec.names)) as records,
             places.open_study(self.out, self.spec) as study,
             cluster_executors(on, workers, self.spec) as theirs,
         ):
+            places.resume_study(study, records)
             show = progress if callable(progress) else _show_last(most) if progress else None
             loop = TuningLoop(self.spec, study, records, theirs or self._executors, show)
-            loop.catch_up()
             cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
             loop.run(most, seconds, cores)
         return SavedTune.load(self.out)

@@ -47,7 +47,6 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.resource.hazard_rate_policy import grid_coarseness
 from keyhole.tune.arm_shrinkage import draw_means, draw_shares
-from keyhole.tune.counts_by_limit import CountsByLimit
 from keyhole.tune.interval import Interval
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
@@ -67,6 +66,7 @@ _CUT_OFF_WEIGHT: Final = 0.7
 """Weight of a run in gains at the full cut-off."""
 _MIN_RUNS: Final = 2.0
 """No interval is narrower than the change that so many more runs would make."""
+_ROUNDING: Final = 1e-12
 
 
 class ValueEstimates:
@@ -87,7 +87,7 @@ class ValueEstimates:
     def __init__(
         self, spec: Spec, runs: Sequence[TrialRecord], *, most_draws: int = _DRAWS
     ) -> None:
-        counts, self._most_draws = CountsByLimit(spec, runs), most_draws
+        counts, self._most_draws = _CountsByLimit(spec, runs), most_draws
         self._spec, self._posterior = spec, _Posterior(spec, counts)
         self.run_counts = counts.run_counts
         rng = np.random.default_rng(spec.seed)
@@ -176,10 +176,43 @@ class ValueEstimates:
         )
 
 
+class _CountsByLimit:
+    """Sufficient statistics of runs, by arm and interval: counts of runs that entered and exited.
+
+    `seconds` and `rewards` have sums and sums of squares.
+    """
+
+    def __init__(self, spec: Spec, runs: Sequence[TrialRecord]) -> None:
+        limits = np.array(spec.limits)
+        names = {arm.name: i for i, arm in enumerate(spec.arms)}
+        shape = (len(names), len(limits))
+        self.entered, self.ended, self.done = (np.zeros(shape) for _ in range(3))
+        self.seconds, self.rewards = np.zeros((2, *shape)), np.zeros((2, *shape))
+        self.run_counts = np.zeros(shape, np.int64)
+        for run in runs:
+            arm = names[run.arm]
+            # With a tolerance: a limit above its grid point by a rounding error belongs to it.
+            last = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
+            # A run with a large limit informs all smaller limits as well: it shows how it would
+            # have ended with each of them.
+            self.run_counts[arm, : last + 1] += 1
+            if run.outcome == "out of time":
+                self.entered[arm, : last + 1] += 1
+                continue
+            # At most `last`: seconds of a run that failed may exceed its limit a little.
+            at = min(int(np.searchsorted(limits, run.seconds)), last)
+            self.entered[arm, : at + 1] += 1
+            self.ended[arm, at] += 1
+            self.seconds[:, arm, at] += run.seconds, run.seconds**2
+            if run.reward is not None:
+                self.done[arm, at] += 1
+                self.rewards[:, arm, at] += run.reward, run.reward**2
+
+
 class _Posterior:
     """Posterior distributions of hazards, success shares, seconds and rewards of all arms."""
 
-    def __init__(self, spec: Spec, counts: CountsByLimit) -> None:
+    def __init__(self, spec: Spec, counts: _CountsByLimit) -> None:
         self._limits = np.array(spec.limits)
         self._begins = np.concatenate([[0.0], self._limits[:-1]])
         most = spec.success.scale[1]

@@ -1,22 +1,68 @@
-"""Warnings shown during a tune, such as: no run has succeeded yet."""
+"""Warnings of a tune: no run has succeeded yet, or other processes make its seconds too long."""
 
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from keyhole.contract.text_formatting import count_text
 from keyhole.tune.cpu_cores import physical_cores
-from keyhole.tune.other_load import OtherLoad
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 
 _MIN_RUNS: Final = 10
 _MAX_FAILED_RUNS: Final = 100
 _SHOWN: Final = 200
+_MIN_SECONDS: Final = 5.0  # of runs, before the load of others is warned of
+_MAX_SHARE: Final = 0.1
 
 
 class AllFailedError(RuntimeError):
     """Every run has failed: there is nothing to learn."""
+
+
+class OtherLoad:
+    """Sum of the load of other processes on the cores of runs.
+
+    Parameters
+    ----------
+    spec : Spec
+        The spec of the tune.
+    runs : iterable of TrialRecord
+        Runs to begin with.
+    """
+
+    def __init__(self, spec: Spec, runs: Iterable[TrialRecord] = ()) -> None:
+        self._spec = spec
+        self._seconds = self._others = 0.0
+        for run in runs:
+            self.add(run)
+
+    def add(self, run: TrialRecord) -> None:
+        """Take a run into account."""
+        self._seconds += run.seconds * self._spec.cores
+        self._others += run.others
+
+    @property
+    def share(self) -> float:
+        """Share of the time of the runs in which their cores worked for other processes."""
+        return min(1.0, self._others / self._seconds) if self._seconds else 0.0
+
+    @property
+    def is_high(self) -> bool:
+        """Whether it makes the measured seconds too long."""
+        # Other load changes CPU time little.
+        is_measured = self._spec.clock != "cpu" and self._seconds >= _MIN_SECONDS
+        return is_measured and self.share > _MAX_SHARE
+
+    @property
+    def warning(self) -> str:
+        """Warning in words."""
+        return (
+            "the machine was busy: during the runs, their cores worked for other processes "
+            f"{self.share:.0%} of the time, so that the measured seconds are too long; use fewer "
+            "workers, or a machine without other load"
+        )
 
 
 class EarlyWarnings:
@@ -30,26 +76,25 @@ class EarlyWarnings:
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
-        self._counts = dict.fromkeys(("ok", "failed", "out of time", "out of memory", EXPIRED), 0)
+        self._counts: Counter[str] = Counter()
         self._arms: set[str] = set()
         self._other_load = OtherLoad(spec)
         self._warned: set[str] = set()
-        self._unmatched = self._matched = 0
+        self._unmatched = 0
 
     def observe(self, record: TrialRecord) -> None:
         """Take a run into account: warn of each problem once, raise if all runs have failed."""
-        self._counts[record.outcome] += 1
         if record.outcome == EXPIRED:
             self._warn(EXPIRED, f"a run does not count and is repeated: {record.reason}")
             return
+        self._counts[record.outcome] += 1
         self._arms.add(record.arm)
         self._check_pattern(record)
         self._other_load.add(record)
         if self._other_load.is_high:
             self._warn("others", self._other_load.warning)
         crashed = self._counts["failed"] + self._counts["out of memory"]
-        runs = sum(self._counts.values()) - self._counts[EXPIRED]
-        arms = len(self._arms)
+        runs, arms = self._counts.total(), len(self._arms)
         # Until every arm has failed, or very many runs, one of the other commands may still be
         # right.
         if crashed == runs >= _MIN_RUNS and (
@@ -63,11 +108,8 @@ class EarlyWarnings:
     def _check_pattern(self, record: TrialRecord) -> None:
         """Warn if the pattern was found in none of ten outputs."""
         success = self._spec.success
-        if record.outcome == "ok":
-            self._matched += 1
-        elif record.reason.endswith("was not found"):
-            self._unmatched += 1
-        if self._unmatched >= _MIN_RUNS and not self._matched:
+        self._unmatched += record.reason.endswith("was not found")
+        if self._unmatched >= _MIN_RUNS and not self._counts["ok"]:
             which = "pattern" if success.pattern and "pattern" in record.reason else "number"
             wanted = success.pattern if which == "pattern" else success.number
             self._warn(
@@ -96,10 +138,10 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
 
 def _format_output(record: TrialRecord) -> str:
     """Return the end of an output on one line."""
-    found = ""
+    text = ""
     for line in reversed(record.output.splitlines()):
-        more = " ".join(f"{line} {found}".split())
-        if found and len(more) > _SHOWN:
+        longer = " ".join(f"{line} {text}".split())
+        if text and len(longer) > _SHOWN:
             break
-        found = more
-    return f"; its output: {found[-_SHOWN:]}" if found else "; no output"
+        text = longer
+    return f"; its output: {text[-_SHOWN:]}" if text else "; no output"
