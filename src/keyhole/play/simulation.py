@@ -17,7 +17,6 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import COUNT, Plan
-from keyhole.play.plan_pickling import check_is_sendable
 from keyhole.play.policy_simulation_job import SimulationJob, run_locally
 from keyhole.play.progress import Report, progress_report
 from keyhole.play.replication_block import ReplicationBlock
@@ -126,9 +125,6 @@ def simulate(
         workers=_make_workers(workers, duration, pending),
     )
     replications = check_integer("replications", replications, COUNT)
-    if on != THREADS:  # before a cluster is started for it
-        for value in (problem, *plan.policies.values()):
-            check_is_sendable(type(value))
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     # Allocated before anything is simulated, so that too many replications are refused at once.
     with explain_memory_errors(f"replications = {replications}"):
