@@ -20,8 +20,9 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, cast
 
 from keyhole.contract.kernel_signatures import is_restoring
-from keyhole.kernels.fingerprint import is_compiled, python_function
-from keyhole.kernels.kernel_declaration import DeferredKernel, import_numba
+from keyhole.kernels.compiler_fork_locks import import_numba
+from keyhole.kernels.fingerprint import python_function
+from keyhole.kernels.kernel_declaration import DeferredKernel, is_compiled
 from keyhole.play.plan import Plan
 from keyhole.play.user_modules import is_user_module
 
@@ -107,9 +108,11 @@ def _pickler() -> Any:
                 if isinstance(super().reducer_override(plain), tuple):
                     return _compile_again, (plain, dict(value.targetoptions))
             reduced = super().reducer_override(value)
-            if isinstance(value, type) and isinstance(reduced, tuple):
+            if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
+                # Without the last but one argument, the class's identifier: by that cloudpickle
+                # would find the class in this process, and overwrite what it has.
                 make, arguments, *rest = reduced
-                return _make_unchecked, (make, arguments), *rest
+                return _make_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduced
 
     return PlanPickler

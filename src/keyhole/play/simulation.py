@@ -5,11 +5,11 @@ curves of means with intervals are made.
 """
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from typing import Any, Final
 
 import numpy as np
 
-from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
@@ -45,7 +45,7 @@ def simulate(
     workers: int = 1,
     duration: Duration | None = None,
     pending: Pending | None = None,
-    on: str | Cluster = THREADS,
+    on: str | Executor = THREADS,
 ) -> Curves:
     """Simulate policies on a problem, in many replications, and return their metrics.
 
@@ -95,7 +95,7 @@ def simulate(
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode
         that each declares. With "wait", and with one worker, there is one decision at a time.
-    on : str or Cluster, default "threads"
+    on : str or concurrent.futures.Executor, default "threads"
         Where to simulate: on threads of this process, or on the workers of a cluster,
         ``dask[=ADDRESS]`` or ``ray[=ADDRESS]``: see `keyhole.clusters.connect`, whose clusters
         serve several calls. Without an address, `threads` is how many processes are started.
