@@ -96,9 +96,10 @@ def simulate(
         How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode
         that each declares. With "wait", and with one worker, there is one decision at a time.
     on : str or concurrent.futures.Executor, default "threads"
-        Where to simulate: on threads of this process, or on the workers of a cluster,
-        ``dask[=ADDRESS]`` or ``ray[=ADDRESS]``: see `keyhole.clusters.connect`, whose clusters
-        serve several calls. Without an address, `threads` is how many processes are started.
+        Where to simulate: on threads of this process; on the workers of a cluster,
+        ``dask[=ADDRESS]`` or ``ray[=ADDRESS]`` (without an address, `threads` is how many processes
+        are started); or on an executor, such as a ``ProcessPoolExecutor`` or what
+        `keyhole.clusters.connect` returns, which serves several calls.
 
     Examples
     --------

@@ -95,8 +95,8 @@ class Tuner:
         workers : int, default 1
             How many runs at a time; on this machine each has its own cores.
         on : str or concurrent.futures.Executor, default "threads"
-            Where the commands are run: on this machine, or on a cluster, as for
-            `keyhole.clusters.connect`.
+            Where the commands are run: on this machine, on a cluster, as for
+            `keyhole.clusters.connect`, or on an executor.
         progress : bool or callable, optional
             Whether to show the last run: on standard error, in a notebook below the cell; or a
             function that is called with the record of every run.
