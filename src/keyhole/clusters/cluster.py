@@ -98,8 +98,9 @@ class Cluster(Executor):
         except (BrokenExecutor, CancelledError) as error:
             raise self.lost_error(error) from error
         except ModuleNotFoundError as error:
+            package = error.name or error
             raise ImportError(
-                f"the workers of {self.name} cannot import {error.name}: it must be installed there"
+                f"the workers of {self.name} cannot import {package}: it must be installed there"
             ) from error
 
     def lost_error(self, error: BaseException) -> ClusterLostError:

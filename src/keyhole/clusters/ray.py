@@ -99,4 +99,6 @@ def _describe(error: BaseException) -> BaseException:
             f"{_RETRIES + 1} workers died at the same task: each may have run out of memory; see "
             "what they have logged"
         )
+    if "No module named 'keyhole" in str(error):
+        return ModuleNotFoundError(str(error), name="keyhole")
     return RuntimeError(f"Ray could not have a task done: {error}")
