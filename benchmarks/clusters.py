@@ -8,14 +8,14 @@ import heapq
 import os
 import statistics
 import time
+from concurrent.futures import Future
 from itertools import count
 
 from distributed import Client, LocalCluster
 
 from benchmarks.measure import Row
 from keyhole import simulate
-from keyhole.clusters import TaskResult, connect
-from keyhole.clusters.cluster import iterate_results
+from keyhole.clusters import Cluster, connect
 from keyhole.clusters.dask import Dask
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import Plan
@@ -54,9 +54,9 @@ def rows(size):
 
 def task_cost(cluster, tasks):
     """Return the mean seconds of a task that does nothing, over many."""
-    list(iterate_results(cluster, [cluster.submit(os.getpid) for _ in range(4)]))
+    list(cluster.results([cluster.submit(os.getpid) for _ in range(4)]))
     began = time.perf_counter()
-    list(iterate_results(cluster, [cluster.submit(os.getpid) for _ in range(tasks)]))
+    list(cluster.results([cluster.submit(os.getpid) for _ in range(tasks)]))
     return (time.perf_counter() - began) / tasks
 
 
@@ -80,28 +80,17 @@ def start_dask_threads():
     return Dask("dask", Client(local, set_as_default=False), local)
 
 
-class SimulatedCluster:
+class SimulatedCluster(Cluster):
     """Cluster whose workers and scheduler advance a simulated clock."""
 
-    name = "simulated"
-
     def __init__(self, workers, cost):
-        self.workers, self.cost = workers, cost
+        self.name, self.workers, self.cost = "simulated", workers, cost
         self.now = self.scheduler = self.busy = 0.0
         self.free = [0.0] * workers
-        self.ends, self.tickets = [], count()
+        self.ends, self.numbers = [], count()
 
     def capacity(self):
         return self.workers
-
-    def broadcast(self, data):
-        return data
-
-    def release(self, shared):
-        pass
-
-    def cancel(self, tickets):
-        pass
 
     def submit(self, function, data, key, versions, digest, label, part):
         self.scheduler = max(self.scheduler, self.now) + self.cost
@@ -109,13 +98,14 @@ class SimulatedCluster:
         begin = max(heapq.heappop(self.free), self.scheduler)
         heapq.heappush(self.free, begin + seconds)
         self.busy += seconds
-        ticket = next(self.tickets)
-        heapq.heappush(self.ends, (begin + seconds, ticket, seconds))
-        return ticket
+        future = Future()
+        heapq.heappush(self.ends, (begin + seconds, next(self.numbers), seconds, future))
+        return future
 
-    def as_completed(self, seconds):
-        self.now, ticket, seconds = heapq.heappop(self.ends)
-        return [TaskResult(ticket, (b"", seconds))]
+    def completed(self, futures, seconds):
+        self.now, _, seconds, future = heapq.heappop(self.ends)
+        future.set_result((b"", seconds))
+        return {future}
 
 
 def simulated_utilisation(workers, cost, seconds):

@@ -1,13 +1,10 @@
 """Ctrl-C waits for the end of a block, or is told from an error that code raises itself."""
 
-import pickle
 import signal
-import sys
 import threading
 
 import pytest
 
-from keyhole.clusters.serialization import run_serialized
 from keyhole.interrupts import delayed_interrupts, replaced_errors
 
 
@@ -97,24 +94,3 @@ def test_a_handler_that_code_sets_stays():
     with replaced_errors(replace):
         signal.signal(signal.SIGINT, handler)
     assert signal.getsignal(signal.SIGINT) is handler
-
-
-def test_a_task_that_is_cancelled_while_it_imports_leaves_no_half_imported_package(
-    tmp_path, monkeypatch
-):
-    """Ray cancels a task by an interrupt; its worker then has others."""
-    package = tmp_path / "large"
-    package.mkdir()
-    (package / "__init__.py").write_text("import large.part\nimport large.interrupted\n")
-    (package / "part.py").write_text("def function():\n    return 1\n")
-    (package / "interrupted.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    task = (
-        b"clarge.part\nfunction\n)\x86."  # what pickle writes of that function, without arguments
-    )
-    with pytest.raises(KeyboardInterrupt):
-        run_serialized(task)
-    assert pickle.loads(run_serialized(task)) == 1
-    assert sys.modules["large"].part.function() == 1
-    for name in [name for name in sys.modules if name.partition(".")[0] == "large"]:
-        del sys.modules[name]

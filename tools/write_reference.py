@@ -21,7 +21,7 @@ RESULTS = DOCS / "benchmark.json"
 
 CLASSES: Final = {
     "keyhole": ("Curves", "Learner", "Metric", "PairedDifference", "StoppingTimes"),
-    "keyhole.clusters": ("Cluster", "TaskResult"),
+    "keyhole.clusters": ("Cluster",),
     "keyhole.confidence_sequences": ("BetaMixture", "EmpiricalBernstein"),
     "keyhole.data": (
         "Conversions", "Events", "RunToExport", "ForestTrainer", "Labels", "MeasuredRuns",

@@ -2,18 +2,14 @@
 
 import os
 import signal
-import threading
 import time
-from concurrent.futures import Future
 from functools import partialmethod
-from types import SimpleNamespace
 
 import pytest
-from distributed import KilledWorker, Nanny
+from distributed import Nanny
 
 from keyhole.clusters import ClusterLostError, connect
-from keyhole.clusters.cluster import iterate_results
-from keyhole.clusters.dask import Dask
+from keyhole.play.cluster_jobs import warm_up_workers
 from tests.clusters.conftest import dask_cluster, until
 
 # Each of its waits may be as long as all of another test.
@@ -32,7 +28,6 @@ def test_what_is_closed_leaves_nothing_at_work(tmp_path, monkeypatch):
     monkeypatch.setattr(Nanny, "close", partialmethod(Nanny.close, timeout=0.5))
     pid = tmp_path / "pid"
     with connect("dask", workers=1) as cluster:
-        assert repr(cluster) == "Dask(dask: capacity 1)"
         cluster.submit(loop, str(pid))
         until(lambda: pid.is_file() and pid.read_text())
     worker = int(pid.read_text())
@@ -54,59 +49,40 @@ def is_alive(pid):
     return True
 
 
-def test_a_result_that_is_lost_with_its_worker_is_computed_again(there, monkeypatch):
-    go, value = threading.Event(), Dask._value
-    monkeypatch.setattr(Dask, "_value", lambda *it: go.wait() and value(*it))
-    with connect(there.on) as cluster:
-        ticket = cluster.submit(os.system, "exit 7")
-        until(cluster._futures[ticket].done)
-        there.kill_a_worker()
-        go.set()
-        assert list(iterate_results(cluster, [ticket])) == [7 << 8]
-
-
-def test_a_task_that_killed_its_workers_ends_in_one_line():
-    future = Future()
-    future.set_exception(KilledWorker("task", None, 3))
-    failure = Dask._value(SimpleNamespace(), future)
-    assert failure.kind == "RuntimeError"
-    assert failure.text.startswith("4 workers died at the same task: each may have run out of me")
-
-
 LACKING = "import sys; sys.modules['keyhole'] = None"
 
 
 def test_workers_without_keyhole_are_refused(tmp_path):
-    with dask_cluster(tmp_path / "it", LACKING, workers=1) as there, connect(there.on) as cluster:
-        words = "^the workers of Dask cannot import keyhole: it must be installed there$"
-        with pytest.raises(ImportError, match=words):
-            list(iterate_results(cluster, [cluster.submit(abs, -1)]))
+    words = r"^the workers of dask=.* cannot import keyhole"
+    with (
+        dask_cluster(tmp_path / "it", LACKING, workers=1) as there,
+        connect(there.on) as cluster,
+        pytest.raises(ImportError, match=words),
+    ):
+        warm_up_workers(cluster)
 
 
 def test_a_scheduler_that_stands_still_is_gone_after_a_while(there, monkeypatch):
     monkeypatch.setattr("keyhole.clusters.dask._TIMEOUT", 1.0)
     monkeypatch.setattr("keyhole.clusters.dask._CLOSE_SECONDS", 0.5)
     with connect(there.on) as cluster:
-        cluster.submit(time.sleep, 60)
+        task = cluster.submit(time.sleep, 60)
         there.scheduler.send_signal(signal.SIGSTOP)
         try:
             with pytest.raises(ClusterLostError, match="does not answer any more"):
-                until(lambda: cluster.as_completed(0.1))
+                until(lambda: cluster.completed([task], 0.1))
         finally:
             there.scheduler.send_signal(signal.SIGCONT)
 
 
-def test_a_scheduler_that_is_killed_is_gone_at_once(there, monkeypatch):
+def test_a_scheduler_that_is_killed_is_gone_at_once(there):
     """It comes last of those, since it kills."""
-    monkeypatch.setattr(Dask, "_cancel", None)  # nobody would answer: to close takes no time
     with connect(there.on) as cluster:
         until(cluster.capacity)
-        cluster.submit(time.sleep, 60)
+        task = cluster.submit(time.sleep, 60)
         there.scheduler.kill()
-        with pytest.raises(
-            ClusterLostError, match=f"the scheduler of {there.on} does not answer any more"
-        ):
-            until(lambda: cluster.as_completed(0.1))
+        with pytest.raises(ClusterLostError, match=f"^{there.on} does not answer any more"):
+            list(cluster.results([task]))
     with pytest.raises(ClusterLostError, match=f"there is no scheduler of Dask at {there.address}"):
         connect(there.on)
 

@@ -32,14 +32,7 @@ threshold = 0.5
 [[policy]]
 name = "mine.py:Mine"
 """
-# A file of the user's is run on each worker: there, a block that is not the first of its policy
-# waits for as long as a file stands.
 MINE = """
-import os
-import time
-
-from keyhole.play import cluster_jobs
-from keyhole.play import policy_simulation_job as jobs
 from keyhole.policy import FloatArray, parameter, float_array
 from keyhole.thresholding import Policy
 
@@ -58,6 +51,24 @@ class Mine(Policy):
     def update(p, s: State, arm: int, reward: float) -> None:
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
+"""
+
+# Workers write down what they compile, each piece as one line. A block that is not the first of its
+# policy waits for as long as a file stands.
+RECORD = """
+import os
+import time
+
+import keyhole.kernels.compile_cache as cache
+from keyhole.play import cluster_jobs
+
+def record(compile_one):
+    def recorded(owner, path, *rest):
+        with open("compiled", "a") as file:
+            file.write(f"{path.name}\\n")
+        return compile_one(owner, path, *rest)
+
+    return recorded
 
 
 def wait_before(play):
@@ -69,26 +80,9 @@ def wait_before(play):
     return wait_and_play
 
 
-if "TESTS_HOLD" in os.environ and jobs.simulate_replications.__name__ != "wait_and_play":
-    for module in (jobs, cluster_jobs):
-        module.simulate_replications = wait_before(module.simulate_replications)
-"""
-
-# Workers write down what they compile, each piece as one line.
-RECORD = """
-import keyhole.kernels.compile_cache as cache
-
-def record(compile_one):
-    def recorded(owner, path, *rest):
-        with open("compiled", "a") as file:
-            file.write(f"{path.name}\\n")
-        return compile_one(owner, path, *rest)
-
-    return recorded
-
-
 if cache._compile.__name__ != "recorded":  # Dask runs this twice
     cache._compile = record(cache._compile)
+    cluster_jobs.simulate_replications = wait_before(cluster_jobs.simulate_replications)
 """
 
 
@@ -211,14 +205,14 @@ def begun(folder, out, on):
         yield process
 
 
-def test_a_killed_client_goes_on_where_it_was(folder, keyhole, hold, on, expected, written):
-    out = folder / f"killed-{on[:4]}"
+def test_a_killed_client_goes_on_where_it_was(folder, keyhole, hold, dask, expected, written):
+    out = folder / "killed"
     hold.touch()
-    with begun(folder, out, on) as process:
+    with begun(folder, out, dask.on) as process:
         process.send_signal(signal.SIGKILL)
     kept = {path.name for path in (out / "blocks").glob("*.block")}
     hold.unlink()
-    code, said = keyhole("run", "small.toml", "--out", out, "--on", on)
+    code, said = keyhole("run", "small.toml", "--out", out, "--on", dask.on)
     assert code == 0, said
     assert kept
     assert written
@@ -279,7 +273,7 @@ def test_a_scheduler_that_is_killed_ends_the_run_which_then_goes_on(
     hold.unlink()
     assert done.returncode == 3, done.stderr
     said = [line for line in done.stderr.splitlines() if " %" not in line]
-    assert said == [f"keyhole: the scheduler of {dask.on} does not answer any more"]
+    assert said == [f"keyhole: {dask.on} does not answer any more"]
     code, said = keyhole("run", "small.toml", "--out", out)
     assert code == 0, said
     assert sums(out) == expected

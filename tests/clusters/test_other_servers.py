@@ -2,14 +2,12 @@
 
 import socket
 import threading
-import time
 from contextlib import contextmanager, suppress
 
 import pytest
 
 from keyhole.cli import main
 from keyhole.clusters import ClusterLostError, connect, dask
-from tests.clusters.conftest import dask_cluster
 
 SPEC = """
 name = "small"
@@ -67,27 +65,17 @@ def listener(answer=None):
 
 def test_dask_waits_no_longer_for_who_says_nothing(monkeypatch):
     monkeypatch.setattr(dask, "_TIMEOUT", 0.5)
-    words = "^there is no scheduler of Dask at .*: the program there gave no answer in 0.5 s$"
+    words = "^there is no scheduler of Dask at .*: the program there does not answer as a sched"
     with listener() as port, pytest.raises(ClusterLostError, match=words):
         connect(f"dask=tcp://127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-def test_dask_is_told_from_other_protocols(answer):
-    words = "^there is no scheduler of Dask at .*: the program there does not speak the protocol"
+def test_dask_is_told_from_other_protocols(answer, monkeypatch):
+    monkeypatch.setattr(dask, "_TIMEOUT", 0.5)
+    words = "^there is no scheduler of Dask at .*: the program there does not answer as a sched"
     with listener(answer) as port, pytest.raises(ClusterLostError, match=words):
         connect(f"dask=tcp://127.0.0.1:{port}")
-
-
-def test_a_worker_of_dask_is_no_scheduler(tmp_path):
-    with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
-        while not (workers := cluster._client.scheduler_info()["workers"]):
-            time.sleep(0.02)
-        address = next(iter(workers))
-        with pytest.raises(
-            ClusterLostError, match=f"at {address}: the program there is a Worker of D"
-        ):
-            connect(f"dask={address}")
 
 
 @pytest.mark.parametrize("command", SPECS)
@@ -104,25 +92,3 @@ def test_the_command_line_says_so_on_one_line(command, tmp_path, capsys, monkeyp
     error = capsys.readouterr().err
     assert (end.value.code, error.count("\n")) == (3, 1)
     assert error.startswith("keyhole: there is no scheduler of Dask at tcp://127.0.0.1:")
-
-
-def test_ray_waits_no_longer_for_who_says_nothing(monkeypatch):
-    driver = pytest.importorskip("keyhole.clusters.ray_driver", exc_type=ImportError)
-    monkeypatch.setattr(driver, "_TIMEOUT", 0.5)
-    with listener() as port, pytest.raises(OSError, match=r"gave no answer in 0[.]5 s"):
-        driver._check_server(f"127.0.0.1:{port}")
-
-
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-def test_ray_is_told_from_other_protocols(answer):
-    driver = pytest.importorskip("keyhole.clusters.ray_driver", exc_type=ImportError)
-    words = "^the program there does not speak the protocol of Ray$"
-    with listener(answer) as port, pytest.raises(ConnectionError, match=words):
-        driver._check_server(f"ray://127.0.0.1:{port}")
-
-
-def test_another_server_is_no_head_of_ray():
-    pytest.importorskip("ray")
-    words = "^Ray at 127.0.0.1:.* cannot be reached: the program there does not speak the protocol"
-    with listener(ANSWERS["an HTTP server"]) as port, pytest.raises(ClusterLostError, match=words):
-        connect(f"ray=127.0.0.1:{port}")

@@ -1,15 +1,19 @@
 """What is handed out to a cluster, and what comes back; here the cluster is a list."""
 
 import math
-from collections import deque
+import multiprocessing
+import os
+import pickle
+import threading
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from weakref import WeakSet
 
 import numpy as np
 import pytest
 
 import keyhole.play.cluster_jobs
 from keyhole import simulate
-from keyhole.clusters import ClusterLostError
-from keyhole.clusters.serialization import run_serialized, serialize_task, unpack_result
+from keyhole.clusters import Cluster, ClusterLostError
 from keyhole.play.cluster_jobs import (
     measure_speed_on_cluster,
     package_versions,
@@ -26,52 +30,57 @@ from keyhole.thresholding import LSA, UCBE, Problem, Uniform
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 
-class Inline:
+class Shared:
+    """Bytes that are held by whom holds this, and arrive as bytes."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __reduce__(self):
+        return bytes, (self.data,)
+
+
+class Inline(Cluster):
     """A cluster that does one task at a time, in this process, when it is asked what has ended."""
 
-    name = "inline"
-
     def __init__(self, capacity=2):
-        self.size, self.tasks, self.parts, self.most = capacity, deque(), [], 0
-        self.held = self.most_held = self.cancelled = 0
+        self.name, self.size = "inline", capacity
+        self.tasks, self.parts, self.most, self.cancelled = {}, [], 0, 0
+        self.shared, self.most_held = WeakSet(), 0
 
     def capacity(self):
         return self.size
 
-    def broadcast(self, data):
-        self.held += 1
-        self.most_held = max(self.most_held, self.held)
-        return data
+    def share(self, data):
+        shared = Shared(data)
+        self.shared.add(shared)
+        self.most_held = max(self.most_held, len(self.shared))
+        return shared
 
-    def release(self, shared):
-        self.held -= 1
-
-    def submit(self, function, *args):
-        ticket = len(self.parts)
-        self.tasks.append((ticket, serialize_task(function, args)[0]))
+    def submit(self, fn, /, *args):
+        future = Future()
+        self.tasks[future] = pickle.dumps((fn, args))
         self.parts.append(args[-1] if args else None)
         self.most = max(self.most, len(self.tasks))
-        return ticket
+        return future
 
-    def cancel(self, tickets):
-        left = [task for task in self.tasks if task[0] not in tickets]
-        self.cancelled += len(self.tasks) - len(left)
-        self.tasks = deque(left)
+    def cancel(self, futures):
+        super().cancel(futures)
+        self.cancelled += len([self.tasks.pop(one) for one in futures if one in self.tasks])
 
-    def as_completed(self, seconds):
+    def completed(self, futures, seconds):
         if not self.tasks:
-            return []
-        ticket, task = self.tasks.popleft()
-        return [unpack_result(ticket, run_serialized(task))]
+            return set()
+        future = next(iter(self.tasks))
+        function, args = pickle.loads(self.tasks.pop(future))
+        try:
+            future.set_result(function(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return {future}
 
-    def close(self):
+    def shutdown(self, wait=True, *, cancel_futures=False):
         self.tasks.clear()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 def plan():
@@ -110,6 +119,75 @@ def test_a_cluster_yields_what_threads_do():
             assert np.array_equal(there.values(label, metric), here.values(label, metric))
 
 
+class Mine(Uniform):
+    """A policy of a module that is not installed."""
+
+    def select(p, s, t):
+        return first(t) % p.arms
+
+
+def first(t):
+    return t - 1
+
+
+def values_on(**on):
+    policies, size = [LSA(), Mine()], {"horizon": 30, "replications": 8, "checkpoints": [9, 30]}
+    curves = simulate(PROBLEM, policies, **size, seed=3, interpreted=True, details=True, **on)
+    return {(label, m): curves.values(label, m) for label in curves.labels for m in curves.metrics}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+@pytest.mark.interpreted
+def test_any_executor_yields_the_bits_that_threads_do():
+    here = values_on()
+    select, globals_ = Mine.select, Mine.select.__globals__
+    with ThreadPoolExecutor(2) as pool:
+        assert same(values_on(on=pool), here)
+        assert same(values_on(on=pool, threads=1), here)
+        assert pool.submit(abs, -1).result() == 1  # it is left open
+    assert Mine.select is select  # the class of this process is left alone
+    assert Mine.select.__globals__ is globals_
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        assert same(values_on(on=pool), here)
+
+
+def test_an_executor_whose_worker_dies_is_lost():
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        cluster = Cluster(pool)
+        assert (cluster.name, cluster.capacity()) == ("ProcessPoolExecutor", 1)
+        with pytest.raises(ClusterLostError, match=r"^ProcessPoolExecutor does not answer any"):
+            list(cluster.results([cluster.submit(os._exit, 3)]))
+    with pytest.raises(RuntimeError):
+        cluster.submit(abs, -1)
+
+
+def test_who_wants_no_more_results_cancels_what_is_left():
+    with ThreadPoolExecutor(1) as pool:
+        cluster, go = Cluster(pool), threading.Event()
+        tasks = [cluster.submit(abs, -1), cluster.submit(go.wait), cluster.submit(abs, -2)]
+        results = cluster.results(tasks)
+        assert next(results) == 1
+        results.close()
+        go.set()
+    assert tasks[-1].cancelled()
+
+
+def test_a_module_that_workers_lack_is_named():
+    def load():
+        raise ModuleNotFoundError("No module named 'elsewhere'", name="elsewhere")
+
+    with ThreadPoolExecutor(1) as pool:
+        cluster = Cluster(pool)
+        words = "^the workers of ThreadPoolExecutor cannot import elsewhere: it must be installed"
+        with pytest.raises(ImportError, match=words):
+            list(cluster.results([cluster.submit(load)]))
+
+
 def test_what_was_played_before_is_not_handed_out():
     job = SimulationJob(plan(), "Uniform()", 40, [range(8, 16), range(30, 31)])
     cluster, kept = Inline(), []
@@ -137,7 +215,7 @@ def test_what_is_alike_is_measured_once(clock):
 def test_plans_are_let_go_once_they_have_been_played(clock):
     cluster = Inline(1)
     run_on_cluster(cluster, [job for _ in range(6) for job in jobs_of(plan(), 16)], no_keep)
-    assert cluster.held == 0
+    assert not cluster.shared
     assert cluster.most_held <= 3
 
 
@@ -183,7 +261,7 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others():
     with pytest.raises(ValueError, match="round 1 of replication"):
         simulate(PROBLEM, [Greedy(), LSA()], horizon=60, replications=40, on=cluster)
     assert cluster.cancelled == 1
-    assert cluster.held == len(cluster.tasks) == 0
+    assert len(cluster.shared) == len(cluster.tasks) == 0
     there = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40, on=cluster)
     here = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40)
     assert np.array_equal(there.values("it", "simple_regret"), here.values("it", "simple_regret"))
@@ -228,9 +306,9 @@ def test_bytes_that_changed_on_the_way_are_refused():
         ({"on": "dask="}, "on must be threads"),
         ({"on": "threads=2"}, "on must be threads"),
         ({"on": "dask=tcp://10.0.0.1:8786", "threads": 2}, "threads must be left out"),
-        ({"on": Inline(), "threads": 2}, "threads must be left out"),
+        ({"on": Inline(), "threads": 2}, "threads must be left out: inline has workers of its own"),
         ({"on": "dask", "threads": 0}, r"threads must lie in \[1, 1024\], got 0"),
-        ({"on": 3}, "on must be a text, or what connect returns, got 3"),
+        ({"on": 3}, "on must be a text, or an executor of concurrent.futures, got 3"),
     ],
 )
 def test_bad_places_are_refused(arguments, words):
@@ -254,7 +332,7 @@ def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
         measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
         == math.inf
     )
-    assert cluster.held == 0
+    assert not cluster.shared
 
 
 def test_a_cluster_is_woken_once_it_has_workers_and_given_up_without(monkeypatch):
@@ -275,4 +353,4 @@ def test_a_worker_that_cannot_measure_says_why(monkeypatch):
     cluster = Inline()
     with pytest.raises(ValueError, match="no room"):
         measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
-    assert (cluster.held, cluster.cancelled) == (0, 1)
+    assert cluster.cancelled == 1

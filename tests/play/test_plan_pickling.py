@@ -1,6 +1,5 @@
 """Plans that travel to a process that has none of the files."""
 
-import pickle
 import shutil
 import statistics
 import subprocess
@@ -12,13 +11,11 @@ import pytest
 from keyhole.distributions import CustomDistribution
 from keyhole.experiment import Spec
 from keyhole.play.plan import Plan
-from keyhole.play.plan_pickling import _check_names, pickle_plan, unpickle_plan
+from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
 from keyhole.play.replication_block import plan_digest
-from keyhole.play.user_modules import UserModule
 from keyhole.policy import FloatArray, uniform
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Problem as StochasticProblem
-from keyhole.thresholding import Problem, Uniform
 
 FILES = {
     "helpers.py": """
@@ -121,14 +118,6 @@ def test_a_script_travels_with_all_that_lies_beside_it(packed, tmp_path):
     assert found == said, errors
 
 
-def test_a_file_that_cannot_be_run_there_is_named(packed, tmp_path):
-    script = UserModule("helpers", "/home/me/helpers.py", b"import no_such_package")
-    with pytest.raises(
-        ValueError, match=r"/home/me/helpers.py cannot be imported on a worker: Mod"
-    ):
-        unpickle_plan(pickle.dumps(([script], b"")))
-
-
 SPEC = """
 name = "small"
 replications = 8
@@ -152,13 +141,16 @@ def test_a_file_of_a_spec_may_have_a_name_that_is_taken(tmp_path):
 
 
 def test_what_lies_beside_a_file_travels_with_it_from_the_folder_one_is_in(tmp_path, monkeypatch):
-    write(tmp_path)
-    (tmp_path / "mine.py").write_text((tmp_path / "script.py").read_text())
+    here, there = tmp_path / "here", tmp_path / "there"
+    write(here)
+    (here / "mine.py").write_text((here / "script.py").read_text())
+    monkeypatch.chdir(here)
+    plan = Spec.from_text(SPEC.replace("statistics.py", "mine.py")).plan
+    (tmp_path / "plan").write_bytes(pickle_plan(plan))
     monkeypatch.chdir(tmp_path)
-    data = pickle_plan(Spec.from_text(SPEC.replace("statistics.py", "mine.py")).plan)
-    assert {"helpers", "constants", "fast", "gear.more"} <= {
-        one.name for one in pickle.loads(data)[0]
-    }
+    shutil.rmtree(here)
+    output, errors = python(there, "-c", AWAY, str(tmp_path / "plan"))
+    assert output.split()[:1] == [plan_digest(plan)], errors
 
 
 def test_a_file_that_many_points_name_is_run_once(tmp_path):
@@ -172,12 +164,6 @@ def test_a_file_that_many_points_name_is_run_once(tmp_path):
     assert type(one.policies["Turns()"]) is not type(third.policies["Turns()"])
 
 
-def test_two_files_that_are_imported_by_one_name_are_refused():
-    modules = [UserModule("helpers", f"/home/{who}/helpers.py", b"") for who in ("me", "you")]
-    with pytest.raises(ValueError, match=r"helpers.py and /home/you/helpers.py cannot both be"):
-        _check_names(modules)
-
-
 def drawn(rng, numbers: FloatArray) -> float:
     return float(uniform(rng) < numbers[0])
 
@@ -188,29 +174,98 @@ def test_custom_distributions_are_pickled():
     assert plan_digest(unpickle_plan(pickle_plan(plan))) == plan_digest(plan)
 
 
-def test_a_class_in_a_function_is_refused():
-    class Inner(Uniform):
-        pass
+NOTEBOOK = """
+import linecache
+import sys
 
-    problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-    plan = Plan.make(problem, [Inner()], horizon=60, checkpoints=[60], seed=3)
-    with pytest.raises(ValueError, match="Inner must be defined in a file, outside of functions"):
-        pickle_plan(plan)
+def execute(name, cell):
+    linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+    exec(compile(cell, name, "exec"), globals())
 
+execute("<cell 1>", '''
+import math
+from keyhole.policy import FloatArray, float_array, parameter
+from keyhole.thresholding import Policy, Problem
+SHIFT = 0.5
+def shift(x):
+    return x * SHIFT + math.sqrt(4.0)
+''')
+execute("<cell 2>", '''
+class Typed(Policy):
+    period: float = parameter(default=2.0, gt=0)
 
-def test_what_is_typed_is_refused_before_a_cluster_is_started(monkeypatch):
-    from keyhole import simulate
-    from keyhole.play import simulation
-    from keyhole.thresholding import Problem, Uniform
+    class State:
+        pulls: FloatArray = float_array("arms")
 
-    class Typed(Uniform):
-        """A policy that is in no file."""
+    def select(p, s: State, t: int) -> int:
+        return int(shift(t) / p.period) % p.arms
 
-    monkeypatch.setattr(
-        simulation, "cluster_connection", lambda *_: pytest.fail("a cluster was started")
+    def update(p, s: State, arm: int) -> None:
+        s.pulls[arm] += 1
+
+    def recommend(p, s: State, labels: FloatArray) -> None:
+        for arm in range(p.arms):
+            labels[arm] = s.pulls[arm]
+''')
+
+from keyhole import simulate
+from keyhole.play.plan import Plan
+from keyhole.play.plan_pickling import pickle_plan
+from keyhole.play.replication_block import plan_digest
+from keyhole.play.thread_executor import simulate_replications
+
+def make(kind):
+    plan = Plan.make(
+        Problem([0.2, 0.7], 0.5), [kind()], horizon=20, checkpoints=[20], seed=3, interpreted=True
     )
-    words = r"Typed must be defined in .* \(in a notebook: %%writefile FILE.py, then import it\)"
-    with pytest.raises(ValueError, match=words):
-        simulate(
-            Problem(means=[0.2, 0.7], threshold=0.5), [Typed()], horizon=9, replications=1, on="ray"
-        )
+    return plan, simulate_replications(plan, "Typed(period=2)", range(4), threads=1).tolist()
+
+def inside():
+    class Typed(globals()["Typed"]):
+        pass
+    return Typed
+
+plan, values = make(Typed if sys.argv[2] == "cell" else inside())
+with open(sys.argv[1], "wb") as file:
+    file.write(pickle_plan(plan))
+print(plan_digest(plan), values)
+"""
+ELSEWHERE = """
+import sys
+from keyhole.play.replication_block import plan_digest
+from keyhole.play.plan_pickling import unpickle_plan
+from keyhole.play.thread_executor import simulate_replications
+
+assert "keyhole.semibandit" not in sys.modules
+plan = unpickle_plan(open(sys.argv[1], "rb").read())
+values = simulate_replications(plan, "Typed(period=2)", range(4), threads=1).tolist()
+print(plan_digest(plan), values)
+(policy,) = plan.policies.values()
+assert type(policy)(period=3.0).period == 3.0
+
+from keyhole.thresholding import Policy
+try:
+    class Wrong(Policy):
+        pass
+except TypeError:
+    print("checked")
+"""
+
+
+@pytest.mark.parametrize("place", ["cell", "function"])
+def test_a_class_without_a_file_is_sent_by_value_and_its_lines_are_interpreted(tmp_path, place):
+    output, errors = python(tmp_path / "here", "-c", NOTEBOOK, str(tmp_path / "plan"), place)
+    assert output, errors
+    there, errors = python(tmp_path / "there", "-c", ELSEWHERE, str(tmp_path / "plan"))
+    assert there == f"{output}checked\n", errors
+
+
+def test_what_cannot_be_pickled_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    (tmp_path / "held.py").write_text("from threading import Lock\nLOCK, ONE = Lock(), 1.0\n")
+    (tmp_path / "mine.py").write_text(
+        "import held\nfrom keyhole.thresholding import LSA\n"
+        "class Mine(LSA):\n    def index(p, pulls, total):\n        return held.ONE\n"
+    )
+    spec = SPEC.replace("statistics.py:Turns", "mine.py:Mine")
+    with pytest.raises(ValueError, match=r"cannot be sent .*lock.*import only the names that"):
+        pickle_plan(Spec.from_text(spec, folder=tmp_path).plan)

@@ -3,6 +3,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -263,25 +264,25 @@ def test_all_processes_are_killed_when_the_parent_is_killed(tmp_path, tag):
     assert until(lambda: not tagged(tag))
 
 
-def of_the_script(n):
-    return n
+def test_functions_without_a_module_are_sent_with_all_that_they_use():
+    shift, values = 3, {"FACTOR": 2, "__name__": "__main__"}
+    exec("def helper(n):\n    return n * FACTOR\ndef job(n):\n    return helper(n) + 1", values)
+    for function, result in ((values["job"], 11), (lambda n: n + shift, 8)):
+        with FunctionProcess(function) as process:
+            assert process.run(5, limit=60)[0] == result
 
 
-def test_jobs_that_cannot_be_imported_or_pickled_are_refused(monkeypatch):
-    monkeypatch.setattr(of_the_script, "__module__", "__main__")
-    # The main module of a script has a file, which that of a test worker lacks.
-    monkeypatch.setattr(sys.modules["__main__"], "__file__", "/script.py", raising=False)
-    with pytest.raises(ValueError, match=r"job must be a function of a module .*got of_the_script"):
-        FunctionProcess(of_the_script)
+def test_jobs_that_cannot_be_pickled_are_refused():
+    lock = threading.Lock()
     with pytest.raises(TypeError, match="job must be something that can be pickled"):
-        FunctionProcess(lambda n: n)
+        FunctionProcess(lambda n: lock)
     with pytest.raises(TypeError, match="job must be a function, got 3"):
         FunctionProcess(3)
     with pytest.raises(ValueError, match="prepare_limit must"):
         FunctionProcess(jobs.double, prepare_limit=0)
     with FunctionProcess(jobs.double) as process:
         with pytest.raises(TypeError, match="argument must be something that can be pickled"):
-            process.run(lambda: 1, limit=60)
+            process.run(lock, limit=60)
         assert process.run(2, limit=60)[0] == 4
 
 

@@ -2,26 +2,21 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 import pytest
 
-from keyhole.clusters import ClusterLostError, TaskResult
-from keyhole.clusters.serialization import run_serialized, serialize_task, unpack_result
+from keyhole.clusters import Cluster, ClusterLostError
 from keyhole.runner import Runner
 from keyhole.tune import SavedTune, Spec, Tuner, cluster_executor
 from tests.clusters.conftest import dask_cluster
 from tests.processes import Forked
 from tests.tune import work
-from tests.tune.test_kills import lines, tagged
+from tests.tune.test_kills import tagged
 from tests.tune.test_tuner import check_every_run_counts_once
 
 TIMEOUT = 100.0
@@ -47,51 +42,32 @@ def runners(monkeypatch):
     cluster_executor._idle_runners.clear()
 
 
-class Played:
-    """A cluster whose workers are threads; `changed` may change the result of a task."""
+class Played(Cluster):
+    """A cluster whose workers are threads; `changed` may change what the tasks return."""
 
-    name = "dask=played"
-
-    def __init__(self, changed=lambda ended: ended, capacity=2):
-        self._changed, self._capacity = changed, capacity
-        self._tickets, self._done = count(), SimpleQueue()
+    def __init__(self, changed=lambda number, result: result, capacity=2):
         self._pool = ThreadPoolExecutor(2)
         POOLS.append(self._pool)
-        self.tasks = []
+        super().__init__(self._pool)
+        self.name, self._changed, self._size = "dask=played", changed, capacity
+        self.tasks, self.cancelled = [], []
 
     def capacity(self):
-        return self._capacity
+        return self._size
 
-    def broadcast(self, data):
-        return data
+    def submit(self, fn, /, *args):
+        self.tasks.append(super().submit(fn, *args))
+        return self.tasks[-1]
 
-    def release(self, shared):
-        pass
+    def result(self, future):
+        return self._changed(self.tasks.index(future), super().result(future))
 
-    def submit(self, function, *args):
-        ticket = next(self._tickets)
-        self.tasks.append(args)
-        work = self._pool.submit(run_serialized, serialize_task(function, args)[0])
-        work.add_done_callback(lambda one: self._done.put(unpack_result(ticket, one.result())))
-        return ticket
+    def cancel(self, futures):
+        self.cancelled += futures
+        super().cancel(futures)
 
-    def cancel(self, tickets):
-        self.cancelled = sorted(tickets)
-
-    def as_completed(self, seconds):
-        try:
-            return [self._changed(self._done.get(timeout=seconds))]
-        except Empty:
-            return []
-
-    def close(self):
+    def shutdown(self, wait=True, *, cancel_futures=False):
         self._pool.shutdown(wait=False)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 def spec_of(command, **more):
@@ -107,6 +83,13 @@ def test_cluster_runs_have_the_environment_of_their_worker(tmp_path):
         assert len(cluster.tasks) == 6
     assert {(run.outcome, run.reward) for run in tune.runs} == {("ok", 7.5)}
     check_every_run_counts_once(tmp_path, 6)
+
+
+def test_any_executor_runs_commands(tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        tune = Tuner(spec_of("true"), tmp_path).run(runs=4, workers=2, on=pool)
+    assert {run.outcome for run in tune.runs} == {"ok"}
+    check_every_run_counts_once(tmp_path, 4)
 
 
 def test_a_function_is_called_by_the_same_python_and_from_the_same_file(tmp_path):
@@ -135,8 +118,10 @@ def test_a_run_on_a_cluster_has_its_grace_and_is_judged_at_its_limit(tmp_path):
 
 
 def test_a_run_lost_with_its_worker_is_repeated_and_counts_once(tmp_path):
-    def lose(ended):
-        return TaskResult(ended.ticket, error=RuntimeError("died")) if ended.ticket == 1 else ended
+    def lose(number, result):
+        if number == 1:
+            raise RuntimeError("died")
+        return result
 
     with Played(lose) as cluster, pytest.warns(UserWarning, match="is repeated: died"):
         Tuner(spec_of("true"), tmp_path).run(runs=4, on=cluster)
@@ -165,10 +150,10 @@ def test_a_missing_command_is_reported_with_the_machine(tmp_path, monkeypatch):
 
 
 def test_a_lost_scheduler_ends_the_tune_which_can_be_resumed(tmp_path):
-    def go(ended):
-        if ended.ticket == 3:
-            raise ClusterLostError("the head of ray=x does not answer any more")
-        return ended
+    def go(number, result):
+        if number == 3:
+            raise ClusterLostError("ray=x does not answer any more")
+        return result
 
     with Played(go) as cluster, pytest.raises(ClusterLostError, match="does not answer any more"):
         Tuner(spec_of("true"), tmp_path).run(runs=6, workers=2, on=cluster)
@@ -188,15 +173,7 @@ def test_ctrl_c_does_not_wait_for_cluster_runs(tmp_path):
             Tuner(spec_of("sleep {instance}", **more), tmp_path).run(
                 runs=20, workers=2, on=cluster, progress=interrupt
             )
-        assert cluster.cancelled  # what sleeps
-
-
-def test_runs_still_at_work_at_the_end_are_cancelled():
-    with Played() as cluster:
-        it = cluster_executor.ClusterRuns(cluster, {})
-        it.submit(["sleep", "3"], 60.0, None, None, None)
-        it.close()
-        assert cluster.cancelled == [0]
+        assert any(not task.done() for task in cluster.cancelled)  # what sleeps
 
 
 def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
@@ -244,55 +221,6 @@ def wait_for(found):
         assert time.monotonic() < deadline
         time.sleep(0.1)  # to look at all processes takes a while
     return what
-
-
-def workers_of(tuner):
-    """Return the busy Ray workers that a tuner has started."""
-    parents, at_work = {}, []
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if (path / "cmdline").read_text().startswith("ray::run_serialized"):
-                at_work.append(int(path.name))
-    return [one for one in at_work if tuner in ancestors(one, parents)]
-
-
-def ancestors(pid, parents):
-    while pid := parents.get(pid):
-        yield pid
-
-
-SPEC = """
-limits = [20]
-[[arm]]
-name = "family"
-command = "sh -c 'setsid sleep 120 & sleep 0.3'"
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
-@pytest.mark.skipif(not find_spec("ray"), reason="needs Ray")
-@pytest.mark.slow
-def test_a_tune_on_ray_survives_whatever_is_killed_and_leaves_nothing_behind(tmp_path):
-    (tmp_path / "mine.toml").write_text(SPEC)
-    tag, out = f"ray-{os.getpid()}-{time.monotonic_ns()}", tmp_path / "out"
-    words = ["tune", "mine.toml", "--out", "out", "--workers", "2", "--on", "ray", "--runs", "999"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "keyhole", *words], cwd=tmp_path,
-        env=os.environ | {"KEYHOLE_TAG": tag}, stderr=subprocess.PIPE, text=True,
-    ) as tuner:  # fmt: skip
-        wait_for(lambda: lines(out) >= 1 or tuner.poll() is not None)
-        os.kill(wait_for(lambda: workers_of(tuner.pid))[0], signal.SIGKILL)
-        before = lines(out)
-        wait_for(lambda: lines(out) > before + 3 or tuner.poll() is not None)
-        assert tuner.poll() is None
-        tuner.kill()
-        said = tuner.stderr.read().splitlines()
-    assert all(line.startswith("keyhole: run ") for line in said), said
-    wait_for(lambda: not tagged(tag))
-    runs = len(SavedTune.load(out).runs) + 2
-    Tuner(Spec.from_file(tmp_path / "mine.toml"), out).run(runs=runs)
-    check_every_run_counts_once(out, runs)
 
 
 LONG = """

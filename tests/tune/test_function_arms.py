@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -21,8 +22,8 @@ def called(target, **fields):
 
 
 def test_a_function_is_found_again_by_its_module_or_its_file():
-    assert parse_target("f", work.works) == ("tests.tune.work:works", ())
-    assert parse_target("f", "module:name") == ("module:name", ())
+    assert parse_target("f", work.works) == "tests.tune.work:works"
+    assert parse_target("f", "module:name") == "module:name"
     start = time.monotonic()
     code, said = called(f"{FOLDER / 'work.py'}:works", instance="2", factor=3.5, limit=60, seed=1)
     assert (code, said.result) == (0, 7.0)
@@ -66,6 +67,30 @@ def test_a_script_does_not_tune_in_the_process_of_its_function(tmp_path):
 def test_a_function_that_another_process_cannot_import_is_refused(what):
     with pytest.raises((TypeError, ValueError), match="f must be "):
         parse_target("f", what)
+
+
+def test_a_typed_function_is_refused_in_one_line_that_says_what_to_do(monkeypatch):
+    session = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", session)
+    exec("def nap(seconds):\n    return seconds", vars(session))
+    with pytest.raises(
+        ValueError, match=r"^f must be in a file, .*%%writefile FILE.py.*$"
+    ) as error:
+        parse_target("f", session.nap)
+    assert "\n" not in str(error.value)
+
+
+def test_a_typed_function_of_a_tune_of_version_0_2_0_is_still_called():
+    cells = [
+        "import math\nSHIFT = 0.5",
+        "def nap(seconds):\n    return math.floor(seconds + SHIFT)",
+    ]
+    arm = {"name": "a", "function": "<typed>:nap", "cells": cells, "command": [], "parameters": {}}
+    data = Spec.from_table({"arm": [{"name": "b", "command": "true"}], "limits": [1, 2]}).as_json()
+    (saved,) = Spec.from_json(json.loads(json.dumps({**data, "arms": [arm]}))).arms
+    command = function_command(saved.function, {"seconds": 2.75, "limit": 60.0}, saved.cells)
+    done = subprocess.run(command, capture_output=True)
+    assert find_answer(done.stdout).result == 3
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Clusters: worker processes on this and other machines, under a scheduler of Dask or Ray."""
+"""Clusters: executors of `concurrent.futures`, and worker processes under Dask or Ray."""
 
-from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
+from keyhole.clusters.cluster import Cluster, ClusterLostError
 from keyhole.clusters.cluster_connection import connect
 
-__all__ = ["Cluster", "ClusterLostError", "TaskResult", "connect"]
+__all__ = ["Cluster", "ClusterLostError", "connect"]

@@ -1,10 +1,22 @@
-"""The interface of clusters: submit tasks, and collect their results in any order."""
+"""Cluster: an executor of `concurrent.futures` with a capacity; and checks of its workers."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, Self, runtime_checkable
+import os
+import socket
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
+from time import sleep
+from typing import Any, Final
 
 _POLL_SECONDS: Final = 0.5
+_ENDING: Final = ("closing", "closed", "failed")
 
 
 class ClusterLostError(RuntimeError):
@@ -13,80 +25,126 @@ class ClusterLostError(RuntimeError):
     later = True
 
 
-@dataclass(frozen=True)
-class TaskResult:
-    """The result of a task that has ended: its value or its error."""
+class Cluster(Executor):
+    """An executor of `concurrent.futures`, with what simulations and tunes need beside `submit`.
 
-    ticket: int
-    value: Any = None
-    error: BaseException | None = None
+    A task must be a function that workers can import. It may run several times, since schedulers
+    retry one whose worker has died. `shutdown` cancels tasks, and ends processes that were started
+    for this client.
 
-    def result(self) -> Any:
-        """Return the value, or raise the error."""
-        if self.error is not None:
-            raise self.error
-        return self.value
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        Runs the tasks.
+    capacity : int, optional
+        How many tasks it runs at a time; by default the number of workers of an executor of the
+        standard library, and for any other the number of this machine's processors.
 
-
-@runtime_checkable
-class Cluster(Protocol):
-    """The interface of a cluster of workers under a scheduler.
-
-    A task whose worker dies is retried on another one, a few times; then it ends with an error
-    (`keyhole.clusters.serialization.lost_workers_message`).
-
-    One thread may wait for tasks while others submit them. If the scheduler does not answer,
-    `as_completed` raises a `ClusterLostError`, and other methods may. After `close`, which may be
-    called again, other methods raise a RuntimeError. Processes that were started for a client end
-    with it, also if it is killed. Ctrl-C reaches the client only.
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from keyhole import simulate
+    >>> from keyhole.thresholding import LSA, Problem
+    >>> problem = Problem(means=[0.2, 0.7], threshold=0.5)
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     simulate(problem, [LSA()], horizon=60, replications=100, on=pool).labels
+    ('LSA(alpha=1.35)',)
     """
 
-    @property
-    def name(self) -> str:
-        """The address as it is typed: ``dask``, ``ray=auto``."""
+    def __init__(self, executor: Executor, capacity: int | None = None) -> None:
+        self._executor = executor
+        self._capacity = capacity or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+        self.name = type(executor).__name__
+        """The address as it is typed (``dask``, ``ray=auto``), or the type of the executor."""
 
     def capacity(self) -> int:
-        """Return how many tasks can run at a time just now; 0 while there is no worker."""
+        """Return how many tasks can run at a time just now; 0 while there is no worker.
 
-    def broadcast(self, data: bytes) -> Any:
-        """Send bytes to the cluster once; return a reference for the arguments of `submit`."""
-
-    def release(self, shared: Any) -> None:
-        """Release bytes that were broadcast, once no task needs them."""
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> int:
-        """Submit a task and return its ticket.
-
-        Workers must be able to import the module of the function. Its exception comes back with the
-        same message, as the same built-in type.
+        Raises
+        ------
+        ClusterLostError
+            If the scheduler does not answer.
         """
+        return self._capacity
 
-    def cancel(self, tickets: Iterable[int]) -> None:
-        """Cancel tasks: they have no results, and those that no worker has yet never begin.
+    def share(self, data: bytes) -> Any:
+        """Return bytes as an argument for many tasks, which a cluster sends to a worker once."""
+        return data
 
-        A task that was already sent to a worker may still begin.
-        """
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a task."""
+        return self._executor.submit(fn, *args, **kwargs)
 
-    def as_completed(self, seconds: float) -> list[TaskResult]:
-        """Wait at most so long until a task has ended; return the results of all that have."""
+    def cancel(self, futures: Iterable[Future[Any]]) -> None:
+        """Cancel tasks: those that have not begun never begin."""
+        for future in futures:
+            future.cancel()
 
-    def close(self) -> None:
-        """Cancel all tasks and disconnect; end processes that were started for this client."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the executor."""
+        self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
-    def __enter__(self) -> Self:
-        """Return itself."""
+    def completed(self, futures: Collection[Future[Any]], seconds: float) -> set[Future[Any]]:
+        """Wait at most so long until a task has ended; return those that have."""
+        self.capacity()  # says whether the scheduler is lost
+        if not futures:
+            sleep(seconds)
+        return wait(futures, timeout=seconds, return_when=FIRST_COMPLETED).done
 
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
+    def result(self, future: Future[Any]) -> Any:
+        """Return what a task that has ended returned, or raise its error."""
+        try:
+            return future.result()
+        except (BrokenExecutor, CancelledError) as error:
+            raise self.lost_error(error) from error
+        except ModuleNotFoundError as error:
+            package = error.name or error
+            raise ImportError(
+                f"the workers of {self.name} cannot import {package}: it must be installed there"
+            ) from error
+
+    def lost_error(self, error: BaseException) -> ClusterLostError:
+        """Return the error of an executor that has ended."""
+        reason = f": {error}" if str(error) else ""
+        return ClusterLostError(f"{self.name} does not answer any more{reason}")
+
+    def results(self, futures: Iterable[Future[Any]]) -> Iterator[Any]:
+        """Yield what tasks return as they end; raise the first error and cancel the others."""
+        left = set(futures)
+        try:
+            while left:
+                for future in self.completed(left, _POLL_SECONDS):
+                    left.remove(future)
+                    yield self.result(future)
+        finally:
+            self.cancel(left)
 
 
-def iterate_results(cluster: Cluster, tickets: Iterable[int]) -> Iterator[Any]:
-    """Yield the values of tasks as they end; raise the first error and cancel the other tasks."""
-    left = set(tickets)
+def check_versions(there: Mapping[str, str], here: Mapping[str, str]) -> None:
+    """Refuse a worker whose versions, by name, differ from those of its client."""
+    for name, version in there.items():
+        if here.get(name) != version:
+            raise ValueError(
+                f"the worker on {socket.gethostname()} has {name} {version}, and this client has "
+                f"{name} {here.get(name)}: install the same version on both"
+            )
+
+
+def make_wanted_check() -> Callable[[], bool]:
+    """Return a function that says whether the client still wants the task of this thread.
+
+    Dask cannot end a task that has begun, and forgets it when its client is gone; Ray ends it.
+    """
     try:
-        while left:
-            for one in cluster.as_completed(_POLL_SECONDS):
-                left.remove(one.ticket)
-                yield one.result()
-    finally:
-        cluster.cancel(left)
+        # Not imported: in a task of Dask it is loaded already, and elsewhere it may not be
+        # installed.
+        worker = sys.modules["distributed"].get_worker()
+    except (KeyError, ValueError):  # not in a task of Dask
+        return lambda: True
+    key = worker.get_current_task()
+
+    def wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return not (task is None or task.state == "cancelled" or worker.status.name in _ENDING)
+
+    return wanted

@@ -1,6 +1,7 @@
 """Connection to a cluster by its address, such as ``dask=tcp://10.0.0.1:8786``."""
 
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Final, cast
@@ -15,19 +16,22 @@ _ELSEWHERE: Final = " or ".join(f"{kind}[=ADDRESS]" for kind in _MODULES)
 _WORKERS: Final = Range(ge=1, le=1024)
 
 
-def check_address(on: str | Cluster, threads: int | None, *, name: str = "threads") -> None:
+def check_address(on: str | Executor, threads: int | None, *, name: str = "threads") -> None:
     """Refuse an invalid address, and a number of `threads` for a cluster that is running."""
-    address = on.name if isinstance(on, Cluster) else _parts(on)[1]
     if threads is not None:
         check_integer(name, threads, _WORKERS)
-        if address:
-            raise ValueError(f"{name} must be left out: {on} has workers of its own")
+    has_workers = isinstance(on, Cluster) if isinstance(on, Executor) else bool(_parts(on)[1])
+    if has_workers and threads is not None:
+        address = on.name if isinstance(on, Cluster) else on
+        raise ValueError(f"{name} must be left out: {address} has workers of its own")
 
 
 def _parts(on: str) -> tuple[str, str | None]:
     """Return the kind of a cluster and its address, if one is given."""
     if not isinstance(on, str):
-        raise TypeError(f"on must be a text, or what connect returns, got {short_repr(on)}")
+        raise TypeError(
+            f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"
+        )
     kind, sign, address = check_line("on", on).partition("=")
     if kind not in (THREADS, *_MODULES) or (sign and (kind == THREADS or not address)):
         raise ValueError(f"on must be {THREADS}, {_ELSEWHERE}, got {short_repr(on)}")
@@ -69,14 +73,14 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
 
 
 @contextmanager
-def cluster_connection(on: str | Cluster, threads: int | None) -> Iterator[Cluster | None]:
+def cluster_connection(on: str | Executor, threads: int | None) -> Iterator[Cluster | None]:
     """Yield the cluster of the arguments `on` and `threads`; None for threads of this process.
 
     A cluster that was connected here is closed in the end.
     """
     check_address(on, threads)
-    if isinstance(on, Cluster):
-        yield on
+    if isinstance(on, Executor):
+        yield on if isinstance(on, Cluster) else Cluster(on, threads)
     elif on == THREADS:
         yield None
     else:

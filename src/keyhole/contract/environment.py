@@ -7,7 +7,12 @@ choice in each round.
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS, check_functions, check_kernels
+from keyhole.contract.kernel_signatures import (
+    ENVIRONMENT_KERNELS,
+    check_functions,
+    check_kernels,
+    is_restoring,
+)
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric
@@ -46,6 +51,8 @@ class Environment:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Refuse a class that breaks the contract (see `keyhole.contract.kernel_signatures`)."""
+        if is_restoring.get():
+            return
         check_functions(cls, ENVIRONMENT_KERNELS, Environment, abstract=abstract)
         if not abstract:
             check_kernels(

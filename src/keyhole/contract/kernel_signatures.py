@@ -8,6 +8,7 @@ two tables `POLICY_KERNELS` and `ENVIRONMENT_KERNELS`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
@@ -311,6 +312,10 @@ class KernelRecords:
 def is_needed(signature: KernelSignature, setting: Setting) -> bool:
     """Return whether every class of a setting must have the kernel."""
     return signature.required or (signature.name == "observe" and bool(setting.context))
+
+
+is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
+"""Whether classes are made that were checked in another process, and get their content later."""
 
 
 def check_functions(

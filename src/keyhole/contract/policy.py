@@ -15,6 +15,7 @@ from keyhole.contract.kernel_signatures import (
     POLICY_KERNELS,
     check_functions,
     check_kernels,
+    is_restoring,
 )
 from keyhole.contract.learner_signature import make_learner_method
 from keyhole.contract.pending_mode_inference import (
@@ -198,6 +199,8 @@ class Policy:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
+        if is_restoring.get():
+            return
         # Fields are checked afterwards: `dataclass` itself would accept any default and type.
         dataclass(frozen=True, repr=False)(cls)
         cls.abstract = abstract

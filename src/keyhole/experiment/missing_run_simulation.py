@@ -1,6 +1,7 @@
 """Simulation, on a cluster, of the experiments whose run folders have no results yet."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from keyhole.play.progress import progress_report
 
 @contextmanager
 def connect_if_missing(
-    specs: Mapping[Path, Spec], on: str | Cluster, threads: int | None
+    specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
 ) -> Iterator[Cluster | None]:
     """Return a context manager with the cluster, if one is named and some run is missing.
 

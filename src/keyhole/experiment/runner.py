@@ -4,6 +4,7 @@ import json
 import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -57,7 +58,7 @@ def run(
     progress: bool | Report = False,
     command: str = "",
     cache: ResultCache | None = None,
-    on: str | Cluster = THREADS,
+    on: str | Executor = THREADS,
 ) -> RunFolder:
     """Run a spec into a folder, or resume a run that an earlier call began there.
 
@@ -79,7 +80,7 @@ def run(
         The command line, which is recorded in ``run.json``.
     cache : ResultCache, optional
         Results that this run shares with others.
-    on : str or Cluster, default "threads"
+    on : str or concurrent.futures.Executor, default "threads"
         Where to simulate, as for `keyhole.simulate`. Only this process writes the folder.
 
     Raises

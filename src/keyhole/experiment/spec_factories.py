@@ -16,7 +16,7 @@ from keyhole.experiment import setting_registry
 from keyhole.files import explain_os_error, refuse_utf_16
 from keyhole.interrupts import replaced_errors
 from keyhole.play.simulated_workers import SimulatedWorkers
-from keyhole.play.user_modules import import_siblings, register_module
+from keyhole.play.user_modules import import_siblings
 from keyhole.spec_values import unknown_name_error
 from keyhole.status_output import redirect_prints
 from keyhole.validate import check_choice, suggestion
@@ -184,7 +184,6 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
     module.__file__ = str(path)
     with import_siblings(path.parent), redirect_prints():
         exec(compile(source, str(path), "exec"), module.__dict__)
-    register_module(module)
     return module
 
 

@@ -3,11 +3,11 @@
 import json
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
@@ -66,7 +66,7 @@ def reproduce_all(
     scale: str = "quick",
     threads: int | None = None,
     progress: bool = False,
-    on: str | Cluster = THREADS,
+    on: str | Executor = THREADS,
 ) -> ReproducedEntries:
     """Run all entries, or those of one paper, and judge all claims.
 
@@ -87,7 +87,7 @@ def reproduce_all(
         At most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress on standard error, in a notebook below the cell.
-    on : str or Cluster, default "threads"
+    on : str or concurrent.futures.Executor, default "threads"
         Where to run, as for `keyhole.simulate`. A cluster runs all entries before the first one is
         judged.
     """

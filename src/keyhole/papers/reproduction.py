@@ -3,12 +3,12 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import RunFolder, Spec, open_run, run
@@ -91,7 +91,7 @@ def reproduce(
     out: str | Path,
     threads: int | None = None,
     progress: bool = False,
-    on: str | Cluster = THREADS,
+    on: str | Executor = THREADS,
 ) -> Reproduction:
     """Run an entry, judge its claims, and write ``report.html``.
 
@@ -109,7 +109,7 @@ def reproduce(
         At most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress on standard error, in a notebook below the cell.
-    on : str or Cluster, default "threads"
+    on : str or concurrent.futures.Executor, default "threads"
         Where to run, as for `keyhole.simulate`.
     """
     entry = Entry.find(name)
@@ -171,7 +171,7 @@ def simulate_entries(
     renew: bool = False,
     cache: ResultCache | None = None,
     ahead: bool = True,
-    on: str | Cluster = THREADS,
+    on: str | Executor = THREADS,
 ) -> Reproduction:
     """Run entries at their scales into one folder, judge their claims, and write one report.
 

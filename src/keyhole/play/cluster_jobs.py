@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import cache
 from importlib.metadata import version
 from math import inf
@@ -16,8 +17,12 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any, Final
 
-from keyhole.clusters.cluster import Cluster, ClusterLostError, iterate_results
-from keyhole.clusters.worker_checks import check_versions, make_wanted_check
+from keyhole.clusters.cluster import (
+    Cluster,
+    ClusterLostError,
+    check_versions,
+    make_wanted_check,
+)
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan
@@ -98,7 +103,7 @@ class _Dispatcher:
         self._rounds_left = sum(job.rounds_left for job in jobs)
         self._rounds, self._seconds = 0, 0.0
         self._seconds_per_round: dict[tuple[Any, ...], float] = {}
-        self._submitted: dict[int, tuple[SimulationJob, range]] = {}
+        self._submitted: dict[Future[Any], tuple[SimulationJob, range]] = {}
         self._shared: dict[int, tuple[Any, str]] = {}
         self._jobs_left = Counter(id(job.plan) for job in self._new)
         self._versions = package_versions()
@@ -124,18 +129,18 @@ class _Dispatcher:
                 if not job.remaining:
                     self._measured.popleft()
             self._rounds_left -= job.rounds * len(part)
-            data, key = self._broadcast(job)
-            ticket = self._cluster.submit(
+            data, key = self._share(job)
+            task = self._cluster.submit(
                 run_task, data, key, self._versions, job.digest, job.label, part
             )
-            self._submitted[ticket] = job, part
+            self._submitted[task] = job, part
         return bool(self._new or self._measured or self._submitted)
 
     def collect_results(self) -> Iterator[tuple[SimulationJob, range, bytes]]:
         """Wait a little, and yield the blocks that have been simulated meanwhile."""
-        for task in self._cluster.as_completed(_POLL_SECONDS):
-            job, part = self._submitted.pop(task.ticket)
-            data, seconds = task.result()
+        for task in self._cluster.completed(self._submitted, _POLL_SECONDS):
+            job, part = self._submitted.pop(task)
+            data, seconds = self._cluster.result(task)
             self._rounds += job.rounds * len(part)
             self._seconds += seconds
             if job.remaining and not job.measured:
@@ -149,28 +154,27 @@ class _Dispatcher:
             yield job, part, data
 
     def cancel(self) -> None:
-        """Cancel all tasks: the cluster may serve others."""
+        """Cancel all tasks, and let go of all plans: the cluster may serve others."""
         self._cluster.cancel(self._submitted)
-        for shared, _ in self._shared.values():
-            self._cluster.release(shared)
+        self._shared.clear()
 
     def _block_seconds(self, capacity: int) -> float:
         """Return the duration of the next block."""
         left = self._rounds_left * self._seconds / max(self._rounds, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, left / (_TASKS_PER_SLOT * capacity)))
 
-    def _broadcast(self, job: SimulationJob) -> tuple[Any, str]:
-        """Return the cluster's reference to a job's pickled plan, and its digest."""
+    def _share(self, job: SimulationJob) -> tuple[Any, str]:
+        """Return a job's pickled plan as an argument of tasks, and its digest."""
         if id(job.plan) not in self._shared:
             data = pickle_plan(job.plan)
-            self._shared[id(job.plan)] = self._cluster.broadcast(data), sha256(data)
+            self._shared[id(job.plan)] = self._cluster.share(data), sha256(data)
         return self._shared[id(job.plan)]
 
     def _release(self, plan: Plan) -> None:
         """Release a plan on the cluster once all its jobs are done."""
         self._jobs_left[id(plan)] -= 1
         if self._jobs_left[id(plan)] == 0:
-            self._cluster.release(self._shared.pop(id(plan))[0])
+            del self._shared[id(plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
         """Warn once if the cluster has had no worker for a while."""
@@ -214,7 +218,7 @@ def warm_up_workers(cluster: Cluster) -> int:
         if monotonic() > until:
             raise ClusterLostError(f"{cluster.name} has no worker; try again when it has one")
         sleep(_POLL_SECONDS)
-    for _ in iterate_results(cluster, [cluster.submit(package_versions) for _ in range(capacity)]):
+    for _ in cluster.results([cluster.submit(package_versions) for _ in range(capacity)]):
         pass
     return capacity
 
@@ -227,18 +231,14 @@ def measure_speed_on_cluster(
     As many workers as `threads` measure it at once: see `keyhole.play.speed_measurement`.
     """
     data = pickle_plan(plan)
-    shared, checks = cluster.broadcast(data), (sha256(data), package_versions(), plan_digest(plan))
-    try:
-        tickets = [
-            cluster.submit(measure_task, shared, *checks, label, seconds, replications)
-            for _ in range(threads)
-        ]
-        # Speeds of workers add up; a worker in which no round ended has infinite seconds, and adds
-        # none.
-        rounds_per_second = sum(1 / float(one) for one in iterate_results(cluster, tickets))
-        return 1 / rounds_per_second if rounds_per_second else inf
-    finally:
-        cluster.release(shared)
+    shared, checks = cluster.share(data), (sha256(data), package_versions(), plan_digest(plan))
+    tasks = [
+        cluster.submit(measure_task, shared, *checks, label, seconds, replications)
+        for _ in range(threads)
+    ]
+    # Speeds of workers add up; one in which no round ended has infinite seconds, and adds none.
+    rounds_per_second = sum(1 / float(result) for result in cluster.results(tasks))
+    return 1 / rounds_per_second if rounds_per_second else inf
 
 
 def measure_task(

@@ -5,11 +5,11 @@ curves of means with intervals are made.
 """
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from typing import Any, Final
 
 import numpy as np
 
-from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
@@ -17,7 +17,6 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import COUNT, Plan
-from keyhole.play.plan_pickling import check_is_sendable
 from keyhole.play.policy_simulation_job import SimulationJob, run_locally
 from keyhole.play.progress import Report, progress_report
 from keyhole.play.replication_block import ReplicationBlock
@@ -46,7 +45,7 @@ def simulate(
     workers: int = 1,
     duration: Duration | None = None,
     pending: Pending | None = None,
-    on: str | Cluster = THREADS,
+    on: str | Executor = THREADS,
 ) -> Curves:
     """Simulate policies on a problem, in many replications, and return their metrics.
 
@@ -96,10 +95,11 @@ def simulate(
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode
         that each declares. With "wait", and with one worker, there is one decision at a time.
-    on : str or Cluster, default "threads"
-        Where to simulate: on threads of this process, or on the workers of a cluster,
-        ``dask[=ADDRESS]`` or ``ray[=ADDRESS]``: see `keyhole.clusters.connect`, whose clusters
-        serve several calls. Without an address, `threads` is how many processes are started.
+    on : str or concurrent.futures.Executor, default "threads"
+        Where to simulate: on threads of this process; on the workers of a cluster,
+        ``dask[=ADDRESS]`` or ``ray[=ADDRESS]`` (without an address, `threads` is how many processes
+        are started); or on an executor, such as a ``ProcessPoolExecutor`` or what
+        `keyhole.clusters.connect` returns, which serves several calls.
 
     Examples
     --------
@@ -126,9 +126,6 @@ def simulate(
         workers=_make_workers(workers, duration, pending),
     )
     replications = check_integer("replications", replications, COUNT)
-    if on != THREADS:  # before a cluster is started for it
-        for value in (problem, *plan.policies.values()):
-            check_is_sendable(type(value))
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     # Allocated before anything is simulated, so that too many replications are refused at once.
     with explain_memory_errors(f"replications = {replications}"):

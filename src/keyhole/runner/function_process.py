@@ -1,6 +1,5 @@
 """Process with a time limit: run Python functions in a child process, and kill it at the limit."""
 
-import pickle
 import signal
 import socket
 import sys
@@ -10,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Self
 
-from keyhole.notebook_code import NotebookCode, NotebookCodeError, is_typed
 from keyhole.runner import function_process_child
 from keyhole.runner.command_result import CommandResult
 from keyhole.runner.function_process_child import LENGTH, Answer, parse_answer
@@ -39,10 +37,10 @@ class FunctionProcess:
     Parameters
     ----------
     job : callable
-        Does a job, given its argument: a function of a module that can be imported, or one that was
-        typed in a notebook, which is sent with the source of all that it uses. Arguments must
-        be picklable; results consist of None, bool, int, float, str, list, tuple (returned as a
-        list), and dict with str keys.
+        Does a job, given its argument. A function of a module is imported by the child; one of the
+        script itself, or typed in a notebook, is sent with all that it uses. Arguments must be
+        picklable; results consist of None, bool, int, float, str, list, tuple (returned as a list),
+        and dict with str keys.
     prepare : callable, optional
         Called without arguments in every new child; also such a function.
     prepare_limit : float, default 300
@@ -74,11 +72,9 @@ class FunctionProcess:
         memory: int | None = None,
     ) -> None:
         for name, function in (("job", job), ("prepare", prepare)):
-            if function is not None:
-                _check_importable(name, function)
-        code = NotebookCode()
-        found = [code.add(one) if is_typed(one) else one for one in (job, prepare)]
-        self._functions = _pickle("job", (code.cells, *found))
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} must be a function, got {short_repr(function)}")
+        self._functions = _pickle("job", (job, prepare))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
         self._memory = None if memory is None else check_integer("memory", memory, MEMORY_RANGE)
         self._child: _Child | None = None
@@ -161,21 +157,11 @@ class FunctionProcess:
         self.close()
 
 
-def _check_importable(name: str, function: object) -> None:
-    """Refuse a function that the child could not import."""
-    if not callable(function):
-        raise TypeError(f"{name} must be a function, got {short_repr(function)}")
-    if getattr(function, "__module__", None) == "__main__" and not is_typed(function):
-        word = getattr(function, "__qualname__", repr(function))
-        raise NotebookCodeError(
-            f"{name} must be a function of a module that can be imported, got {word} of the script "
-            "itself; move it into a file of its own"
-        )
-
-
 def _pickle(name: str, value: object) -> bytes:
+    import cloudpickle
+
     try:
-        return pickle.dumps(value)
+        return bytes(cloudpickle.dumps(value))
     except Exception as error:
         message = f"{name} must be something that can be pickled, got {type(error).__name__}"
         raise TypeError(f"{message}: {short_repr(str(error))}") from None

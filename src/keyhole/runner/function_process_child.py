@@ -8,7 +8,6 @@ through a socket. An answer is one line of JSON.
 import importlib
 import importlib.util
 import json
-import linecache
 import os
 import signal
 import sys
@@ -117,12 +116,16 @@ def call_once(request: dict[str, Any]) -> NoReturn:
 
 
 def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., Any]:
-    """Import the function at ``module:name`` or ``file.py:name``, or execute its `cells`."""
+    """Import the function at ``module:name`` or ``file.py:name``.
+
+    In a tune of version 0.2.0, `cells` are the source of a function that was typed in a notebook.
+    """
     where, _, name = target.rpartition(":")
     if cells:
-        found: Callable[..., Any] = vars(execute_cells(cells))[name]
-        return found
-    if where.endswith(".py"):
+        module = sys.modules["typed"] = ModuleType("typed")
+        for cell in cells:
+            exec(compile(cell, "<typed>", "exec", dont_inherit=True), vars(module))
+    elif where.endswith(".py"):
         spec = importlib.util.spec_from_file_location(Path(where).stem, where)
         assert spec is not None
         assert spec.loader is not None
@@ -133,17 +136,6 @@ def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., Any
         module = importlib.import_module(where)
     function: Callable[..., Any] = getattr(module, name)
     return function
-
-
-def execute_cells(cells: Sequence[str]) -> ModuleType:
-    """Execute source that was typed elsewhere, as a module."""
-    module = ModuleType("typed")
-    sys.modules[module.__name__] = module
-    for number, cell in enumerate(cells, 1):
-        file = f"<typed {number}>"
-        linecache.cache[file] = (len(cell), None, cell.splitlines(keepends=True), file)
-        exec(compile(cell, file, "exec", dont_inherit=True), vars(module))
-    return module
 
 
 def _bind(function: Callable[..., Any], fields: dict[str, Any]) -> Callable[[], Any]:
@@ -180,10 +172,7 @@ def serve() -> None:
 
     def prepare() -> None:
         sys.path[:] = pickle.loads(_read_frame(requests))
-        cells, *found = pickle.loads(_read_frame(requests))
-        typed = vars(execute_cells(cells)) if cells else {}
-        # The name of a function that was typed, or a function.
-        function, preparation = (typed[one] if isinstance(one, str) else one for one in found)
+        function, preparation = pickle.loads(_read_frame(requests))
         functions.append(function)
         if preparation is not None:
             preparation()

@@ -41,7 +41,7 @@ class Arm:
     function : str
         Instead of a command: a Python function, as ``module:name``.
     cells : tuple of str
-        The source of a function that was typed, with all that it uses.
+        In a tune of version 0.2.0: the source of a function that was typed in a notebook.
     shell_error : str
         Error about shell syntax in the command as it was written; "" for none, and in a saved spec.
     """
@@ -115,7 +115,7 @@ def parse_arms(value: Any) -> tuple[Arm, ...]:
     return tuple(arms)
 
 
-ARM_ENTRIES: Final = ("name", "command", "function", "cells", "parameters", "grid")
+ARM_ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 """Entries of a table ``[[arm]]``."""
 
 
@@ -133,14 +133,15 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     # In a list, each word is an argument.
     is_text = isinstance(written, str)
     shell_error = explain_shell_syntax(f"{path}.command", written) if is_text else ""
-    function = ""
-    cells: tuple[str, ...] = ()
-    if "function" in table:
-        function, cells = parse_target(
-            f"{path}.function", table["function"], table.get("cells", ())
-        )
+    function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
     return [
-        Arm(_arm_name(name, several, parameters), command, parameters, function, cells, shell_error)
+        Arm(
+            _arm_name(name, several, parameters),
+            command,
+            parameters,
+            function,
+            shell_error=shell_error,
+        )
         for several, parameters in _parameter_rows(path, table)
     ]
 

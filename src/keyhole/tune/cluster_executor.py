@@ -6,18 +6,22 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent import futures
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from keyhole.clusters import Cluster
+from keyhole.clusters.cluster import (
+    Cluster,
+    ClusterLostError,
+    check_versions,
+    make_wanted_check,
+)
 from keyhole.clusters.cluster_connection import THREADS, cluster_connection
-from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.runner import CommandResult, Runner
-from keyhole.tune.loop import Executor, Executors
+from keyhole.tune.loop import Executors
 from keyhole.tune.spec import Spec
 
 _POLL_SECONDS: Final = 0.5
@@ -26,13 +30,15 @@ _idle_runners: Final = deque[Runner]()
 """Idle runners of this process, a cluster worker; each run takes one, or makes one."""
 
 
-def is_local(on: str | Cluster) -> bool:
+def is_local(on: str | futures.Executor) -> bool:
     """Return whether runs take place on this machine."""
     return isinstance(on, str) and "=" not in on
 
 
 @contextmanager
-def cluster_executors(on: str | Cluster, workers: int, spec: Spec) -> Iterator[Executors | None]:
+def cluster_executors(
+    on: str | futures.Executor, workers: int, spec: Spec
+) -> Iterator[Executors | None]:
     """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
     A cluster that was started here, with the capacity `workers`, is closed in the end.
@@ -50,98 +56,28 @@ def cluster_executors(on: str | Cluster, workers: int, spec: Spec) -> Iterator[E
                 f"{capacity} now: the others wait",
                 stacklevel=2,
             )
-        runs = ClusterRuns(cluster, spec.environment)
-        try:
-            yield runs.executor
-        finally:
-            runs.close()
+        warned: set[str] = set()
+        yield lambda: _ClusterExecutor(cluster, spec.environment, warned)
 
 
-class ClusterRuns:
-    """Runs on one cluster, submitted by several executors, each in its own thread.
+class _ClusterExecutor:
+    """Executor of one worker thread: one cluster task at a time.
 
     Parameters
     ----------
     cluster : Cluster
-        The connection to the cluster.
+        Runs the tasks.
     environment : mapping
-        Variables that are added to the environment of the worker.
+        Variables that are added to the environment of the cluster worker.
+    warned : set of str
+        The warnings that were issued, each once for all executors.
     """
 
-    def __init__(self, cluster: Cluster, environment: Mapping[str, str]) -> None:
-        self.cluster, self._environment = cluster, dict(environment)
-        self._version = version("keyhole")
-        self._lock, self._closed = threading.Lock(), threading.Event()
-        self._waiting: dict[int, Future[tuple[CommandResult, str]]] = {}
-        self._error: BaseException | None = None
-        self._warned: set[str] = set()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def executor(self) -> Executor:
-        """Return one more executor on this cluster."""
-        return _Executor(self)
-
-    def submit(self, *run: Any) -> "Future[tuple[CommandResult, str]]":
-        """Submit a run."""
-        future: Future[tuple[CommandResult, str]] = Future()
-        with self._lock:
-            if self._error is not None:
-                raise self._error
-            # Within the lock: the listener must not see the task complete before it has a future.
-            ticket = self.cluster.submit(run_on_worker, self._version, self._environment, *run)
-            self._waiting[ticket] = future
-        return future
-
-    def warn(self, text: str) -> None:
-        """Issue a warning, each text once."""
-        with self._lock:
-            known = not text or text in self._warned
-            self._warned.add(text)
-        if not known:
-            warnings.warn(text, stacklevel=2)
-
-    def _listen(self) -> None:
-        """Set the results of futures as tasks complete: main function of the listener thread."""
-        # `Cluster` has one completion queue for all executors, so that one thread reads it.
-        try:
-            while not self._closed.is_set():
-                for one in self.cluster.as_completed(_POLL_SECONDS):
-                    with self._lock:
-                        future = self._waiting.pop(one.ticket)
-                    if not future.set_running_or_notify_cancel():
-                        continue
-                    # RuntimeError: the worker has died too often. The run is lost, and repeated.
-                    # Other errors, such as another version of Keyhole, end the tune.
-                    if isinstance(one.error, RuntimeError | MemoryError):
-                        future.set_result((CommandResult("lost", 0.0, reason=str(one.error)), ""))
-                    elif one.error is not None:
-                        future.set_exception(one.error)
-                    else:
-                        future.set_result(one.value)
-        except BaseException as error:
-            # For example ClusterLostError. Every thread that waits for a future must be woken, and
-            # later calls of `submit` must fail as well.
-            with self._lock:
-                self._error, waiting = error, list(self._waiting.values())
-            for future in waiting:
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(error)
-
-    def close(self) -> None:
-        """Stop listening, and cancel the runs that are still at work."""
-        self._closed.set()
-        self._listener.join()
-        self.cluster.cancel(self._waiting)
-
-
-class _Executor:
-    """Executor of one worker thread: one cluster task at a time."""
-
-    def __init__(self, runs: ClusterRuns) -> None:
-        self._runs, self._closed = runs, False
-        self._future: Future[tuple[CommandResult, str]] | None = None
-        self.description = f"{runs.cluster.name}: a run ends with the worker that runs it"
+    def __init__(self, cluster: Cluster, environment: Mapping[str, str], warned: set[str]) -> None:
+        self._cluster, self._environment, self._warned = cluster, dict(environment), warned
+        self._version, self._closed = version("keyhole"), False
+        self._task: futures.Future[tuple[CommandResult, str]] | None = None
+        self.description = f"{cluster.name}: a run ends with the worker that runs it"
 
     def run(
         self,
@@ -156,24 +92,33 @@ class _Executor:
         grace: float = 0.0,
     ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
-        future = self._future = self._runs.submit(
-            list(command), limit, cpu, memory, None if folder is None else str(folder), grace
-        )
-        # `close` may have been called when there was no future yet that it could cancel.
+        where = None if folder is None else str(folder)
+        words = (list(command), limit, cpu, memory, where, grace)
+        task = self._cluster.submit(run_on_worker, self._version, self._environment, *words)
+        self._task = task
+        while not self._cluster.completed([task], _POLL_SECONDS) and not self._closed:
+            pass
         if self._closed:
-            future.cancel()
-        try:
-            run, warning = future.result()
-        except CancelledError:
             return CommandResult("lost", 0.0, reason="the tuner was ended")
-        self._runs.warn(warning)
-        return run
+        result: CommandResult
+        try:
+            result, warning = self._cluster.result(task)
+        except ClusterLostError:
+            raise
+        except (RuntimeError, MemoryError) as error:
+            # The worker has died too often: the run is repeated. Other errors, such as another
+            # version of Keyhole, end the tune.
+            return CommandResult("lost", 0.0, reason=str(error))
+        if warning and warning not in self._warned:
+            self._warned.add(warning)
+            warnings.warn(warning, stacklevel=2)
+        return result
 
     def close(self) -> None:
-        """Stop waiting for the run; `ClusterRuns.close` cancels its task."""
+        """Cancel the run, and wait no longer for it."""
         self._closed = True
-        if self._future is not None:
-            self._future.cancel()
+        if self._task is not None:
+            self._cluster.cancel([self._task])
 
 
 def run_on_worker(

@@ -5,58 +5,43 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FunctionType
 from typing import Any, Final
 
-from keyhole.notebook_code import NotebookCode, NotebookCodeError, is_typed
 from keyhole.runner import function_process_child
 from keyhole.runner.function_process_child import MARK, Answer, parse_answer
 from keyhole.validate import short_repr
 
-_LONGEST: Final = 2**17 - 2**10  # Linux allows 2^17 bytes in an argument
 LOAD_SECONDS: Final = 60.0
 """Seconds that starting Python and importing the function may take, beyond the limit."""
 
 
 TYPED: Final = "<typed>"
-"""Stands for the module of a function that was typed in a notebook or at a prompt."""
+"""Stands for the module of a function in a tune of version 0.2.0 that was typed in a notebook."""
 
 
-def parse_target(path: str, value: Any, cells: Any = ()) -> tuple[str, tuple[str, ...]]:
-    """Return the target of a function, and the cells with its source if it was typed.
-
-    A target is ``module:name`` or ``file.py:name``; ``<typed>:name`` for one that was typed, whose
-    source is read from the session unless `cells` has it.
-    """
-    if callable(value) and is_typed(value) and isinstance(value, FunctionType):
-        code = NotebookCode()
-        value, cells = f"{TYPED}:{code.add(value)}", code.cells
+def parse_target(path: str, value: Any) -> str:
+    """Return the target of a function: ``module:name`` or ``file.py:name``."""
     if callable(value):
         value = _find_target(path, value)
     if not isinstance(value, str) or not all(value.rpartition(":")):
         raise TypeError(f"{path} must be a function, or 'module:name', got {short_repr(value)}")
-    is_list = isinstance(cells, list | tuple) and all(isinstance(cell, str) for cell in cells)
-    if not is_list or bool(cells) != value.startswith(f"{TYPED}:"):
-        raise ValueError(
-            f"{path} must be {TYPED}:name where `cells` has its source, got {short_repr(value)}"
-        )
-    return value, tuple(cells)
+    return value
 
 
 def _find_target(path: str, function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", "")
     module = inspect.getmodule(function)
     if not name.isidentifier() or module is None:
-        raise NotebookCodeError(
+        raise ValueError(
             f"{path} must be a function at the top level of a module or a file, which another "
             f"process can import, got {short_repr(function)}"
         )
     if module.__name__ != "__main__":
         return f"{module.__name__}:{name}"
     if not getattr(module, "__file__", None):
-        raise NotebookCodeError(
-            f"{path} must be in a file (in a notebook: %%writefile FILE.py, then import it), got "
-            f"one that was typed: {short_repr(function)}"
+        raise ValueError(
+            f"{path} must be in a file, from which a tune can be resumed (in a notebook: begin the "
+            f"cell of {name} with %%writefile FILE.py, then import it)"
         )
     return f"{Path(str(module.__file__)).resolve()}:{name}"
 
@@ -66,14 +51,8 @@ def function_command(
 ) -> list[str]:
     """Return the command that calls a function with those fields that it names."""
     content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
-    request = json.dumps(content)
-    if len(request) > _LONGEST:
-        raise ValueError(
-            f"{target} with all that it uses has {len(request):,} characters of source, at most "
-            f"{_LONGEST:,} are sent: put it into a file, and import it"
-        )
     # -P keeps the folder of the script off sys.path: its modules would hide others.
-    return [sys.executable, "-P", str(Path(function_process_child.__file__)), request]
+    return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
 
 
 def find_answer(output: bytes) -> Answer | None:

@@ -1,11 +1,11 @@
 """Tuner: start or resume, in a folder, learning which command is best and when to stop it."""
 
 import warnings
+from concurrent import futures
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.play.progress import StatusLine
@@ -78,7 +78,7 @@ class Tuner:
         runs: int | None = None,
         budget: float | None = None,
         workers: int = 1,
-        on: str | Cluster = THREADS,
+        on: str | futures.Executor = THREADS,
         progress: bool | Progress | None = None,
     ) -> SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
@@ -94,9 +94,9 @@ class Tuner:
             Seconds of wall time while the tuner is at work, in all. No run starts later.
         workers : int, default 1
             How many runs at a time; on this machine each has its own cores.
-        on : str or Cluster, default "threads"
-            Where the commands are run: on this machine, or on a cluster, as for
-            `keyhole.clusters.connect`.
+        on : str or concurrent.futures.Executor, default "threads"
+            Where the commands are run: on this machine, on a cluster, as for
+            `keyhole.clusters.connect`, or on an executor.
         progress : bool or callable, optional
             Whether to show the last run: on standard error, in a notebook below the cell; or a
             function that is called with the record of every run.
