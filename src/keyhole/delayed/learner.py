@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.contract.policy import Policy
 from keyhole.drivers.learner_step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import float_column
+from keyhole.play.log_replay import float_column
 from keyhole.validate import Range, check_integer, check_number
 
 # Relative slack for the rounding of sums of sums.
@@ -294,7 +294,7 @@ class Learner(CoreLearner):
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a pair (arm, reward), got {pair!r}") from None
         return (
-            self._arm_number(f"{name}[0]", arm),
+            self.vocabulary.arm_number(f"{name}[0]", arm),
             self._check_reward(f"{name}[1]", reward),
         )
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.reward_units import Scale
-from keyhole.play.fact_descriptions import describe_units
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import bool_column, float_column
+from keyhole.play.learner_summary import describe_units
+from keyhole.play.log_replay import bool_column, float_column
 from keyhole.validate import Range, check_number
 
 _FROM_0: Final = Range(ge=0)

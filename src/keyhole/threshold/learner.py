@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import int_column
+from keyhole.play.log_replay import int_column
 from keyhole.validate import Range, check_integer
 
 
