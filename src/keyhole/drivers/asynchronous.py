@@ -1,7 +1,7 @@
 """The compiled loop that simulates several workers, who use one policy at the same time.
 
-A policy is a rule that chooses among options. A worker asks it for a decision, is busy for some
-time, and tells it what came of that (the feedback).
+A worker asks for a decision, is busy for some time, and tells its feedback. Each decision without
+feedback has a row of the memory.
 
 A decision's feedback and duration are drawn when it is taken, and the feedback is told when its
 worker is done: late, and in another order (see `keyhole.drivers.pending_step`). At a checkpoint,
@@ -10,6 +10,9 @@ recommends from that copy.
 """
 
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import (
     CompiledClass,
@@ -20,39 +23,36 @@ from keyhole.contract.compiled_class import (
 )
 from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import borrow_word
+from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws import streams
-from keyhole.drivers.asynchronous_metrics import compile_measure, compile_tell
-from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP
-from keyhole.drivers.pending_memory import (
-    AGED,
-    ASKED,
-    CONTEXT,
-    COPY,
-    DECISION,
-    ENVIRONMENT,
-    FEEDBACK,
-    IMPUTES,
-    LENGTH,
-    PURPOSES,
-    RETURNS,
-    ROUND,
-    ROWS,
-    STATE,
-    STREAMS,
-    WIDTH,
-    WORKERS,
-    copy_state,
-    take_first_arrival,
-)
+from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP, Sizes
 from keyhole.drivers.pending_step import compile_imputation, impute_fingerprints
-from keyhole.drivers.stop_metrics import compile_is_stopped
+from keyhole.drivers.stop_metrics import compile_is_stopped, compile_stop_metrics
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.kernel_declaration import kernel, signature
+from keyhole.metric import STOP_METRICS
 
 # Rounds between two checks of the stop flag: as in the engine.
 _SEGMENT: Final = 1024
+
+# The cells of a row: its round, when it was asked for, when its feedback arrives; then its context,
+# its decision and its feedback. A row holds the feedback from the start: the environment answers
+# when a decision is taken, and only telling is delayed.
+ROUND, ASKED, RETURNS, HEADER = range(4)
+# Entries of the memory plan: where state, copy, the environment's state, report, metrics and rows
+# begin; where in a row context, decision and feedback do; how long a row is; how many workers there
+# are, whether pending feedback is imputed, and whether ages are consumption.
+(
+    STATE, COPY, ENVIRONMENT, REPORT, METRICS, ROWS, CONTEXT, DECISION, FEEDBACK, WIDTH,
+    WORKERS, IMPUTES, AGED, LENGTH,
+) = range(14)  # fmt: skip
+
+# Random streams of two words each: the policy's, the environment's, that of imputed feedback, which
+# is set before every use, and that of durations. Durations have their own, so that the n-th
+# decision takes equally long under all policies (common random numbers).
+PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
+STREAMS: Final = len(PURPOSES)
 
 SIGNATURE: Final = signature(
     "void",
@@ -152,7 +152,7 @@ def _compile_replication(
     """Return the compiled function that plays one replication."""
     decide, read_s = _compile_decide(setting, policy, environment), policy.state.reader("S")
     draw_feedback = _compile_draw(policy, environment, duration)
-    tell, measure = compile_tell(policy), compile_measure(policy, environment)
+    tell, measure = _compile_tell(policy), _compile_measure(policy, environment)
     is_stopped = compile_is_stopped(policy)
 
     @kernel
@@ -283,3 +283,112 @@ def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: K
         return float(draw_duration(rng, numbers, context, decision, feedback))
 
     return draw_feedback
+
+
+def _compile_tell(policy: CompiledClass) -> Kernel:
+    """Return the compiled function that tells the policy the feedback in one row."""
+    records, update = policy.records, policy.kernels()["update"]
+    read_context, read_decision = records.context.reader(), records.decision.reader()
+    read_feedback = records.feedback.reader()
+
+    @kernel
+    def tell(p: Any, s: Any, rng: Any, cells: Any, row: int, at: Any, dims: Any) -> None:
+        context = read_context(cells, row + at[CONTEXT], dims)
+        decision = read_decision(cells, row + at[DECISION], dims)
+        feedback = read_feedback(cells, row + at[FEEDBACK], dims)
+        update(p, s, int(cells[row + ROUND]), rng, context, decision, feedback)
+
+    return tell
+
+
+def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kernel:
+    """Return the compiled function that computes the metrics at a checkpoint."""
+    tell, score = _compile_tell(policy), environment.kernels()["score"]
+    write_stop_metrics = compile_stop_metrics(policy)
+    stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
+    recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
+    read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
+    read_metrics = environment.metrics.reader("Metrics")
+
+    @kernel
+    def measure(
+        p: Any, e: Any, cells: Any, words: Any, order: Any, at: Any, shapes: Any, wrong: Any,
+        t: int, pending: int, out: Any, c: int, column: int,
+    ) -> float:  # fmt: skip
+        """Write the metrics; return when the feedback of the last pending decision arrives."""
+        # On copies of state, stream and order, so that a checkpoint does not affect later rounds.
+        s, es = read_s(cells, at[COPY], shapes[0]), read_es(cells, at[ENVIRONMENT], shapes[1])
+        rng, listed, end = borrow_word(words, 4, (2,)), order[at[WORKERS] :], 0.0
+        copy_state(cells, at)
+        rng[0], rng[1] = words[0], words[1]
+        for i in range(pending):
+            listed[i] = order[i]
+        for left in range(pending, 0, -1):
+            row = at[ROWS] + take_first_arrival(cells, listed, left, at) * at[WIDTH]
+            end = cells[row + RETURNS]
+            tell(p, s, rng, cells, row, at, shapes[0])
+        report = recommend(p, s, t, rng, cells, at[REPORT], shapes[0])
+        for cell in range(at[METRICS], at[ROWS]):  # a metric that `score` leaves out is NaN
+            cells[cell] = np.nan
+        metrics, e_rng = read_metrics(cells, at[METRICS], shapes[1]), borrow_word(words, 2, (2,))
+        score(e, es, t, e_rng, report, metrics)
+        kept = out.shape[1] - 1 - stop_metrics
+        for m in range(kept):
+            out[c, m, column] = cells[at[METRICS] + m]
+        write_stop_metrics(s, wrong, t, out, c, kept, column)
+        return end
+
+    return measure
+
+
+def memory_plan(
+    policy: CompiledClass, environment: CompiledClass, sizes: Sizes, e_sizes: Sizes,
+    *, workers: int, impute: bool, aged: bool,
+) -> IntArray:  # fmt: skip
+    """Return the offsets of everything that a block works on, and the switches of the loop."""
+    records = policy.records
+    state = policy.state.size(sizes)
+    # The settled state is first, and its copy has the same layout right behind it: `copy_state`
+    # and the choice between the two (`at[COPY] * at[IMPUTES]`) rely on both.
+    starts = [0, state, 2 * state]
+    starts.append(starts[-1] + environment.state.size(e_sizes))
+    starts.append(starts[-1] + records.report.layout.size(sizes))
+    starts.append(starts[-1] + environment.metrics.size(e_sizes))
+    row = [HEADER]
+    for channel in (records.context, records.decision, records.feedback):
+        row.append(row[-1] + channel.layout.size(sizes))
+    return np.array([*starts, *row, workers, impute, aged], np.int64)
+
+
+def working_memory(plan: IntArray) -> tuple[FloatArray, NDArray[np.uint64], IntArray]:
+    """Return the memory of one block: cells, random streams, and the order of rows."""
+    workers = int(plan[WORKERS])
+    cells = int(plan[ROWS]) + workers * int(plan[WIDTH])
+    return np.empty(cells), np.empty(2 * STREAMS, np.uint64), np.empty(2 * workers, np.int64)
+
+
+@kernel
+def copy_state(cells: FloatArray, at: Any) -> None:
+    """Overwrite the copy with the settled state."""
+    for cell in range(at[STATE], at[COPY]):
+        cells[at[COPY] + cell] = cells[cell]
+
+
+@kernel
+def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, at: Any) -> int:
+    """Return the row whose feedback arrives first, taken out of the pending rows.
+
+    Of equal times, the decision that was taken first comes first.
+    """
+    # Rows do not move: `order` has their numbers, the pending ones first, in the order in which
+    # they were taken, then the free ones. The search is linear: there are few workers.
+    first = 0
+    for i in range(1, pending):
+        back = cells[at[ROWS] + order[i] * at[WIDTH] + RETURNS]
+        if back < cells[at[ROWS] + order[first] * at[WIDTH] + RETURNS]:
+            first = i
+    row = order[first]
+    for i in range(first, pending - 1):
+        order[i] = order[i + 1]
+    order[pending - 1] = row
+    return int(row)

@@ -1,11 +1,11 @@
-"""The simulator of one policy on one problem, which calls a compiled loop (the engine).
+"""The simulator of one policy on one problem, which calls a compiled loop.
 
-A policy is a rule that chooses among options in each round; a problem, the options with chances
-that it does not know.
+The loop is the engine, or, where decisions take time, that of several simulated workers.
 """
 
 from bdb import BdbQuit
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from keyhole.contract.compiled_class import CompiledClass
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.drivers import asynchronous
 from keyhole.drivers.engine import (
     REFUSED_REPLICATION,
     REFUSED_ROUND,
@@ -27,6 +28,7 @@ from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.plan import Plan
+from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.validate import explain_memory_errors
 
 Sides = tuple[CompiledClass, CompiledClass]
@@ -37,34 +39,57 @@ class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
 
     `sides` are the compiled classes of the policy and the environment, which all runs of a policy
-    share: to digest their sources takes longer than a short run.
+    share: to digest their sources takes longer than a short run. With `workers`, several decisions
+    may be pending.
     """
 
     def __init__(
-        self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int], sides: Sides
+        self,
+        plan: Plan,
+        policy: Policy,
+        horizon: int,
+        checkpoints: Sequence[int],
+        sides: Sides,
+        workers: SimulatedWorkers | None = None,
     ) -> None:
-        problem = plan.problem
-        p_side, e_side = sides
+        setting, (p_side, e_side) = plan.problem.setting, sides
         known = policy.numbers() | plan.facts(policy, horizon)
-        truth = environment_inputs(problem, horizon)
-        p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
+        truth = environment_inputs(plan.problem, horizon)
+        sizes = p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
         self.policy, self._interpreted = policy, plan.interpreted
-        self.measured = e_side.metrics.size(e_sizes)
         self._stopping = plan.stop_metrics_without_stop(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
-        may_be = plan.interpret_uncompiled and not plan.checked
+        may_be = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first: a user's kernel that does not
         # compile must be refused at once, not when the budget is spent.
-        own = may_be and p_side.is_own and e_side.is_own and is_own(problem.setting.allowed)
+        own = may_be and p_side.is_own and e_side.is_own and is_own(setting.allowed)
         with bounds_checked(plan.checked), interpreted(plan.interpreted), interpret_first(own):
-            self.kernel: Kernel = compiled_engine(problem.setting, p_side, e_side)
+            if workers is None:
+                self.kernel: Kernel = compiled_engine(setting, *sides)
+                layout, durations = memory_plan(*sides, *sizes), list[FloatArray]()
+                self.memory = partial(working_memory, layout, e_side.metrics.size(e_sizes))
+            else:
+                duration, mode = workers.duration, workers.pending_mode(policy)
+                self.kernel = asynchronous.compiled_asynchronous_loop(
+                    setting, *sides, duration.draw
+                )
+                # A policy that waits for feedback has one decision at a time, however many workers
+                # there are.
+                number = 1 if mode == "wait" else workers.number
+                is_aged = getattr(duration, "aged", False)
+                layout = asynchronous.memory_plan(
+                    *sides, *sizes, workers=number, impute=mode == "impute", aged=is_aged
+                )
+                self.memory = partial(asynchronous.working_memory, layout)
+                durations = [np.ascontiguousarray(duration.numbers, np.float64)]
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),
             sizes_vector(p_side, p_sizes),
             e_side.inputs.pack(truth, e_sizes),
             sizes_vector(e_side, e_sizes),
-            memory_plan(p_side, e_side, p_sizes, e_sizes),
+            layout,
             plan.wrong_verdicts(policy),
+            *durations,
             np.uint64(plan.seed),
         )
 
@@ -72,10 +97,6 @@ class EngineSimulator:
     def is_interpreted(self) -> bool:
         """Whether Python runs the kernels."""
         return self._interpreted or isinstance(self.kernel, TieredFunction)
-
-    def memory(self) -> tuple[Any, ...]:
-        """Return new working memory of the compiled loop."""
-        return working_memory(self.input[4], self.measured)
 
     def simulate(self, replications: range, out: FloatArray, control: IntArray) -> None:
         """Simulate some replications and write their metrics into `out`.

@@ -49,7 +49,7 @@ from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.play.lazy_compilation import find_step
 from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
-from keyhole.play.log_replay import int_column, replay_rows, reward_column
+from keyhole.play.log_replay import int_column, replay_rows
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.validate import (
@@ -202,7 +202,7 @@ class Learner:
         return None if self._names is None else self._names.names
 
     @cached_property
-    def vocabulary(self) -> StudyVocabulary:
+    def vocabulary(self) -> Any:
         """The vocabulary of the setting, in which arms are numbers, or their names if any."""
         vocabulary_class = self.policy.vocabulary_class or StudyVocabulary
         arms: Any = range(self.facts["arms"]) if self._names is None else self._names
@@ -362,14 +362,6 @@ class Learner:
     def _known(self) -> list[str]:
         """Return each known quantity as a short text."""
         return describe_facts(self.policy, self.facts, self.scale)
-
-    def _check_reward(self, name: str, reward: Any) -> float:
-        """Return a reward scaled to [0, 1]; refuse an invalid one."""
-        return self.scale.check_reward(name, reward)
-
-    def _check_rewards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
-        """Return a column of rewards scaled to [0, 1]; refuse invalid ones."""
-        return reward_column(name, rewards, self.scale, like)
 
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""
