@@ -6,7 +6,7 @@ The loop is the engine, or, where decisions take time, that of several simulated
 from bdb import BdbQuit
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from keyhole.drivers.engine import (
     memory_plan,
     working_memory,
 )
+from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
@@ -30,6 +31,12 @@ from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.validate import explain_memory_errors
+
+# Rounds that are interpreted to estimate the duration of all, and the least duration of a round:
+# a coarse clock may read 0.
+_SAMPLE_ROUNDS: Final = 64
+_LEAST_SECONDS: Final = 4e-6
+_HOUR: Final = 3600.0
 
 Sides = tuple[CompiledClass, CompiledClass]
 """The compiled classes of a policy and of its environment."""
@@ -133,3 +140,38 @@ class EngineSimulator:
 def sizes_vector(compiled: CompiledClass, sizes: Mapping[str, int]) -> IntArray:
     """Return the array lengths of a compiled class, in the order of its dimensions."""
     return np.array([sizes[name] for name in compiled.dims] or [0], np.int64)
+
+
+def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
+    """Compile what is interpreted for now, if interpreting it would exceed the time budget.
+
+    The duration is estimated from the first rounds of one replication.
+    """
+    estimated = 0.0
+    begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, TieredFunction)]
+    for simulator, kernel in begun:
+        seconds = _seconds_of_a_round(simulator, kernel, replications.start)
+        estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
+        if kernel.budget.seconds + estimated > tiered_execution.BUDGET:
+            break
+    else:
+        return
+    for simulator, kernel in begun:
+        simulator.kernel = kernel.compiled()
+
+
+def _seconds_of_a_round(
+    simulator: EngineSimulator, kernel: TieredFunction, replication: int
+) -> float:
+    """Return the duration of an interpreted round; an hour if it cannot be measured."""
+    rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
+    control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
+    checkpoints, last = np.array([rounds], np.int64), replication + 1
+    # The budget counts processor time of this thread, so that a loaded machine compiles no more
+    # often.
+    before = kernel.budget.seconds
+    try:
+        kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())
+    except Exception:  # the simulation itself raises it, with the replication's number
+        return _HOUR
+    return max(_LEAST_SECONDS, (kernel.budget.seconds - before) / rounds)

@@ -11,15 +11,17 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.arm_names import ArmNames
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
@@ -41,13 +43,19 @@ from keyhole.drivers.learner_step import (
     TELL,
     TELL_WITH_NUMBER,
     WRONG_THREAD,
+    compiled_step,
     memory_layout,
     state_view,
 )
-from keyhole.kernels.interpreted_mode import is_interpretation_requested, is_interpreted
+from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.interpreted_mode import (
+    interpreted,
+    is_interpretation_requested,
+    is_interpreted,
+)
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
-from keyhole.kernels.kernel_declaration import is_bounds_checked
-from keyhole.play.lazy_compilation import find_step
+from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
+from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
 from keyhole.play.log_replay import int_column, replay_rows
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
@@ -162,7 +170,7 @@ class Learner:
             view[...] = known[name]
         # Numbers in a file may be indices to which kernels write: then every index is checked.
         checked = self._loaded or is_bounds_checked()
-        self._step = find_step(self, side, checked)
+        self._step = _find_step(self, side, checked)
 
     @property
     def rounds(self) -> int:
@@ -531,3 +539,25 @@ def make_learner(
     """Return a learner of the class that the policy's setting declares, compiled at once."""
     kind = policy.learner_class or Learner
     return kind(policy, facts, seed=seed, replication=replication, interpreted=is_interpreted())
+
+
+def _find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
+    """Return the step of a learner's policy; `checked` says whether every index is to be checked.
+
+    If it is interpreted at first, the learner's step is replaced once machine code exists.
+    """
+    setting, wanted = learner.policy.setting, learner._interpreted
+    may_be = wanted is None and not checked
+    at_first = interpret_first(may_be and side.is_own and is_own(setting.allowed))
+    with bounds_checked(checked), interpreted(bool(wanted)), at_first:
+        step = compiled_step(side, setting)
+    # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a
+    # learner's memory until the garbage collector finds it.
+    if isinstance(step, TieredFunction):
+        step.when_compiled = partial(_take_step, ref(learner))
+    return step
+
+
+def _take_step(learner: ref[Learner], step: Kernel) -> None:
+    if (living := learner()) is not None:
+        living._step = step

@@ -18,8 +18,7 @@ import numpy as np
 from keyhole.contract.compiled_class import compiled_environment, compiled_policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES, ROUNDS_DONE, STOP
-from keyhole.play.engine_simulator import EngineSimulator
-from keyhole.play.lazy_compilation import compile_if_long
+from keyhole.play.engine_simulator import EngineSimulator, compile_if_long
 from keyhole.play.plan import Plan
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
