@@ -1,6 +1,5 @@
 """Summary of a run for notebooks: its result in one line, and of a sweep a table of the best."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +7,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from keyhole.experiment.best_policy_sentences import find_leaders
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
@@ -25,19 +25,13 @@ def describe_best(means: Mapping[str, Estimate], metric: Metric) -> str:
     >>> describe_best(means, Metric("regret"))
     'A: 3.00 ± 0.20'
     """
-    lower = metric.better == "lower"
-    first = (min if lower else max)(means, key=lambda label: means[label].value)
-    edge = means[first]
-    close = [
-        label
-        for label, mean in means.items()
-        if label != first and (mean.low <= edge.high if lower else mean.high >= edge.low)
-    ]
-    words = f"{first}: {edge.plus_minus()}"
-    if not close or not math.isfinite(edge.reach):
-        return words
-    others = ", ".join(close[:3]) + (f" and {len(close) - 3} more" if len(close) > 3 else "")
-    return f"{words}; not told apart from {others}"
+    leaders = find_leaders(means, metric, {})
+    first, *others = leaders.labels
+    text = f"{first}: {leaders.mean.plus_minus()}"
+    if not others:
+        return text
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    return f"{text}; not told apart from {', '.join(others[:3])}{more}"
 
 
 def run_line(curves: Curves) -> str:
