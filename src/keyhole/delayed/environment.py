@@ -39,16 +39,6 @@ class _EnvironmentState(Protocol):
     seen: IntArray
 
 
-class _AnonymousState(_EnvironmentState, Protocol):
-    due: FloatArray
-
-
-class _NamedState(_EnvironmentState, Protocol):
-    newest: IntArray
-    earlier: IntArray
-    reward: FloatArray
-
-
 # Arms are below 2**24, as in `keyhole.draws.streams.seek_pull`: a pull fits into one 64-bit word,
 # round times 2**24 plus arm.
 _ARM_BITS: Final = 24
@@ -101,7 +91,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
         due = float_array("horizon")
 
     def respond(
-        e, s: _AnonymousState, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
+        e, s: State, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         draw: Kernel,
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return the sum of what arrives."""
@@ -151,7 +141,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         reward = float_array("horizon")
 
     def respond(  # type: ignore[override]
-        e, s: _NamedState, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
+        e, s: State, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         sources: IntArray, rewards: FloatArray, draw: Kernel,
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return all that arrives."""
