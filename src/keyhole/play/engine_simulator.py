@@ -4,7 +4,7 @@ The loop is the engine, or, where decisions take time, that of several simulated
 """
 
 from bdb import BdbQuit
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -41,6 +41,9 @@ _HOUR: Final = 3600.0
 Sides = tuple[CompiledClass, CompiledClass]
 """The compiled classes of a policy and of its environment."""
 
+Memory = Callable[[], tuple[Any, ...]]
+"""Returns new working memory of a compiled loop."""
+
 
 class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
@@ -74,7 +77,8 @@ class EngineSimulator:
             if workers is None:
                 self.kernel: Kernel = compiled_engine(setting, *sides)
                 layout, durations = memory_plan(*sides, *sizes), list[FloatArray]()
-                self.memory = partial(working_memory, layout, e_side.metrics.size(e_sizes))
+                metrics = e_side.metrics.size(e_sizes)
+                self.memory: Memory = partial(working_memory, layout, metrics)
             else:
                 duration, mode = workers.duration, workers.pending_mode(policy)
                 self.kernel = asynchronous.compiled_asynchronous_loop(

@@ -321,20 +321,16 @@ class Learner:
     def _ask(self, context: float | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        A context of one number is an argument; any other is written to `_context` after `_claim`.
+        A context of one number is an argument; any other is written to `_context` after `CLAIM`.
         Return the decision if it is one number from 0, else 0.
         """
         return self._do(ASK) if context is None else self._do(ASK_WITH_NUMBER, context)
 
-    def _claim(self) -> None:
-        """Make this thread the owner until the next decision is told, or raise an error."""
-        self._do(CLAIM)
-
     def _expect_feedback(self) -> None:
         """Raise an error unless a decision of this thread is waiting for feedback."""
-        if not self._pending:
+        if self._head[PENDING] != 1:
             self._refuse(NOT_ASKED)
-        self._claim()
+        self._do(CLAIM)
 
     def _expect_no_decision(self) -> None:
         """Raise an error if a decision is waiting for feedback."""
@@ -426,7 +422,7 @@ class Learner:
     def _alone(self) -> Iterator[None]:
         """Make this thread the owner for the duration of a block."""
         before = self._head[OWNER_THREAD]
-        self._claim()
+        self._do(CLAIM)
         try:
             yield
         finally:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole.drivers.learner_step import CLAIM
 from keyhole.play.learner import Learner
 from keyhole.play.study_vocabulary import StudyRound
 
@@ -128,7 +129,7 @@ class SettingLearner(Learner):
             If a decision for another context, or of another thread, is waiting for its feedback.
         """
         found = self._checked("decide", context, self._context)
-        self._claim()
+        self._do(CLAIM)
         if self._pending:
             for name, view in self._context.items():
                 if not np.array_equal(view, found[name]):

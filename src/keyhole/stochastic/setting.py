@@ -4,7 +4,7 @@ A setting is a kind of decision problem. Here an option (arm) is chosen in each 
 reward is seen.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.setting import Setting
@@ -18,7 +18,7 @@ class Facts:
     horizon = fact(int, ge=1, always=False, doc="rounds in all")
 
 
-def arm_exists(p: Any, arm: int) -> bool:
+def arm_exists(p: Facts, arm: int) -> bool:
     """Return whether a decision is one of the arms."""
     return 0 <= arm < p.arms
 

@@ -9,6 +9,7 @@ from typing import cast
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.drivers.learner_step import NOT_ASKED
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.log_replay import int_column
 from keyhole.validate import Range, check_integer
@@ -70,7 +71,8 @@ class Learner(CoreLearner):
         censored : bool, default False
             True, in place of a value, for a sample that reached the threshold and is censored.
         """
-        self._expect_feedback()
+        if not self._pending:
+            self._refuse(NOT_ASKED)
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
         self._tell(feedback["value"])
