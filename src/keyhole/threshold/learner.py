@@ -9,7 +9,7 @@ from typing import cast
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.drivers.learner_step import NOT_ASKED
+from keyhole.drivers.learner_step import NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.log_replay import int_column
 from keyhole.validate import Range, check_integer
@@ -75,7 +75,7 @@ class Learner(CoreLearner):
             self._refuse(NOT_ASKED)
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
-        self._tell(feedback["value"])
+        self._do(TELL_WITH_NUMBER, feedback["value"])
 
     def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
         """Replay a log: the same as `ask` and `tell` in every round, and much faster.
