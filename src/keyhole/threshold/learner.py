@@ -73,6 +73,7 @@ class Learner(CoreLearner):
         """
         if not self._pending:
             self._refuse(NOT_ASKED)
+        # The step that learns refuses other threads: nothing is written before it.
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
         self._do(TELL_WITH_NUMBER, feedback["value"])
