@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.streams import uniform
 from keyhole.play.plan import Plan
-from keyhole.play.plan_fingerprint import plan_parts
+from keyhole.play.replication_block import plan_parts
 from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling

@@ -5,7 +5,7 @@ chosen is a pull of it.
 """
 
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import Any, ClassVar, Final, cast
 
 from keyhole.delayed.delay_distributions import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
@@ -32,21 +32,14 @@ from keyhole.policy import (
 )
 
 
-class _EnvironmentState(Protocol):
-    pulls: IntArray
-    regret: FloatArray
-    earned: FloatArray
-    seen: IntArray
+class _CommonState:
+    """Pulls, regret and rewards so far."""
 
-
-class _AnonymousState(_EnvironmentState, Protocol):
-    due: FloatArray
-
-
-class _NamedState(_EnvironmentState, Protocol):
-    newest: IntArray
-    earlier: IntArray
-    reward: FloatArray
+    pulls = int_array("arms")
+    regret = float_array()
+    earned = float_array()
+    seen = int_array()
+    """The number of sums or rewards that have arrived."""
 
 
 # Arms are below 2**24, as in `keyhole.draws.streams.seek_pull`: a pull fits into one 64-bit word,
@@ -90,18 +83,13 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     delay = float_array("span")
     """The parameters of the distribution of delays."""
 
-    class State:
-        """Pulls, regret and rewards so far; the sum that arrives in each future round."""
+    class State(_CommonState):
+        """The sum that arrives in each future round, beside pulls, regret and rewards so far."""
 
-        pulls = int_array("arms")
-        regret = float_array()
-        earned = float_array()
-        seen = int_array()
-        """The number of sums or rewards that have arrived."""
         due = float_array("horizon")
 
     def respond(
-        e, s: _AnonymousState, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
+        e, s: State, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         draw: Kernel,
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return the sum of what arrives."""
@@ -114,7 +102,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
         s.seen[0] += 1
 
     def score(
-        e, s: _EnvironmentState, phase: int, eliminated: IntArray, estimates: FloatArray,
+        e, s: _CommonState, phase: int, eliminated: IntArray, estimates: FloatArray,
         judged: IntArray, metrics: Any,
     ) -> None:  # fmt: skip
         """Write the regret, the phase, the first elimination and the details."""
@@ -135,13 +123,9 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
 class NamedEnvironment(AnonymousEnvironment, abstract=True):
     """Environment with named feedback: each reward arrives with its arm."""
 
-    class State:
-        """Pulls, regret and rewards so far; a linked list of arriving rewards for each round."""
+    class State(_CommonState):
+        """A linked list of arriving rewards for each round, beside the same."""
 
-        pulls = int_array("arms")
-        regret = float_array()
-        earned = float_array()
-        seen = int_array()
         # Linked lists in fixed arrays, since kernels cannot allocate. Rounds count from 1, so that
         # a pull is never 0, which ends a list.
         newest = int_array("horizon")
@@ -151,7 +135,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         reward = float_array("horizon")
 
     def respond(  # type: ignore[override]
-        e, s: _NamedState, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
+        e, s: State, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         sources: IntArray, rewards: FloatArray, draw: Kernel,
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return all that arrives."""
@@ -181,7 +165,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
 
 
 def record_pull(
-    e: AnonymousEnvironment, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel
+    e: AnonymousEnvironment, s: _CommonState, rng: Stream, arm: int, draw: Kernel
 ) -> tuple[float, float]:
     """Return the reward and delay of the arm's next pull, and update pulls, regret and rewards."""
     seek_pull(rng, arm, s.pulls[arm])

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.policy import Policy
+from keyhole.delayed.study_adapter import ROUNDING
 from keyhole.drivers.learner_step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import float_column
+from keyhole.play.log_replay import float_column
 from keyhole.validate import Range, check_integer, check_number
 
-# Relative slack for the rounding of sums of sums.
-_ROUNDING: Final = 1e-9
 # Attributes that are replaced when a learner gets more memory.
 _MEMORY: Final = (
     "facts", "state", "_words", "_head", "_rng", "_context", "_decision", "_feedback", "_report",
@@ -56,11 +55,7 @@ class Learner(CoreLearner):
 
     def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
         super()._prepare(policy, facts)
-        if self.scale.low and not facts["named"]:
-            raise ValueError(
-                "scale must begin at 0 where feedback is anonymous, since a sum does not say of "
-                f"how many rewards it is; got {tuple(self.scale)}"
-            )
+        self.vocabulary.check_study()
         arms = facts["arms"]
         self._ledger = {
             "pulls": np.zeros(arms, np.int64),
@@ -170,7 +165,7 @@ class Learner(CoreLearner):
         before = self._ledger["sum"].item()
         # The same order of additions as round by round, so that the sum has the same bits.
         total = np.add.accumulate(np.concatenate([[before], sums]))
-        most = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + _ROUNDING)
+        most = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + ROUNDING)
         if (above := total[1:] > most).any():
             at, span = int(above.argmax()), self.scale.span
             raise ValueError(
@@ -205,7 +200,7 @@ class Learner(CoreLearner):
         return len(arms)
 
     def _write_sum(self, arrived: Any) -> None:
-        most = self.rounds * (1.0 + _ROUNDING) - self._ledger["sum"].item()
+        most = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
         total = arrived
         # A float within the range, the most frequent case, needs no further check.
         if type(arrived) is not float or not 0.0 <= arrived <= most or self._scaled:
@@ -294,8 +289,8 @@ class Learner(CoreLearner):
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a pair (arm, reward), got {pair!r}") from None
         return (
-            self._arm_number(f"{name}[0]", arm),
-            self._check_reward(f"{name}[1]", reward),
+            self.vocabulary.arm_number(f"{name}[0]", arm),
+            self.scale.check_reward(f"{name}[1]", reward),
         )
 
     def _check_restored(self) -> None:

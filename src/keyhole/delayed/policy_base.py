@@ -58,7 +58,6 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Names, **facts: Any) -> Any: ...
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
-            ...
 
     def recommend(
         p, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray

@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
+from keyhole.stochastic.setting import arm_exists
 
 Feedback = Literal["anonymous", "named"]
 
@@ -23,10 +24,6 @@ class Facts:
         int, ge=1, le=2**40, argument=None, default=1024,
         doc="number of rewards that fit into memory",
     )  # fmt: skip
-
-
-def _arm_exists(p: Facts, arm: int) -> bool:
-    return 0 <= arm < p.arms
 
 
 SETTING: Final = Setting(
@@ -47,7 +44,7 @@ SETTING: Final = Setting(
         "estimates": Field("float64", ("arms",)),
         "judged": Field("int64", ("arms",)),
     },
-    allowed=_arm_exists,
+    allowed=arm_exists,
     rewards=True,
     fixed_means=True,
     by_round=True,

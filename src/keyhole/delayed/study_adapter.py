@@ -17,7 +17,7 @@ from keyhole.validate import Range, check_integer, check_number
 _REWARD: Final = MappingProxyType({"reward": Field("float64")})
 _SUM: Final = MappingProxyType({"total": Field("float64"), "rounds": Field("float64")})
 # Relative slack for the rounding of sums of sums.
-_ROUNDING: Final = 1e-9
+ROUNDING: Final = 1e-9
 
 
 class Round(StudyRound):
@@ -43,7 +43,7 @@ class Round(StudyRound):
         most = max(0.0, rounds - self._all)
         span = self.vocabulary.scale.span
         # Where everything is earned there is no slack: only 0 is accepted then.
-        slack = _ROUNDING * rounds if most > 0.0 else 0.0
+        slack = ROUNDING * rounds if most > 0.0 else 0.0
         check_number("total", values["total"] * span, Range(ge=0, le=(most + slack) * span))
 
     def add_sum(self, values: Values) -> None:

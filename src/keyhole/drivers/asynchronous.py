@@ -26,9 +26,16 @@ from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws import streams
-from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP, Sizes
+from keyhole.drivers.engine import (
+    REFUSED_REPLICATION,
+    REFUSED_ROUND,
+    ROUNDS_DONE,
+    STOP,
+    Sizes,
+    compile_is_stopped,
+    compile_stop_metrics,
+)
 from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
-from keyhole.drivers.stop_metrics import compile_is_stopped, compile_stop_metrics
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, signature

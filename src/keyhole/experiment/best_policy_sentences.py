@@ -4,65 +4,21 @@ A policy is a rule that chooses among options; the points of a sweep are experim
 some entries of their spec.
 """
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 from keyhole.contract.text_formatting import count_text, join_words
+from keyhole.experiment.run_summary import MOST_LEADERS, Leaders, find_leaders
 from keyhole.experiment.sweep_summary import (
-    Names,
     Summaries,
     format_point_title,
     is_number,
     points_to_compare,
 )
-from keyhole.metric import Metric
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate
 
 _MOST_VALUES: Final = 4  # values of one entry that a sentence names
 _MOST_POINTS: Final = 2  # combinations of several entries
-_MOST_LEADERS: Final = 3
-
-
-@dataclass(frozen=True)
-class Leaders:
-    """The policies that may be best at a point: the best mean, and those whose interval overlaps.
-
-    There is none where one replication leaves the intervals unknown.
-    """
-
-    names: Names  # of the point
-    labels: tuple[str, ...]  # the best mean first
-    mean: Estimate  # of the first
-    rival: tuple[str, Estimate] | None = None  # the best of the policies that are not among them
-    has_intervals: bool = True
-
-    @property
-    def best(self) -> str | None:
-        """The policy that is best, if one is."""
-        return self.labels[0] if self.has_intervals and len(self.labels) == 1 else None
-
-    @property
-    def text(self) -> str:
-        """The names of those that may be best."""
-        if len(self.labels) > _MOST_LEADERS:
-            return f"{self.labels[0]} or {len(self.labels) - 1} others"
-        return " or ".join(self.labels)
-
-
-def find_leaders(means: Mapping[str, Estimate], metric: Metric, names: Names) -> Leaders:
-    """Return the policies whose 95 % interval overlaps that of the best mean, that one first."""
-    sign = 1 if metric.better == "lower" else -1
-    order = sorted(means, key=lambda label: sign * means[label].value)
-    first = means[order[0]]
-    # One replication has no interval, without which no policy can be called best.
-    if not all(math.isfinite(mean.reach) for mean in means.values()):
-        return Leaders(names, (order[0],), first, has_intervals=False)
-    found = [one for one in order if means[one].low <= first.high and first.low <= means[one].high]
-    others = [(one, means[one]) for one in order if one not in found]
-    return Leaders(names, tuple(found), first, others[0] if others else None)
 
 
 def summarize_run(curves: Curves) -> str:
@@ -72,7 +28,7 @@ def summarize_run(curves: Curves) -> str:
     leaders = find_leaders(last, metric, {})
     # Policies that always decide alike have the same mean to the last bit: all of them are named.
     equal = [label for label in last if last[label].value == leaders.mean.value]
-    whose = join_words(equal) if len(equal) <= _MOST_LEADERS else f"{len(equal)} policies"
+    whose = join_words(equal) if len(equal) <= MOST_LEADERS else f"{len(equal)} policies"
     text = (
         f"{whose} {'has' if len(equal) == 1 else 'share'} the {metric.best} {metric.title} after "
         f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
@@ -87,7 +43,7 @@ def _describe_overlaps(others: Sequence[str]) -> str:
     if not others:
         return ""
     overlap = "overlaps" if len(others) == 1 else "overlap"
-    shown = others if len(others) <= _MOST_LEADERS else [f"{len(others)} others"]
+    shown = others if len(others) <= MOST_LEADERS else [f"{len(others)} others"]
     noun = "interval of" if len(others) == 1 else "intervals of"
     return f" The {noun} {join_words(shown)} {overlap} with it."
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,50 @@ from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 
 _MOST_ROWS: Final = 40
+MOST_LEADERS: Final = 3
+"""So many of the policies that may be best are named."""
 _COLUMNS: Final = ("policy", "round", "metric", "mean", "std_error", "replications")
+
+
+@dataclass(frozen=True)
+class Leaders:
+    """The policies that may be best at a point: the best mean, and those whose interval overlaps.
+
+    There is none where one replication leaves the intervals unknown.
+    """
+
+    names: Mapping[str, str]  # of the point
+    labels: tuple[str, ...]  # the best mean first
+    mean: Estimate  # of the first
+    rival: tuple[str, Estimate] | None = None  # the best of the policies that are not among them
+    has_intervals: bool = True
+
+    @property
+    def best(self) -> str | None:
+        """The policy that is best, if one is."""
+        return self.labels[0] if self.has_intervals and len(self.labels) == 1 else None
+
+    @property
+    def text(self) -> str:
+        """The names of those that may be best."""
+        if len(self.labels) > MOST_LEADERS:
+            return f"{self.labels[0]} or {len(self.labels) - 1} others"
+        return " or ".join(self.labels)
+
+
+def find_leaders(
+    means: Mapping[str, Estimate], metric: Metric, names: Mapping[str, str]
+) -> Leaders:
+    """Return the policies whose 95 % interval overlaps that of the best mean, that one first."""
+    sign = 1 if metric.better == "lower" else -1
+    order = sorted(means, key=lambda label: sign * means[label].value)
+    first = means[order[0]]
+    # One replication has no interval, without which no policy can be called best.
+    if not all(math.isfinite(mean.reach) for mean in means.values()):
+        return Leaders(names, (order[0],), first, has_intervals=False)
+    found = [one for one in order if means[one].low <= first.high and first.low <= means[one].high]
+    others = [(one, means[one]) for one in order if one not in found]
+    return Leaders(names, tuple(found), first, others[0] if others else None)
 
 
 def describe_best(means: Mapping[str, Estimate], metric: Metric) -> str:
@@ -25,19 +69,14 @@ def describe_best(means: Mapping[str, Estimate], metric: Metric) -> str:
     >>> describe_best(means, Metric("regret"))
     'A: 3.00 ± 0.20'
     """
-    lower = metric.better == "lower"
-    first = (min if lower else max)(means, key=lambda label: means[label].value)
-    edge = means[first]
-    close = [
-        label
-        for label, mean in means.items()
-        if label != first and (mean.low <= edge.high if lower else mean.high >= edge.low)
-    ]
-    words = f"{first}: {edge.plus_minus()}"
-    if not close or not math.isfinite(edge.reach):
-        return words
-    others = ", ".join(close[:3]) + (f" and {len(close) - 3} more" if len(close) > 3 else "")
-    return f"{words}; not told apart from {others}"
+    leaders = find_leaders(means, metric, {})
+    first, *others = leaders.labels
+    text = f"{first}: {leaders.mean.plus_minus()}"
+    if not others:
+        return text
+    more = len(others) - MOST_LEADERS
+    names = ", ".join(others[:MOST_LEADERS]) + (f" and {more} more" if more > 0 else "")
+    return f"{text}; not told apart from {names}"
 
 
 def run_line(curves: Curves) -> str:

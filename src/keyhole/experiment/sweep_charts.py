@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from keyhole.experiment.best_policy_sentences import Leaders
+from keyhole.experiment.run_summary import Leaders
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,

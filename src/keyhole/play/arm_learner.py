@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.drivers.learner_step import ASK, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
+from keyhole.play.log_replay import reward_column
 from keyhole.validate import short_repr
 
 
@@ -75,10 +76,12 @@ class ArmLearner(Learner):
             The number of rounds in which the policy asked for the arm in the log.
         """
         pulled = self._arm_column("arms", arms)
-        return self._replay(arm=pulled, reward=self._check_rewards("rewards", rewards, pulled))
+        return self._replay(
+            arm=pulled, reward=reward_column("rewards", rewards, self.scale, pulled)
+        )
 
     def _unusual(self, reward: Any) -> float:
         """Convert a reward that is no float in [0, 1], or refuse it."""
         if not self._pending:
             self._refuse(NOT_ASKED)
-        return self._check_reward("reward", reward)
+        return self.scale.check_reward("reward", reward)

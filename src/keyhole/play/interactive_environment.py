@@ -1,22 +1,35 @@
 """An environment (simulator of what comes of decisions) that is played step by step in Python."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import compiled_environment
+from keyhole.contract.compiled_class import (
+    CompiledClass,
+    code_digest,
+    compiled_environment,
+    tuple_reader,
+)
 from keyhole.contract.problem import Problem, environment_inputs, metrics_for
 from keyhole.contract.state_arrays import allocate
-from keyhole.drivers.interactive_environment_step import (
-    INIT,
-    OBSERVE,
-    RESPOND,
-    SCORE,
-    compiled_environment_step,
-)
+from keyhole.draws.streams import ENVIRONMENT, stream_key
+from keyhole.kernels.compile_cache import compile_cached
+from keyhole.kernels.fingerprint import Kernel
+from keyhole.kernels.kernel_declaration import signature
 from keyhole.play.learner import Learner
+
+_INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
+
+_SIGNATURE: Final = signature(
+    "void",
+    "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
+    "int64[::1]",  # the plan: where each of the seven begins, the integers that shapes refer to
+    "uint64[::1]",  # the environment's random stream
+    "int64",  # round
+    "int64",  # the operation
+)
 
 
 class InteractiveEnvironment:
@@ -45,8 +58,8 @@ class InteractiveEnvironment:
             view[...] = truth[name]
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng = np.array([seed, replication], np.uint64)
-        self._step = compiled_environment_step(side)
-        self._run(INIT)
+        self._step = _compiled_step(side)
+        self._run(_INIT)
 
     def _run(self, what: int) -> None:
         self._step(self._cells, self._plan, self._rng, self.rounds, what)
@@ -54,14 +67,14 @@ class InteractiveEnvironment:
     def observe(self) -> dict[str, NDArray[Any]]:
         """Begin a round and return its context, which is empty if the setting has none."""
         self.rounds += 1
-        self._run(OBSERVE)
+        self._run(_OBSERVE)
         return self.context
 
     def respond(self, decision: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """Return the feedback to a decision."""
         for name, view in self.decision.items():
             view[...] = decision[name]
-        self._run(RESPOND)
+        self._run(_RESPOND)
         return self.feedback
 
     def ask(self, learner: Learner) -> None:
@@ -88,6 +101,47 @@ class InteractiveEnvironment:
         """
         for name, view in self._report.items():
             view[...] = report.get(name, view)
-        self._run(SCORE)
+        self._run(_SCORE)
         numbers = np.concatenate(list(self._metrics.values())).tolist()
         return dict(zip(self.metrics, numbers, strict=True))
+
+
+def _compiled_step(compiled: CompiledClass) -> Kernel:
+    """Return the machine code of an environment; it takes the arguments in `_SIGNATURE`."""
+    digest = code_digest("environment step", compiled)
+    return compile_cached(compiled.owner.__name__, digest, lambda: _build(compiled), _SIGNATURE)
+
+
+def _build(compiled: CompiledClass) -> Kernel:
+    kernels, records = compiled.kernels(), compiled.records
+    init, score = kernels["init"], kernels["score"]
+    observe = records.context.producer(kernels["observe"], "e, s, t, rng")
+    respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
+    sizes = tuple_reader(len(compiled.dims), start=7)
+    read_e, read_s = compiled.inputs.reader("E"), compiled.state.reader("ES")
+    read_context, write_context = records.context.reader(), records.context.writer()
+    read_decision, write_feedback = records.decision.reader(), records.feedback.writer()
+    read_report, read_metrics = records.report.reader(), compiled.metrics.reader("Metrics")
+
+    def step(cells, plan, rng, t, what):  # type: ignore[no-untyped-def]
+        dims = sizes(plan)
+        e, s = read_e(cells, plan[0], dims), read_s(cells, plan[1], dims)
+        if what == _INIT:
+            rng[0] = rng[1] = stream_key(rng[0], rng[1], ENVIRONMENT)
+            init(e, s, t, rng)
+        elif what == _OBSERVE:
+            context = observe(e, s, t, rng, cells, plan[2], dims)
+            write_context(cells, plan[2], dims, context)
+        elif what == _RESPOND:
+            context = read_context(cells, plan[2], dims)
+            decision = read_decision(cells, plan[3], dims)
+            feedback = respond(e, s, t, rng, context, decision, cells, plan[4], dims)
+            write_feedback(cells, plan[4], dims, feedback)
+        else:
+            # The metrics lie last. One that `score` leaves out stays NaN.
+            for cell in range(plan[6], len(cells)):
+                cells[cell] = np.nan
+            report = read_report(cells, plan[5], dims)
+            score(e, s, t, rng, report, read_metrics(cells, plan[6], dims))
+
+    return step

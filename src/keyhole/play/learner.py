@@ -6,25 +6,32 @@ it, and tells it what came of that (the feedback).
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.cached_property import cached_property
+from keyhole.contract.arm_names import ArmNames
+from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.stopping import check_settled
+from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
+from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import (
     ASK,
     ASK_WITH_NUMBER,
     CHECK,
     CLAIM,
+    DONE,
     INIT,
     NOT_ASKED,
     OWNER_THREAD,
@@ -36,25 +43,39 @@ from keyhole.drivers.learner_step import (
     TELL,
     TELL_WITH_NUMBER,
     WRONG_THREAD,
+    compiled_step,
     memory_layout,
     state_view,
 )
-from keyhole.kernels.interpreted_mode import is_interpretation_requested, is_interpreted
+from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.interpreted_mode import (
+    interpreted,
+    is_interpretation_requested,
+    is_interpreted,
+)
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
-from keyhole.kernels.kernel_declaration import is_bounds_checked
-from keyhole.play.fact_descriptions import describe_facts
-from keyhole.play.lazy_compilation import find_step
-from keyhole.play.learner_progress import LearnerProgress
-from keyhole.play.learner_summary import describe_learner, learner_html
-from keyhole.play.log_replay import replay_rows
-from keyhole.play.replay_column_checks import reward_column
+from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
+from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
+from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
+from keyhole.play.log_replay import int_column, replay_rows
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.validate import Range, check_integer, check_names, check_seed, explain_memory_errors
+from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.validate import (
+    Range,
+    check_integer,
+    check_names,
+    check_seed,
+    explain_memory_errors,
+    short_repr,
+)
 
 _ADDRESS: Final = Range(ge=0, lt=2**63)
+_FOREIGN: Final = {"ask": ("pull", "select", "select_arm", "choose"), "tell": ("update", "observe")}
+"""What other libraries call our methods."""
+_NUMBERED_ARM: Final = re.compile(r"\barm (\d{1,9})\b")
 
 
-class Learner(LearnerProgress):
+class Learner:
     """A policy at work, with its known quantities and its state.
 
     The same kernels run here as in `keyhole.simulate`: a learner with seed s that is told the
@@ -89,12 +110,24 @@ class Learner(LearnerProgress):
         that are equal are one name, as in a `dict`: 1, 1.0 and True.
     """
 
+    names_arms: ClassVar[bool] = False
+    """Whether its methods take and return the names of arms, if they have any."""
     scale: Scale = UNIT
     """The least and the largest reward, in the units in which rewards are told."""
+    _names: ArmNames | None = None
+    """The names of the arms, if they have any."""
     _loaded = False
     """Whether it comes from a file."""
     _interpreted: bool | None = None
     """Whether Python runs its kernels; None if that was not specified."""
+
+    if not TYPE_CHECKING:  # or else type checkers would accept any name
+
+        def __getattr__(self, name):
+            """Refuse what other libraries call `ask` and `tell`, by our names."""
+            hint = next((f": call {ours}" for ours, names in _FOREIGN.items() if name in names), "")
+            text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
+            raise AttributeError(text, name=name, obj=self)
 
     def __init__(
         self,
@@ -137,7 +170,7 @@ class Learner(LearnerProgress):
             view[...] = known[name]
         # Numbers in a file may be indices to which kernels write: then every index is checked.
         checked = self._loaded or is_bounds_checked()
-        self._step = find_step(self, side, checked)
+        self._step = _find_step(self, side, checked)
 
     @property
     def rounds(self) -> int:
@@ -148,6 +181,96 @@ class Learner(LearnerProgress):
     def _pending(self) -> bool:
         """Whether a decision is waiting for its feedback."""
         return self._head[PENDING] == 1
+
+    @property
+    def rounds_told(self) -> int:
+        """The number of rounds whose feedback has been told."""
+        return int(self.rounds - self._pending)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the policy has enough: every arm is settled. `ask` is then refused."""
+        return is_done(self.policy, self.state)
+
+    @property
+    def settled(self) -> dict[Any, str]:
+        """The final verdict on each settled arm, such as "above", by the arm's number or name."""
+        verdicts = settled_arms(self.policy, self.state)
+        return {self._arm(arm): verdict for arm, verdict in verdicts.items()}
+
+    @property
+    def remaining(self) -> list[Any]:
+        """The arms that are not settled: all of them if the policy cannot stop."""
+        numbers = remaining_arms(self.policy, self.state, self.facts["arms"])
+        return [self._arm(arm) for arm in numbers]
+
+    @property
+    def arm_names(self) -> tuple[Any, ...] | None:
+        """The names of the arms; None if they are numbers from 0."""
+        return None if self._names is None else self._names.names
+
+    @cached_property
+    def vocabulary(self) -> Any:
+        """The vocabulary of the setting, in which arms are numbers, or their names if any."""
+        vocabulary_class = self.policy.vocabulary_class or StudyVocabulary
+        arms: Any = range(self.facts["arms"]) if self._names is None else self._names
+        return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
+
+    def _check_names(self, names: Any, facts: Mapping[str, Any]) -> ArmNames | None:
+        """Return the names of the arms; refuse them if there are not as many as arms."""
+        if names is None:
+            return None
+        arm_names = names if isinstance(names, ArmNames) else ArmNames("arm_names", names)
+        if not self.names_arms:
+            name = type(self).__name__
+            raise TypeError(f"arm_names must be None: a {name} takes arms by their numbers")
+        if len(arm_names) != facts["arms"]:
+            raise ValueError(f"arm_names must have {facts['arms']} entries, got {len(arm_names)}")
+        return arm_names
+
+    def _arm(self, number: int) -> Any:
+        """Return the name of an arm; its number if arms have no names."""
+        return number if self._names is None else self._names[number]
+
+    def _arm_column(self, field: str, arms: Any, like: Any = None) -> NDArray[np.int64]:
+        """Return a column of a log with the numbers of the arms, given by number or name.
+
+        It must be as long as the column `like`, if that is given.
+        """
+        if self._names is not None:
+            arms = self._names.column(field, arms)
+        return int_column(field, arms, Range(ge=0, lt=self.facts["arms"]), like)
+
+    def _decision_text(self, decision: Mapping[str, Any]) -> str:
+        """Return a decision, given by arrays, as text for messages."""
+        return self._name_arms(
+            ", ".join(f"{name} {short_repr(v.tolist())}" for name, v in decision.items())
+        )
+
+    def _name_arms(self, text: str) -> str:
+        """Return a text, in which arms are numbers ("arm 3"), with the names of the arms."""
+        names = self._names
+        if names is None:
+            return text
+
+        def name(match: re.Match[str]) -> str:
+            number = int(match[1])
+            return f"arm {names.text(number)}" if number < len(names) else match[0]
+
+        return _NUMBERED_ARM.sub(name, text)
+
+    def _without_names(self) -> Self:
+        """Return a view of this learner whose arms are numbers, with the same memory."""
+        if self._names is None:
+            return self
+        view = type(self).__new__(type(self))
+        vars(view).update(vars(self), _names=None)
+        vars(view).pop("vocabulary", None)
+        return view
+
+    def _recommend_in_words(self) -> Any:
+        """Return the recommendation with names of arms, in the words of studies."""
+        return self.vocabulary.format_report(self._recommend(), range(self.facts["arms"]))
 
     def _do(self, what: int, number: float = 0.0) -> int:
         """Run the compiled step; return its result from 0, raise the error of a negative code."""
@@ -182,7 +305,9 @@ class Learner(LearnerProgress):
 
     def _refuse(self, code: int) -> NoReturn:
         """Raise the error of a code of the compiled step."""
-        self._refuse_done(code)
+        if code == DONE:
+            rounds = count_text(self.rounds_told, "round")
+            raise RuntimeError(f"{self.policy} is done: every arm is settled (after {rounds})")
         if code == NOT_ASKED:
             raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
         if code == WRONG_THREAD:
@@ -196,20 +321,21 @@ class Learner(LearnerProgress):
     def _ask(self, context: float | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        A context of one number is an argument; any other is written to `_context` after `_claim`.
+        A context of one number is an argument; any other is written to `_context` after `CLAIM`.
         Return the decision if it is one number from 0, else 0.
         """
         return self._do(ASK) if context is None else self._do(ASK_WITH_NUMBER, context)
 
-    def _claim(self) -> None:
-        """Make this thread the owner until the next decision is told, or raise an error."""
-        self._do(CLAIM)
-
     def _expect_feedback(self) -> None:
         """Raise an error unless a decision of this thread is waiting for feedback."""
-        if not self._pending:
+        if self._head[PENDING] != 1:
             self._refuse(NOT_ASKED)
-        self._claim()
+        self._do(CLAIM)
+
+    def _expect_no_decision(self) -> None:
+        """Raise an error if a decision is waiting for feedback."""
+        if self._pending:
+            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn from feedback: one number, or what was written to `_feedback`."""
@@ -233,20 +359,13 @@ class Learner(LearnerProgress):
                 raise
 
     def _recommend(self) -> dict[str, NDArray[Any]]:
+        """Return the values that the kernel `recommend` wrote."""
         self._do(RECOMMEND)
         return {name: view.copy() for name, view in self._report.items()}
 
     def _known(self) -> list[str]:
         """Return each known quantity as a short text."""
         return describe_facts(self.policy, self.facts, self.scale)
-
-    def _check_reward(self, name: str, reward: Any) -> float:
-        """Return a reward scaled to [0, 1]; refuse an invalid one."""
-        return self.scale.check_reward(name, reward)
-
-    def _check_rewards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
-        """Return a column of rewards scaled to [0, 1]; refuse invalid ones."""
-        return reward_column(name, rewards, self.scale, like)
 
     def __repr__(self) -> str:
         """Return the policy, its known quantities, and a summary of its state."""
@@ -303,7 +422,7 @@ class Learner(LearnerProgress):
     def _alone(self) -> Iterator[None]:
         """Make this thread the owner for the duration of a block."""
         before = self._head[OWNER_THREAD]
-        self._claim()
+        self._do(CLAIM)
         try:
             yield
         finally:
@@ -416,3 +535,25 @@ def make_learner(
     """Return a learner of the class that the policy's setting declares, compiled at once."""
     kind = policy.learner_class or Learner
     return kind(policy, facts, seed=seed, replication=replication, interpreted=is_interpreted())
+
+
+def _find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
+    """Return the step of a learner's policy; `checked` says whether every index is to be checked.
+
+    If it is interpreted at first, the learner's step is replaced once machine code exists.
+    """
+    setting, wanted = learner.policy.setting, learner._interpreted
+    may_be = wanted is None and not checked
+    at_first = interpret_first(may_be and side.is_own and is_own(setting.allowed))
+    with bounds_checked(checked), interpreted(bool(wanted)), at_first:
+        step = compiled_step(side, setting)
+    # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a
+    # learner's memory until the garbage collector finds it.
+    if isinstance(step, TieredFunction):
+        step.when_compiled = partial(_take_step, ref(learner))
+    return step
+
+
+def _take_step(learner: ref[Learner], step: Kernel) -> None:
+    if (living := learner()) is not None:
+        living._step = step

@@ -11,9 +11,13 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
 from keyhole.play.plan import Plan
-from keyhole.play.plan_fingerprint import fingerprint_texts, json_digest
 from keyhole.play.progress import Report
-from keyhole.play.replication_block import ReplicationBlock, plan_digest
+from keyhole.play.replication_block import (
+    ReplicationBlock,
+    fingerprint_texts,
+    json_digest,
+    plan_digest,
+)
 from keyhole.play.thread_executor import simulate_replications
 
 _BLOCK_SECONDS: Final = 2.0

@@ -4,13 +4,13 @@ Its `ask` returns a decision and its `tell` takes what came of it, under the set
 settings with further arguments have learners of their own, which inherit from it.
 """
 
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.policy import Policy
+from keyhole.drivers.learner_step import CLAIM
 from keyhole.play.learner import Learner
-from keyhole.play.study_vocabulary import StudyRound, StudyVocabulary
+from keyhole.play.study_vocabulary import StudyRound
 
 Values = dict[str, Any]
 
@@ -40,29 +40,12 @@ class SettingLearner(Learner):
     """
 
     names_arms = True
-    vocabulary: StudyVocabulary
-    """The vocabulary of the setting, in which arms are numbers, or their names if they have any."""
 
     def __init_subclass__(cls) -> None:
         """Refuse names of arms in a subclass with calls of its own, unless it declares them."""
         super().__init_subclass__()
         if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_CALLS):
             cls.names_arms = False
-
-    def _prepare(self, policy: Policy, facts: Values) -> None:
-        super()._prepare(policy, facts)
-        self._set_vocabulary(policy, facts)
-
-    def _set_vocabulary(self, policy: Policy, facts: Values) -> None:
-        kind, names = policy.vocabulary_class or StudyVocabulary, self._names
-        arms: Any = range(facts["arms"]) if names is None else names
-        self.vocabulary = kind(policy.setting, facts, arms, self.scale)
-
-    def _without_names(self) -> Self:
-        view = super()._without_names()
-        if view is not self:
-            view._set_vocabulary(self.policy, self.facts)
-        return view
 
     def ask(self, **context: Any) -> Any:
         """Return the next decision.
@@ -122,7 +105,7 @@ class SettingLearner(Learner):
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, in words of the vocabulary."""
-        return self.vocabulary.format_report(self._recommend(), range(self.facts["arms"]))
+        return self._recommend_in_words()
 
     def decide(self, **context: Any) -> Values:
         """Return the policy's decision for a context, as values by name.
@@ -146,7 +129,7 @@ class SettingLearner(Learner):
             If a decision for another context, or of another thread, is waiting for its feedback.
         """
         found = self._checked("decide", context, self._context)
-        self._claim()
+        self._do(CLAIM)
         if self._pending:
             for name, view in self._context.items():
                 if not np.array_equal(view, found[name]):

@@ -1,8 +1,16 @@
-"""Executor of a plan (a checked description of a simulation) on the threads of this process."""
+"""Executor of a plan (a checked description of a simulation) on the threads of this process.
+
+They are daemon threads, which can be abandoned. A process waits for the threads of
+`concurrent.futures` when it ends, and machine code cannot be interrupted: a compiled function in an
+endless loop would keep the process alive for ever.
+"""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from time import monotonic
 from typing import Final
 
 import numpy as np
@@ -10,13 +18,10 @@ import numpy as np
 from keyhole.contract.compiled_class import compiled_environment, compiled_policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES, ROUNDS_DONE, STOP
-from keyhole.play.asynchronous_simulator import AsynchronousSimulator
-from keyhole.play.engine_simulator import EngineSimulator
-from keyhole.play.lazy_compilation import compile_if_long
+from keyhole.play.engine_simulator import EngineSimulator, compile_if_long
 from keyhole.play.plan import Plan
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
-from keyhole.play.thread_pool import DaemonThreadPool
 from keyhole.validate import explain_memory_errors
 
 # Threads finish at about the same time if each gets several pieces of work.
@@ -25,6 +30,9 @@ _POLL_SECONDS: Final = 0.1
 # After Ctrl-C the compiled loop looks at its stop flag once per round. A round that takes longer
 # than this may never end: no signal can interrupt machine code.
 _GRACE_SECONDS: Final = 2.0
+_MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
+
+Task = Callable[[], None]
 
 Piece = tuple[EngineSimulator, range, FloatArray]
 """A simulator, some replications, and the part of the result that they fill."""
@@ -38,10 +46,7 @@ def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     policy, runs = plan.policies[label], plan.runs(plan.policies[label])
     sides = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
     simulators = [
-        AsynchronousSimulator(plan, policy, *run, sides, plan.workers[label])
-        if plan.workers
-        else EngineSimulator(plan, policy, *run, sides)
-        for run in runs
+        EngineSimulator(plan, policy, *run, sides, plan.workers.get(label)) for run in runs
     ]
     if not (plan.checked or plan.interpreted):
         refuse_unnoticed_faults(plan, label, sides[0])
@@ -136,3 +141,64 @@ def _simulate_in_threads(
         raise
     if report is not None:
         report(label, total, total)
+
+
+class DaemonThreadPool:
+    """A fixed set of tasks, run by daemon threads that start at once."""
+
+    def __init__(self, tasks: Iterable[Task], size: int) -> None:
+        self._tasks: SimpleQueue[Task] = SimpleQueue()
+        self._results: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._stopped = Event()
+        for task in tasks:
+            self._tasks.put(task)
+        self._left = self._tasks.qsize()
+        self._threads: list[Thread] = []
+        for _ in range(min(size, self._left, _MOST_THREADS)):
+            thread = Thread(target=self._work, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no more
+                if not self._threads:
+                    raise
+                break
+            self._threads.append(thread)
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                task = self._tasks.get_nowait()
+            except Empty:
+                return
+            try:
+                task()
+            # Every task must put a result, or `wait_for_task` would wait for ever.
+            except BaseException as error:
+                self._results.put(error)
+            else:
+                self._results.put(None)
+
+    def wait_for_task(self, seconds: float) -> bool:
+        """Wait for one task to end and raise its error; return whether all tasks have ended."""
+        try:
+            error = self._results.get(timeout=seconds)
+        except Empty:
+            return False
+        self._left -= 1
+        if error is not None:
+            raise error
+        return self._left == 0
+
+    def abandon(self, seconds: float) -> bool:
+        """Begin no further task, and wait for those that run; return whether all threads ended.
+
+        A further Ctrl-C ends the wait.
+        """
+        self._stopped.set()
+        deadline = monotonic() + seconds
+        try:
+            for thread in self._threads:
+                thread.join(max(0.0, deadline - monotonic()))
+        except KeyboardInterrupt:
+            return False  # Python 3.11 takes a thread for ended when the wait for it is interrupted
+        return not any(thread.is_alive() for thread in self._threads)

@@ -4,7 +4,7 @@ They stand for real runs in experiments. An arm is a thing that can be run, such
 consumes time, say; a policy chooses the arm and the limit.
 """
 
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from keyhole.distributions.sampler_dispatch import (
     SampledEnvironment,
@@ -14,8 +14,6 @@ from keyhole.distributions.sampler_dispatch import (
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
-    FloatArray,
-    IntArray,
     Kernel,
     Stream,
     float_array,
@@ -27,17 +25,6 @@ from keyhole.policy import (
 from keyhole.resource.joint_distributions import KERNELS
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import SETTING
-
-
-class _Sums(Protocol):
-    pulls: IntArray
-    regret: FloatArray
-    censored: FloatArray
-    on_best_arm: FloatArray
-    on_best_pair: FloatArray
-    earned: FloatArray
-    spent: FloatArray
-    allowed: FloatArray
 
 
 class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
@@ -93,7 +80,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def respond(
         e,
-        s: _Sums,
+        s: State,
         rng: Stream,
         arm: int,
         limit: float,
@@ -125,7 +112,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def score(
         e,
-        s: _Sums,
+        s: State,
         t: int,
         best_arm: int,
         best_limit: float,
@@ -172,7 +159,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
 
     def score(
         e,
-        s: _Sums,
+        s: LimitedRunEnvironment.State,
         t: int,
         best_arm: int,
         best_limit: float,
@@ -184,7 +171,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
         metrics.simple_regret[0] = gap(e, best_arm, best_limit)
 
 
-def write_sums(s: _Sums, t: int, metrics: Any) -> None:
+def write_sums(s: LimitedRunEnvironment.State, t: int, metrics: Any) -> None:
     """Write the metrics that are sums or means over the rounds (a kernel)."""
     metrics.regret[0] = s.regret[0]
     metrics.censored_share[0] = s.censored[0] / t

@@ -9,11 +9,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.reward_units import Scale
-from keyhole.play.fact_descriptions import describe_units
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import bool_column, float_column
-from keyhole.validate import Range, check_number
+from keyhole.play.learner_summary import describe_units
+from keyhole.play.log_replay import bool_column, float_column, reward_column
+from keyhole.validate import Range
 
 _FROM_0: Final = Range(ge=0)
 
@@ -65,10 +64,12 @@ class Learner(CoreLearner):
             Whether the run exceeded the limit; if so, reward and consumption are left out.
         """
         self._expect_feedback()
-        limit = self._decision["limit"].item()
-        values = check_run_result(self.scale, limit, reward, consumption, exceeded)
-        for name, value in zip(self._feedback, values, strict=True):
-            self._feedback[name][()] = value
+        decision = {"limit": self._decision["limit"].item()}
+        feedback = self.vocabulary.parse_feedback(
+            {}, decision, reward, consumption, exceeded=exceeded
+        )
+        for name, view in self._feedback.items():
+            view[()] = feedback[name]
         self._tell()
 
     def replay(
@@ -103,7 +104,7 @@ class Learner(CoreLearner):
         run = self._arm_column("arms", arms)
         limit = float_column("limits", limits, _FROM_0, run)
         over = bool_column("exceeded", exceeded, run)
-        earned = self._check_rewards("rewards", _unless(over, rewards, self.scale.low), run)
+        earned = reward_column("rewards", _unless(over, rewards, self.scale.low), self.scale, run)
         used = float_column("consumptions", _unless(over, consumptions, 0.0), _FROM_0, run)
         if (above := used > limit).any():
             at = int(above.argmax())
@@ -116,8 +117,8 @@ class Learner(CoreLearner):
 
     def recommend(self) -> tuple[int, float]:
         """Return the pair that the policy considers best so far."""
-        report = self._recommend()
-        return self._arm(report["best_arm"].item()), report["best_limit"].item()
+        pair: tuple[int, float] = self._recommend_in_words()
+        return pair
 
     def _known(self) -> list[str]:
         arms, limits = self.facts["arms"], self.facts["limits"]
@@ -133,27 +134,3 @@ def _unless(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any
     """Return a column with a placeholder where the limit was exceeded."""
     found = np.asarray(values)
     return np.where(exceeded, other, found) if found.shape == exceeded.shape else values
-
-
-def check_run_result(
-    scale: Scale, limit: float, reward: float | None, consumption: float | None, exceeded: bool
-) -> tuple[float, float, int]:
-    """Return reward, consumption and whether the limit was exceeded, after a check of all."""
-    if not isinstance(exceeded, (bool, np.bool_)):
-        raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
-    if exceeded:
-        if not (reward is None and consumption is None):
-            raise TypeError("reward and consumption must be left out for a run that exceeded")
-        return 0.0, 0.0, 1
-    if reward is None or consumption is None:
-        raise TypeError(
-            "tell needs reward and consumption, or exceeded=True for a run above its limit"
-        )
-    earned = scale.check_reward("reward", reward)
-    used = check_number("consumption", consumption, _FROM_0)
-    if used > limit:
-        raise ValueError(
-            f"consumption must be at most the limit, {limit:g}, got {used:g}; "
-            "a run above its limit is told as exceeded=True"
-        )
-    return earned, used, 0

@@ -5,13 +5,17 @@ solver), the limit at which it was to be stopped, and how it ended; a run may al
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from keyhole.contract.state_arrays import Field
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.resource.cost_functions import FUNCTIONS
-from keyhole.resource.learner import check_run_result
+from keyhole.validate import Range, check_number
+
+_FROM_0: Final = Range(ge=0)
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -56,10 +60,24 @@ class StudyVocabulary(CoreVocabulary):
                     "tell needs consumption=... with failed=True, for a run that failed by itself"
                 )
             reward = self.scale.low
-        earned, used, over = check_run_result(
-            self.scale, decision["limit"], reward, consumption, exceeded
-        )
-        return {"reward": earned, "consumption": used, "exceeded": over, "failed": int(failed)}
+        if not isinstance(exceeded, (bool, np.bool_)):
+            raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
+        if exceeded:
+            if not (reward is None and consumption is None):
+                raise TypeError("reward and consumption must be left out for a run that exceeded")
+            return {"reward": 0.0, "consumption": 0.0, "exceeded": 1, "failed": 0}
+        if reward is None or consumption is None:
+            raise TypeError(
+                "tell needs reward and consumption, or exceeded=True for a run above its limit"
+            )
+        earned = self.scale.check_reward("reward", reward)
+        used, limit = check_number("consumption", consumption, _FROM_0), decision["limit"]
+        if used > limit:
+            raise ValueError(
+                f"consumption must be at most the limit, {limit:g}, got {used:g}; "
+                "a run above its limit is told as exceeded=True"
+            )
+        return {"reward": earned, "consumption": used, "exceeded": 0, "failed": int(failed)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the result of the run."""

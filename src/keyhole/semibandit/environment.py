@@ -5,14 +5,13 @@ none; of the others it is seen whether they had one.
 """
 
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from keyhole.distributions.sampler_dispatch import complete_environment
 from keyhole.metric import PULLS, REGRET, Metric
 from keyhole.policy import (
     Environment,
     FloatArray,
-    IntArray,
     Kernel,
     Stream,
     float_array,
@@ -24,18 +23,6 @@ from keyhole.policy import (
 )
 from keyhole.semibandit.joint_losses import Days
 from keyhole.semibandit.setting import SETTING, is_sufficient
-
-
-class _Played(Protocol):
-    regret: FloatArray
-    loss: FloatArray
-    seen: IntArray
-    spent: FloatArray
-    pulls: IntArray
-
-
-class _Lived(_Played, Protocol):
-    day: FloatArray
 
 
 class Losses(Environment):
@@ -79,7 +66,7 @@ class Losses(Environment):
         """Number of rounds with a positive allocation, for each arm."""
 
     def respond(
-        e, s: _Played, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray
+        e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray
     ) -> None:
         """Draw the observed losses, and add the expected regret."""
         expected = 0.0
@@ -93,7 +80,7 @@ class Losses(Environment):
         s.regret[0] += expected - e.least
 
     def score(
-        e, s: _Played, estimates: FloatArray, searched: int, refuted: int, metrics: Any
+        e, s: State, estimates: FloatArray, searched: int, refuted: int, metrics: Any
     ) -> None:
         """Write the regret, the length of the search, the errors of the estimates, and details."""
         error, too_low = 0.0, 0.0
@@ -128,7 +115,7 @@ class JointLosses(Losses, abstract=True):
         day = float_array("arms")
 
     def respond(  # type: ignore[override]
-        e, s: _Lived, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
+        e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
         """Draw all losses of the round, return the observed ones, and add the expected regret."""
         # One position a round, since the losses of all arms are drawn together: also those that the
@@ -169,7 +156,7 @@ class ReplayEnvironment(Losses):
     best = int_array("arms")
     """1 for the arms that the best fixed allocation for all days funds."""
 
-    def respond(e, s: _Played, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
+    def respond(e, s: Losses.State, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
         """Return the day's observed losses; add their excess over the best allocation's."""
         for arm in range(e.arms):
             loss, losses[arm] = e.numbers[(t - 1) * e.arms + arm], 0.0
@@ -183,7 +170,7 @@ class ReplayEnvironment(Losses):
                 s.regret[0] -= loss
 
 
-def is_observed(s: _Played, arm: int, allocation: float, threshold: float) -> bool:
+def is_observed(s: Losses.State, arm: int, allocation: float, threshold: float) -> bool:
     """Return whether an arm's loss is observed; add its allocation to the sums."""
     if allocation > 0.0:
         s.pulls[arm] += 1

@@ -5,7 +5,6 @@ tells it where losses occurred. An arm with enough has none, how much is enough 
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
@@ -15,8 +14,8 @@ from keyhole.contract.arm_names import ArmNames, order_by_name
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.learner_step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import float_column
-from keyhole.validate import Range, check_integer, check_vector, short_repr
+from keyhole.play.log_replay import float_column
+from keyhole.validate import Range, check_integer
 
 _UNIT: Final = Range(ge=0, le=1)
 
@@ -68,7 +67,7 @@ class Learner(CoreLearner):
         round : int, optional
             Round of the losses, from 1, as a check: it must be that of the last `ask`.
         """
-        seen = self._check_losses("losses", losses)
+        seen = self.vocabulary.parse_losses("losses", losses)
         self._expect_feedback()
         if round is not None and check_integer("round", round) != self.rounds:
             raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
@@ -76,12 +75,6 @@ class Learner(CoreLearner):
         before = self._count_violations()
         self._tell()
         self._warn_of_violation(before, f", in round {self.rounds},")
-
-    def _check_losses(self, name: str, losses: Any) -> FloatArray:
-        """Return 0 or 1 for each arm, from a vector or from names of arms."""
-        if (names := self._names) is None:
-            return zeros_and_ones(name, losses, self.facts["arms"])
-        return losses_by_name(name, losses, names, names.number)
 
     def replay(self, allocations: ArrayLike, losses: ArrayLike) -> int:
         """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
@@ -123,7 +116,9 @@ class Learner(CoreLearner):
             ]
         if isinstance(losses, list | tuple):
             losses = [
-                row if isinstance(row, np.ndarray) else self._check_losses(f"losses[{i}]", row)
+                row
+                if isinstance(row, np.ndarray)
+                else self.vocabulary.parse_losses(f"losses[{i}]", row)
                 for i, row in enumerate(losses)
             ]
         return allocations, losses
@@ -156,46 +151,3 @@ class Learner(CoreLearner):
         if "thresholds" in known:
             known["thresholds"] = "thresholds known"
         return list(known.values())
-
-
-def losses_by_name(
-    name: str, losses: Any, arms: Sequence[Any], number: Callable[[str, Any], int]
-) -> FloatArray:
-    """Return 0 or 1 for each arm, from the names of the arms with a loss, or a mapping.
-
-    `number` returns the number of an arm by its name, or raises an error.
-    """
-    if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
-        raise TypeError(
-            f"{name} must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
-        )
-    for arm in losses:
-        number(f"an arm of {name}", arm)
-    if not isinstance(losses, Mapping):
-        seen = set(losses)
-        losses = {arm: int(arm in seen) for arm in arms}
-    if missing := [arm for arm in arms if arm not in losses]:
-        raise ValueError(f"{name} must have all arms, or be names only; {missing[0]!r} lacks")
-    return zeros_and_ones(name, [losses[arm] for arm in arms], len(arms))
-
-
-def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
-    """Return zeros and ones as a vector; refuse anything else."""
-    if type(values) is list and len(values) == entries and all(map(_is_bit, values)):
-        return np.array(values, np.float64)  # the common case first: `tell` runs in every round
-    if isinstance(values, np.ndarray) and values.dtype == np.bool_:
-        values = values.astype(np.float64)
-    elif isinstance(values, list | tuple):
-        values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
-    found = check_vector(name, values, _UNIT)
-    if len(found) != entries:
-        raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(found)}")
-    between = np.flatnonzero((found > 0) & (found < 1))
-    if len(between):
-        at = int(between[0])
-        raise ValueError(f"{name}[{at}] must be 0 or 1, got {found[at]:g}")
-    return found
-
-
-def _is_bit(value: Any) -> bool:
-    return type(value) in (int, float, bool) and value in (0, 1)

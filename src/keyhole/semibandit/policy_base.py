@@ -59,7 +59,6 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Names, **facts: Any) -> Any: ...
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner, which takes one decision at a time with this policy."""
-            ...
 
     def recommend(
         p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray

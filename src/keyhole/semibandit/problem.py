@@ -18,8 +18,8 @@ from keyhole.distributions.reward_problem import list_values
 from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_joint_environment
 from keyhole.semibandit.joint_losses import DayDistribution, Days
 from keyhole.semibandit.knapsack import solve_knapsack
-from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
+from keyhole.semibandit.study_adapter import zeros_and_ones
 from keyhole.validate import (
     Range,
     SequenceLike,

@@ -4,15 +4,13 @@ It stands for the real thing in experiments. An arm is one of the options, with 
 rewards that policies do not know.
 """
 
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
-    FloatArray,
-    IntArray,
     Kernel,
     Stream,
     float_array,
@@ -21,13 +19,6 @@ from keyhole.policy import (
     seek_pull,
 )
 from keyhole.stochastic.setting import SETTING
-
-
-class _EnvironmentState(Protocol):
-    pulls: IntArray
-    regret: FloatArray
-    optimal: FloatArray
-    reward: FloatArray
 
 
 class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
@@ -59,7 +50,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
         optimal = float_array()
         reward = float_array()
 
-    def respond(e, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel) -> float:
+    def respond(e, s: State, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
         seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
@@ -70,7 +61,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
         s.reward[0] += reward
         return reward
 
-    def score(e, s: _EnvironmentState, t: int, metrics: Any) -> None:
+    def score(e, s: State, t: int, metrics: Any) -> None:
         """Write the regret, the share of rounds with a best arm, and the details."""
         metrics.regret[0] = s.regret[0]
         metrics.best_share[0] = s.optimal[0] / t

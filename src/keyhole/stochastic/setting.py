@@ -18,7 +18,8 @@ class Facts:
     horizon = fact(int, ge=1, always=False, doc="rounds in all")
 
 
-def _arm_exists(p: Facts, arm: int) -> bool:
+def arm_exists(p: Facts, arm: int) -> bool:
+    """Return whether a decision is one of the arms."""
     return 0 <= arm < p.arms
 
 
@@ -28,7 +29,7 @@ SETTING: Final = Setting(
     decision={"arm": Field("int64")},
     feedback={"reward": Field("float64")},
     report={"best": Field("int64")},
-    allowed=_arm_exists,
+    allowed=arm_exists,
     rewards=True,
     fixed_means=True,
 )

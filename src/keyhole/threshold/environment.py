@@ -5,7 +5,7 @@ random number (the sample) of the chosen option (the arm).
 """
 
 import math
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Replay
 from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
@@ -30,16 +30,6 @@ DRAWN, STAGED, CYCLIC, LISTED = range(4)
 
 # The failure probability of the widths in the metrics that count misses.
 _MISS: Final = 0.05
-
-
-class _EnvironmentState(Protocol):
-    pulls: IntArray
-    wrong: IntArray
-    stage: IntArray
-    left: IntArray
-    block: IntArray
-    regret: FloatArray
-    reached: FloatArray
 
 
 class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
@@ -98,7 +88,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         """Rounds left in the stage, or in the block."""
         block = int_array("levels")
 
-    def observe(e, s: _EnvironmentState, t: int, rng: Stream) -> int:
+    def observe(e, s: State, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
         # Arm `e.arms`, one beyond the last, has the random numbers of thresholds: they are the same
         # for every policy, too.
@@ -124,9 +114,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
             level = e.listed[t - 1]
         return int(level)
 
-    def respond(
-        e, s: _EnvironmentState, rng: Stream, threshold: int, arm: int, draw: Kernel
-    ) -> int:
+    def respond(e, s: State, rng: Stream, threshold: int, arm: int, draw: Kernel) -> int:
         """Return the sample of the arm's next pull, or the threshold if it is censored."""
         seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
@@ -139,7 +127,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         return int(threshold if e.censored == 1 else value)
 
     def score(
-        e, s: _EnvironmentState, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
+        e, s: State, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
         support: FloatArray, metrics: Any,
     ) -> None:  # fmt: skip
         """Write the regret, the samples, and the errors of the policy's recommendation."""

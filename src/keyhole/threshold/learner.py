@@ -4,15 +4,14 @@ A user calls it in each round with a bar (the threshold). It answers with the op
 arm), and learns from the number that this gave (the sample), which should reach the bar.
 """
 
-from typing import Any, cast
+from typing import cast
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.drivers.learner_step import NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.replay_column_checks import int_column
+from keyhole.play.log_replay import int_column
 from keyhole.validate import Range, check_integer
 
 
@@ -39,12 +38,6 @@ class Learner(CoreLearner):
 
     names_arms = True
 
-    def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
-        super()._prepare(policy, facts)
-        # Made once, since making a range takes longer than a round.
-        self._thresholds = Range(ge=1, le=facts["levels"])
-        self._samples = Range(ge=0, le=facts["levels"])
-
     def ask(self, *, threshold: int) -> int:
         """Return the arm to pull at a threshold, from 0.
 
@@ -57,7 +50,7 @@ class Learner(CoreLearner):
         threshold : int
             From 1 to the number of levels.
         """
-        level = check_integer("threshold", threshold, self._thresholds)
+        level = check_integer("threshold", threshold, self.vocabulary.thresholds)
         arm = self._ask(level)
         # `_ask` keeps a pending decision, whose threshold may be another one.
         if level != (shown := self._context["threshold"].item()):  # a decision is pending
@@ -78,11 +71,12 @@ class Learner(CoreLearner):
         censored : bool, default False
             True, in place of a value, for a sample that reached the threshold and is censored.
         """
-        self._expect_feedback()
-        threshold: int = self._context["threshold"].item()
-        self._tell(
-            observed_sample(self._samples, self.facts["censored"], threshold, value, censored)
-        )
+        if not self._pending:
+            self._refuse(NOT_ASKED)
+        # The step that learns refuses other threads: nothing is written before it.
+        context = {"threshold": self._context["threshold"].item()}
+        feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
+        self._do(TELL_WITH_NUMBER, feedback["value"])
 
     def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
         """Replay a log: the same as `ask` and `tell` in every round, and much faster.
@@ -102,9 +96,9 @@ class Learner(CoreLearner):
         int
             The number of rounds in which the policy asked for the arm in the log.
         """
-        shown = int_column("thresholds", thresholds, self._thresholds)
+        shown = int_column("thresholds", thresholds, self.vocabulary.thresholds)
         pulled = self._arm_column("arms", arms, shown)
-        seen = int_column("values", values, self._samples, shown)
+        seen = int_column("values", values, self.vocabulary.samples, shown)
         if self.facts["censored"] and (above := seen > shown).any():
             at = int(above.argmax())
             raise ValueError(
@@ -138,32 +132,3 @@ class Learner(CoreLearner):
         """
         report = self._recommend()
         return report["survival"], report["support"]
-
-
-def observed_sample(
-    samples: Range, hides: bool, threshold: int, value: int | None, censored: bool
-) -> int:
-    """Return the observed level of a sample: the threshold for a censored one.
-
-    `samples` is the range of samples, and `hides` is whether feedback is censored.
-    """
-    if not isinstance(censored, (bool, np.bool_)):
-        raise TypeError(f"censored must be True or False, got {censored!r}")
-    if (value is None) != bool(censored):
-        raise TypeError(
-            f"exactly one of value and censored=True must be told, got value {value!r} and "
-            f"censored {censored}"
-        )
-    if not hides:
-        if censored:
-            raise ValueError("censored must be False where feedback is uncensored, got True")
-        return check_integer("value", value, samples)
-    if censored:
-        return threshold
-    level = check_integer("value", value, samples)
-    if level >= threshold:
-        raise ValueError(
-            f"value must be below the threshold {threshold}, since a sample that reaches it "
-            f"is censored; got {level} (tell censored=True)"
-        )
-    return level

@@ -69,7 +69,6 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Names, **facts: Any) -> Any: ...
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
-            ...
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the policy ignores uncensored samples."""

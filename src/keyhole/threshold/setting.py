@@ -10,6 +10,7 @@ from typing import Final, Literal, get_args
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
+from keyhole.stochastic.setting import arm_exists
 
 Feedback = Literal["uncensored", "censored"]
 
@@ -21,10 +22,6 @@ class Facts:
     levels = fact(int, ge=1, lt=2**20, doc="number of levels: thresholds go from 1 to this")
     censored = fact(int, ge=0, le=1, doc="whether a sample is hidden that reaches the threshold")
     horizon = fact(int, ge=1, always=False, doc="rounds in all")
-
-
-def _arm_exists(p: Facts, arm: int) -> bool:
-    return 0 <= arm < p.arms
 
 
 SETTING: Final = Setting(
@@ -41,7 +38,7 @@ SETTING: Final = Setting(
         "survival": Field("float64", ("arms", "levels")),
         "support": Field("float64", ("arms", "levels")),
     },
-    allowed=_arm_exists,
+    allowed=arm_exists,
 )
 """See a threshold, pull an arm; the reward is 1 if its sample reaches the threshold.
 

@@ -7,9 +7,11 @@ option (arm) that was chosen, and the number (sample) that it gave, which should
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from keyhole.cached_property import cached_property
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.threshold.learner import observed_sample
 from keyhole.validate import Range, check_integer
 
 
@@ -19,10 +21,19 @@ class StudyVocabulary(CoreVocabulary):
     Feedback is ``tell(id, value)`` or ``tell(id, censored=True)``.
     """
 
+    @cached_property
+    def thresholds(self) -> Range:
+        """The range of thresholds; made once, since making a range takes longer than a round."""
+        return Range(ge=1, le=self.facts["levels"])
+
+    @cached_property
+    def samples(self) -> Range:
+        """The range of samples."""
+        return Range(ge=0, le=self.facts["levels"])
+
     def parse_context(self, *, threshold: int) -> Values:  # type: ignore[override]
         """Return the threshold."""
-        levels = Range(ge=1, le=self.facts["levels"])
-        return {"threshold": check_integer("threshold", threshold, levels)}
+        return {"threshold": check_integer("threshold", threshold, self.thresholds)}
 
     def format_context(self, context: Values) -> Words:
         """Return the threshold."""
@@ -32,8 +43,25 @@ class StudyVocabulary(CoreVocabulary):
         self, context: Values, decision: Values, value: int | None = None, *, censored: bool = False
     ) -> Values:
         """Return the sample, or the threshold for a censored one."""
-        samples, hides = Range(ge=0, le=self.facts["levels"]), bool(self.facts["censored"])
-        return {"value": observed_sample(samples, hides, context["threshold"], value, censored)}
+        if not isinstance(censored, (bool, np.bool_)):
+            raise TypeError(f"censored must be True or False, got {censored!r}")
+        if (value is None) != bool(censored):
+            raise TypeError(
+                f"exactly one of value and censored=True must be told, got value {value!r} and "
+                f"censored {censored}"
+            )
+        threshold, hides = context["threshold"], self.facts["censored"]
+        if censored:
+            if hides:
+                return {"value": threshold}
+            raise ValueError("censored must be False where feedback is uncensored, got True")
+        level = check_integer("value", value, self.samples)
+        if hides and level >= threshold:
+            raise ValueError(
+                f"value must be below the threshold {threshold}, since a sample that reaches it "
+                f"is censored; got {level} (tell censored=True)"
+            )
+        return {"value": level}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the sample, or ``censored``."""

@@ -5,14 +5,12 @@ their guarantees need bounds on the mean of an arm's rewards that hold after eve
 """
 
 import math
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from keyhole.policy import (
     Environment,
-    FloatArray,
-    IntArray,
     Metric,
     Stream,
     float_array,
@@ -26,14 +24,6 @@ from keyhole.thresholding.bounds import confidence_failure
 from keyhole.thresholding.environment import RewardEnvironment
 from keyhole.thresholding.problem import Problem
 from keyhole.validate import Range, check_number, check_vector
-
-
-class _EnvironmentState(Protocol):
-    pulls: IntArray
-    totals: FloatArray
-    missed: FloatArray
-    narrower: FloatArray
-    ratio: FloatArray
 
 
 class ConfidenceSequences(RewardEnvironment):
@@ -67,7 +57,7 @@ class ConfidenceSequences(RewardEnvironment):
         narrower = float_array()
         ratio = float_array()
 
-    def respond(e, s: _EnvironmentState, rng: Stream, arm: int) -> float:  # type: ignore[override]
+    def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return the reward of the arm's next pull, and compare the mean with its bounds."""
         seek_pull(rng, arm, s.pulls[arm])
         reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
@@ -89,7 +79,7 @@ class ConfidenceSequences(RewardEnvironment):
         s.ratio[0] = radius / maximal
         return reward
 
-    def score(e, s: _EnvironmentState, t: int, metrics: Any) -> None:  # type: ignore[override]
+    def score(e, s: State, t: int, metrics: Any) -> None:  # type: ignore[override]
         """Write which bounds were ever left, and their radii."""
         metrics.lemma_19_misses[0] = s.missed[0]
         metrics.third_width_misses[0] = s.missed[1]

@@ -4,7 +4,7 @@ An arm is one of several options; each pull (trial) gives a random reward. In th
 labelled as above or below the threshold, a given number for its mean reward.
 """
 
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
@@ -12,7 +12,6 @@ from keyhole.metric import PULLS, REWARD, Metric
 from keyhole.policy import (
     Environment,
     FloatArray,
-    IntArray,
     Kernel,
     Stream,
     float_array,
@@ -24,16 +23,9 @@ from keyhole.policy import (
 from keyhole.thresholding.setting import SETTING
 
 
-class _EnvironmentState(Protocol):
-    pulls: IntArray
-    reward: FloatArray
-
-
-class _SampleQueues(_EnvironmentState, Protocol):
-    stack: IntArray
-
-
-def write_scores(side: FloatArray, s: _EnvironmentState, labels: FloatArray, metrics: Any) -> None:
+def write_scores(
+    side: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
+) -> None:
     """Write the wrong labels, their number, and whether there is any (a kernel)."""
     wrong = 0.0
     for arm in range(len(side)):
@@ -74,7 +66,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
         pulls = int_array("arms")
         reward = float_array()
 
-    def respond(e, s: _EnvironmentState, rng: Stream, arm: int, draw: Kernel) -> float:
+    def respond(e, s: State, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
@@ -83,7 +75,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
         s.reward[0] += reward
         return reward
 
-    def score(e, s: _EnvironmentState, labels: FloatArray, metrics: Any) -> None:
+    def score(e, s: State, labels: FloatArray, metrics: Any) -> None:
         """Write the number of wrong labels, whether there is any, and the details."""
         write_scores(e.side, s, labels, metrics)
 
@@ -99,20 +91,18 @@ class FiniteSampleEnvironment(RewardEnvironment):
 
     means = float_array("arms")
 
-    class State:
+    class State(RewardEnvironment.State):
         """Pulls of each arm, the sum of all rewards, and the order of the samples."""
 
-        pulls = int_array("arms")
-        reward = float_array()
         stack = int_array("length")
         """Positions of the samples; those of an arm's pulls so far are in their final order."""
 
-    def init(e, s: _SampleQueues) -> None:
+    def init(e, s: State) -> None:
         """Leave all samples in the order in which they were recorded."""
         for i in range(e.length):
             s.stack[i] = i
 
-    def respond(e, s: _SampleQueues, rng: Stream, arm: int) -> float:  # type: ignore[override]
+    def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return one of the arm's remaining rewards, each equally likely."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
@@ -141,7 +131,7 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
     gold = float_array("arms")
     """The gold label of each arm: 1, 0, or -1 for none."""
 
-    def score(e, s: _EnvironmentState, labels: FloatArray, metrics: Any) -> None:
+    def score(e, s: RewardEnvironment.State, labels: FloatArray, metrics: Any) -> None:
         """Write wrong labels, whether there is any, agreement with gold labels, and details."""
         write_scores(e.side, s, labels, metrics)
         gold, met = 0.0, 0.0

@@ -73,7 +73,6 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Names, **facts: Any) -> Any: ...
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
-            ...
 
     def impute(p, s: _RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
         """Impute the mean reward of the arm, or 1/2 for an arm without pulls."""

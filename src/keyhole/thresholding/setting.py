@@ -9,6 +9,7 @@ from typing import Final
 from keyhole.contract.known_quantities import fact
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
+from keyhole.stochastic.setting import arm_exists
 
 
 class Facts:
@@ -26,17 +27,13 @@ class Facts:
     )  # fmt: skip
 
 
-def _arm_exists(p: Facts, arm: int) -> bool:
-    return 0 <= arm < p.arms
-
-
 SETTING: Final = Setting(
     name="thresholding",
     declarations=Facts,
     decision={"arm": Field("int64")},
     feedback={"reward": Field("float64")},
     report={"labels": Field("float64", ("arms",))},
-    allowed=_arm_exists,
+    allowed=arm_exists,
     budgeted=True,
     rewards=True,
     fixed_means=True,

@@ -6,7 +6,7 @@ as rewards prove that some other arm is better; the last one left is the best.
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from keyhole.contract.stopping import Guarantee, settled_arms
 from keyhole.contract.stopping_wrapper import (
     SAME_MEAN,
-    Evidence,
     StoppingWrapper,
     count_pull,
     settle,
@@ -24,10 +23,6 @@ from keyhole.stochastic.pair_evidence import is_mean_higher
 from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
-
-
-class _State(Evidence, Protocol):
-    left: IntArray
 
 
 class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
@@ -106,14 +101,14 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
         left = int_array()
 
-    def init(p, s: _State, rng: Stream, base_init: Kernel) -> None:  # type: ignore[override]
+    def init(p, s: State, rng: Stream, base_init: Kernel) -> None:  # type: ignore[override]
         """Leave all arms open, and prepare the base."""
         s.left[0] = p.arms
         argmin_fill(s.open_pulls, p.arms, 0.0)
         base_init(p, s, 0, rng)
 
     def update(
-        p, s: _State, t: int, rng: Stream, arm: int, reward: float, base_update: Kernel
+        p, s: State, t: int, rng: Stream, arm: int, reward: float, base_update: Kernel
     ) -> None:
         """Have the base learn the reward, and give up arms that are proved not to be the best."""
         base_update(p, s, t, rng, arm, reward)
@@ -130,7 +125,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
             s.left[0] = 0
             s.stopped[0] = t
 
-    def recommend(p, s: _State, best: IntArray) -> None:  # type: ignore[override]
+    def recommend(p, s: State, best: IntArray) -> None:  # type: ignore[override]
         """Recommend the arm that is settled as best, or the open one with the highest mean."""
         highest = -1.0
         best[0] = argmin(s.open_pulls, p.arms)
@@ -166,7 +161,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         ]
 
 
-def give_up_lower(s: _State, arm: int, other: int, level: float, arms: int) -> None:
+def give_up_lower(s: BestArmStopping.State, arm: int, other: int, level: float, arms: int) -> None:
     """Settle the other arm as not the best if its mean is proved to be lower."""
     if s.settled[other] == 0 and is_mean_higher(
         s.evidence_pulls[arm], s.evidence_totals[arm],
