@@ -112,7 +112,9 @@ def _connect(address: str) -> Client:
 def _call(function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     import pickle
 
-    return pickle.loads(function)(*args, **kwargs)
+    result = pickle.loads(function)(*args, **kwargs)
+    pickle.dumps(result)  # for one that cannot be pickled, Dask would ask without end
+    return result
 
 
 # Dask pickles a function of __main__ by value. By name, a worker without Keyhole could not unpickle

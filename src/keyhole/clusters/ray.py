@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import socket
 from concurrent.futures import Future
 from typing import Any, Final
@@ -92,13 +93,16 @@ def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _describe(error: BaseException) -> BaseException:
     """Return the error of a task as it was raised, without Ray's traceback in its message."""
-    if isinstance(error, RayTaskError):
-        return error.cause if isinstance(error.cause, Exception) else error
+    if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
+        return _describe(error.cause)
+    if not isinstance(error, RayError):
+        return error
     if isinstance(error, OutOfMemoryError | WorkerCrashedError):
         return RuntimeError(
             f"{_RETRIES + 1} workers died at the same task: each may have run out of memory; see "
             "what they have logged"
         )
-    if "No module named 'keyhole" in str(error):
-        return ModuleNotFoundError(str(error), name="keyhole")
-    return RuntimeError(f"Ray could not have a task done: {error}")
+    text = str(error).partition("\n")[0]
+    if missing := re.search("No module named '(.*)'", text):
+        return ModuleNotFoundError(missing[0], name=missing[1])
+    return RuntimeError(f"Ray could not have a task done: {text}")
