@@ -266,4 +266,4 @@ def test_a_suggestion_ignores_case_and_knows_parts_of_names(typed, words, meant)
 
 
 def test_visible_differences_are_not_warned_of():
-    check_names("arms", ["red", "Red", "red ", "r ed", "caf\xe9", "cafe", "m2", "m\xb2", ""])
+    check_names("arms", ["red", "r ed", "caf\xe9", "cafe", "m2", "m\xb2", ""])

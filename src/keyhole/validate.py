@@ -28,6 +28,7 @@ _FROM_THIS_POWER: Final = 2**20
 # Unicode's categories of control characters, halves of characters, and line and paragraph ends.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
+_TOTALS: Final = frozenset(["total", "totals", "grand total", "subtotal", "sum"])
 _VARIANTS: Final = tuple(map(chr, range(0xFE00, 0xFE10)))  # selectors of forms of a character
 _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 # Letters and marks without a shape: grapheme joiner, Hangul fillers, Khmer inherent vowels.
@@ -373,7 +374,8 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
     r"""Return names as `check_distinct` does; warn of those that look alike, also to earlier ones.
 
     They differ in invisible characters (zero-width ones, direction marks, byte order marks), in
-    kinds of spaces, or in forms of an accent. The names stay different.
+    spaces, in forms of an accent, or as "north", "North" and "NORTH" do. The names stay different.
+    A name such as "Total" is warned of too: a row of totals counts as one of the others.
 
     Examples
     --------
@@ -385,10 +387,12 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
     """
     names = check_distinct(name, values)
     texts = {_visible_text(text): text for text in earlier}
-    for text in names:
-        if isinstance(text, str) and text != (first := texts.setdefault(_visible_text(text), text)):
+    for text in filter(lambda name: isinstance(name, str), names):
+        if text != (first := texts.setdefault(_visible_text(text), text)):
             both = f"{first!a} and {text!a} look alike, but are two names"
             warn_user(f"{both}: write one of them otherwise")
+        if len(texts) > 1 and text.strip().casefold() in _TOTALS:
+            warn_user(f"{text!a} is one of the {name}: leave out a row of totals")
     return names
 
 
@@ -401,12 +405,15 @@ def warn_user(text: str) -> None:
 
 
 def _visible_text(name: str) -> str:
-    """Return a name without what cannot be seen, its accents and spaces in one form."""
-    if name.isascii():
-        return name
-    categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIANTS)
-    seen = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
-    return unicodedata.normalize("NFC", "".join(seen))
+    """Return a name without what is hardly seen; accents, spaces and capitals in one form."""
+    if not name.isascii():
+        categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIANTS)
+        seen = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
+        name = unicodedata.normalize("NFC", "".join(seen))
+    name = " ".join(name.split())
+    # Not of ids such as aB3x, of which others differ in capitals alone.
+    is_word = name in (name.lower(), name.upper(), name.capitalize(), name.title())
+    return name.casefold() if is_word else name
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:

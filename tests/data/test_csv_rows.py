@@ -104,6 +104,8 @@ LOOKALIKES = [
     ("red", "\u202ered"),
     ("dark red", "dark\xa0red"),
     ("caf\xe9", "cafe\u0301"),
+    ("north", "North"),
+    ("B2", "b2"),
 ]
 
 
@@ -127,6 +129,15 @@ def test_names_that_look_alike_are_told_apart_with_a_warning(tmp_path, first, se
     with pytest.warns(UserWarning, match="look alike") as caught:
         assert list(read_rewards_csv(rewards)) == [first, second]
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_row_of_totals_is_warned_of_and_ids_may_differ_in_capitals(tmp_path):
+    path = tmp_path / "rewards.csv"
+    path.write_text("arm,reward\naB3x,1\nab3X,0\n")
+    assert list(read_rewards_csv(path)) == ["aB3x", "ab3X"]
+    path.write_text("arm,reward\nred,1\nblue,0\nTotal,1\n")
+    with pytest.warns(UserWarning, match="'Total' is one of the arms: leave out a row of totals"):
+        read_rewards_csv(path)
 
 
 LOG = "shown_at,converted_at,arm\n"

@@ -163,6 +163,23 @@ def test_the_summary_begins_with_the_absence_of_success(spec, tmp_path):
     assert best_as_json(tune)["successes"] == 1
 
 
+def test_a_recommended_command_that_never_succeeded_is_named(tmp_path):
+    runs = [record("failed", 1e-3, limit) for limit in (0.1, 1.0) for _ in range(30)]
+    runs += [record("out of time", limit, limit, "slow") for limit in (0.1, 1.0) for _ in range(30)]
+    spec = Spec.from_table(TABLE | {"limits": [0.1, 1.0]})
+    tune = SavedTune(tmp_path, spec, [*runs, record("ok", 0.9, 1.0, "slow")])
+    assert tune.best().arm == "quick"
+    assert format_warnings(tune) == [
+        "no run of quick has succeeded: giving up early costs least so far"
+    ]
+
+
+def test_limits_that_may_be_milliseconds_are_warned_of(tmp_path):
+    tune = one_arm(tmp_path, [100, 1000], [record("ok", 0.05, 1000.0) for _ in range(9)])
+    said = "every run ended within 0.05 s, and the least limit is 100 s: limits are in seconds"
+    assert format_warnings(tune) == [said]
+
+
 def test_the_probability_is_explained_in_the_summary(tune):
     text = format_recommendation(tune)[3]
     assert re.match(

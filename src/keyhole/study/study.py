@@ -133,7 +133,8 @@ class Study:
             default what costs it least.
         timeout : float, str or timedelta, optional
             Seconds after which a decision without feedback expires, or a text such as "90s", "2h"
-            or "1d12h". By default never.
+            or "1d12h". By default never. The clock is that of whoever asks or tells next: those of
+            all clients must differ by far less.
         timeout_decisions : int, optional
             Number of later decisions after which it expires.
         on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
@@ -311,8 +312,9 @@ class Study:
 
         The study must have no other decisions; its policy must be one that can learn from decisions
         of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
-        its feedback one reward. What is imported must not have been selected by its rewards. A
-        warning says where the rows of each arm are sorted by reward, and the policy can stop.
+        its feedback one reward. What is imported must not have been selected by its rewards, nor
+        arms by what is known of a visitor: columns of probabilities are not read. A warning says
+        where the rows of each arm are sorted by reward, and the policy can stop.
 
         Parameters
         ----------

@@ -127,7 +127,8 @@ def parse_instances(value: Any, folder: Path) -> tuple[Instance, ...]:
             "instances must be a pattern of files such as 'cnf/*.cnf', a list of names, "
             f"{{ file = 'FILE' }} or {{ csv = 'FILE' }}, got {short_repr(value)}"
         )
-    check_distinct("instances", [one.name for one in instances])
+    # Normed, since a file under two names, a.cnf and ./a.cnf, would count twice.
+    check_distinct("instances", [os.path.normpath(one.name) for one in instances])
     return tuple(instances)
 
 

@@ -32,6 +32,9 @@ _SAFE_WORD: Final = re.compile(
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _MORE: Final = 4  # times as many runs halve an interval
 _MOST_ROWS: Final = 10  # of a table in a notebook
+# Runs that end in so small a share of a limit of so many seconds hint at limits in milliseconds.
+_SHORT_SHARE: Final = 0.01
+_LONG_LIMIT: Final = 10.0
 POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
@@ -54,12 +57,29 @@ def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
 
 
 def format_warnings(tune: SavedTune) -> list[str]:
-    """Return a line for each reason to doubt the results: no success, a busy machine."""
+    """Return a line for each reason to doubt the results: no success, a busy machine, units."""
     load = OtherLoad(tune.spec, tune.runs)
+    longest, least = max(run.seconds for run in tune.runs), tune.spec.limits[0]
+    is_short = least >= _LONG_LIMIT and longest < _SHORT_SHARE * least
+    best = tune.best()
+    outcomes = {run.outcome for run in tune.runs_of(best.arm)}
+    no_success = ""
+    if not best.successes:
+        no_success = recommendation.NO_SUCCESS
+    elif outcomes and "ok" not in outcomes:
+        no_success = f"no run of {best.arm} has succeeded: giving up early costs least so far"
     return [
-        *([] if tune.best().successes else [recommendation.NO_SUCCESS]),
+        *([_describe_short_runs(longest, least)] if is_short else []),
+        *([no_success] if no_success else []),
         *([load.warning] if load.is_high else []),
     ]
+
+
+def _describe_short_runs(longest: float, least: float) -> str:
+    return (
+        f"every run ended within {format_duration(longest)}, and the least limit is {least:g} s: "
+        "limits are in seconds"
+    )
 
 
 def format_recommendation(tune: SavedTune) -> list[str]:
