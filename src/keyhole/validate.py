@@ -391,7 +391,7 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
         if text != (first := texts.setdefault(_visible_text(text), text)):
             both = f"{first!a} and {text!a} look alike, but are two names"
             warn_user(f"{both}: write one of them otherwise")
-        if len(texts) > 1 and text.strip().casefold() in _TOTALS:
+        if len(names) > 1 and text.strip().casefold() in _TOTALS:
             warn_user(f"{text!a} is one of the {name}: leave out a row of totals")
     return names
 

@@ -24,6 +24,7 @@ from keyhole.papers import FILES, Entry
 from tests import toys
 from tests.busy import wait_until_busy
 from tests.cli.conftest import TEXT
+from tests.papers.conftest import TINY
 from tests.processes import Forked, python
 
 pytestmark = pytest.mark.usefixtures("no_figures")
@@ -187,17 +188,13 @@ def test_reproduce_prints_a_verdict_for_every_claim(keyhole, tiny, tmp_path):
     assert keyhole("report", out)[:2] == (code, printed)
 
 
-def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tiny, tmp_path, monkeypatch):
-    from keyhole.papers.claims import PolicyOrdering
-    from keyhole.papers.claims.base import Finding
-
-    monkeypatch.setattr(
-        PolicyOrdering, "judge", lambda self, result: Finding("does not hold", "made up")
-    )
-    words = ("reproduce", "tao2019-simple-regret", "--out", tmp_path / "out", "--threads", 1)
+def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tmp_path):
+    entry = tmp_path / "mine.toml"
+    entry.write_text(TINY)  # "No label is ever wrong."
+    words = ("reproduce", entry, "--out", tmp_path / "out", "--threads", 1)
     code, printed, _ = keyhole(*words)
     assert code == 1
-    assert "does not hold: Set-up 1" in printed
+    assert "does not hold: Hard: No" in printed
 
 
 def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(

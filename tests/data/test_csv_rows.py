@@ -135,7 +135,7 @@ def test_a_row_of_totals_is_warned_of_and_ids_may_differ_in_capitals(tmp_path):
     path = tmp_path / "rewards.csv"
     path.write_text("arm,reward\naB3x,1\nab3X,0\n")
     assert list(read_rewards_csv(path)) == ["aB3x", "ab3X"]
-    path.write_text("arm,reward\nred,1\nblue,0\nTotal,1\n")
+    path.write_text("arm,reward\nTotal,1\nred,1\nblue,0\n")
     with pytest.warns(UserWarning, match="'Total' is one of the arms: leave out a row of totals"):
         read_rewards_csv(path)
 

@@ -131,7 +131,11 @@ CHANGES = [
         'crowd = "blubirds"',
         r"problem.crowd must be one of .*got 'blubirds' \(did you mean 'bluebirds'\?\)",
     ),
-    ("means = [0.2, 0.45, 0.7]", 'labels = "nowhere.csv"', r"problem.labels: nowhere.csv: there"),
+    (
+        "means = [0.2, 0.45, 0.7]",
+        'labels = "nowhere.csv"',
+        r"problem.labels: nowhere.csv must be a text file; there",
+    ),
     ("means = [0.2, 0.45, 0.7]", "labels = 3", "problem.labels must be the name of a file, got 3"),
     ("threshold = 0.5", "threshold = 1.4", r"problem.threshold must lie in \(0, 1\), got 1.4"),
     ("threshold = 0.5", "", "problem.threshold must be given"),

@@ -144,8 +144,8 @@ def test_what_no_study_writes_is_refused(path, row, why):
         (b"[]", "does not say its format"),
         (b"\xff", "not JSON"),
         (b'{"format": 9}', "in a format that keyhole"),
-        (b'{"format": 1}', "is damaged: KeyError"),
-        (b'{"format": 1, "policy": 3, "module": []}', "study"),
+        (b'{"format": 2}', "is damaged: KeyError"),
+        (b'{"format": 2, "policy": 3, "module": []}', "study"),
         (b"[" * 10**6, "not JSON"),
     ],
 )

@@ -540,10 +540,10 @@ def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
     find = compiled_class.fingerprint
     with labels(tmp_path / "s.db"):
 
-        def slowly(kernel):
+        def slowly(*args, **options):
             if threading.current_thread() is not threading.main_thread():
                 slow.wait()
-            return find(kernel)
+            return find(*args, **options)
 
         monkeypatch.setattr(compiled_class, "fingerprint", slowly)
         slow.check(

@@ -176,7 +176,7 @@ def test_a_recommended_command_that_never_succeeded_is_named(tmp_path):
 
 def test_limits_that_may_be_milliseconds_are_warned_of(tmp_path):
     tune = one_arm(tmp_path, [100, 1000], [record("ok", 0.05, 1000.0) for _ in range(9)])
-    said = "every run ended within 0.05 s, and the least limit is 100 s: limits are in seconds"
+    said = "every success took at most 0.05 s, and the least limit is 100 s: limits are in seconds"
     assert format_warnings(tune) == [said]
 
 

@@ -73,7 +73,10 @@ class Cluster(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a task."""
-        return self._executor.submit(fn, *args, **kwargs)
+        try:
+            return self._executor.submit(fn, *args, **kwargs)
+        except BrokenExecutor as error:
+            raise self.lost_error(error) from error
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
         """Cancel tasks: those that have not begun never begin."""

@@ -1,4 +1,4 @@
-"""Summary of a run for notebooks: its result in one line, and of a sweep a table of the best."""
+"""Summary of a run: who is best, its result in one line, and of a sweep a table of the best."""
 
 import math
 from collections.abc import Mapping, Sequence

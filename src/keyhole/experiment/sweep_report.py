@@ -160,19 +160,6 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     return Section(file, capitalize(metric_title), blocks)
 
 
-def count_panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
-    """Return the number of panels of each figure of a metric, as the forecast expects it.
-
-    Points that differ in a whole table of a policy are expected to share a panel.
-    """
-    # A policy that varies as a whole adds lines to the panels, not panels.
-    apart = {name: v for name, v in sweep.items() if not _WHOLE_POLICY.fullmatch(name)}
-    points = count_points(apart)
-    sizes = [points] if over_rounds else []
-    sizes += [points // len(apart.get(name, [0])) for name in _drawn_entries(sweep)]
-    return [min(size, MOST_PANELS) for size in sizes]
-
-
 def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
     """Return the entries against which metrics are drawn: numbers, and those with many values."""
     many = count_points(sweep) > MOST_PANELS

@@ -13,7 +13,6 @@ Status = Literal["holds", "undecided", "does not hold"]
 
 _STATUSES: Final = ("holds", "undecided", "does not hold")
 _WIDTH: Final = 110
-_HEIGHT: Final = 16
 _SIDE: Final = 8.0  # pixels at either end
 
 

@@ -97,7 +97,7 @@ def _find_names_in_value(
     elif get_origin(hint) in (Union, UnionType):
         for one in inner:
             yield from _find_names_in_value(one, (), value, path, problem)
-    elif get_origin(hint) is list and isinstance(value, list):
+    elif get_origin(hint) in (list, tuple) and isinstance(value, list | tuple):
         for i, one in enumerate(value):
             yield from _find_names_in_value(inner[0], (), one, f"{path}[{i}]", problem)
     elif get_origin(hint) is dict and isinstance(value, dict):

@@ -135,6 +135,8 @@ def run_locally(
     threads = os.cpu_count() or 1 if threads is None else threads
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
     total = job.rounds * job.replications
+    if report is not None:  # before the first block, so that its time is known
+        report(job.label, total - job.rounds_left, total)
     while job.remaining:
         in_job = report and partial(_report_block, report, total - job.rounds_left, total)
         part = job.next_block(seconds, threads)

@@ -58,13 +58,15 @@ class StudyVocabulary(CoreVocabulary):
         return zeros_and_ones(name, [losses[arm] for arm in self.arms], len(self.arms))
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return the names of the arms with a loss."""
+        """Return the names of the arms with a loss; a vector where arms are numbers."""
+        if isinstance(self.arms, range):
+            return {"losses": feedback["losses"]}
         both = zip(self.arms, feedback["losses"], strict=True)
         return {"losses": [arm for arm, loss in both if loss]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return feedback without a loss."""
-        return {"losses": []}
+        return {"losses": [0] * len(self.arms) if isinstance(self.arms, range) else []}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, float]:
         """Return the estimated threshold of each arm, by name."""

@@ -35,6 +35,8 @@ class DecisionCounts(LogState):
         For each feedback that counts in means: the number of decisions by then, the arm's number,
         and the numbers in it by name, in the study's units. With ``on_timeout="no_reward"`` it is
         of all decisions before the oldest pending one, in their order.
+    assumed : Counter of int
+        How many of these were assumed at a timeout, by the arm's number.
     early : dict
         Feedback that does not count yet, by the decision's id: with ``on_timeout="no_reward"`` a
         success is told before a failure is assumed, so that what was told so far is a fair sample
@@ -43,8 +45,6 @@ class DecisionCounts(LogState):
         The names in it that are True or left out, such as "exceeded".
     told_sums : dict of str to float
         How many sums were told ("sums"), their total and their rounds; empty if none was.
-    assumed : Counter of int
-        How many of them were assumed at a timeout, by the arm's number.
     arms_with_feedback : set of int
         The numbers of the arms of which the policy has feedback: told, or assumed of a decision
         that expired (``on_timeout="no_reward"``).

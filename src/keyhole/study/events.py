@@ -8,7 +8,8 @@ Bodies are numbers of 8 bytes, little-endian:
     feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
     again;
 ``told late``, ``told too late``
-    the decision's row (round, time, context, decision), then the feedback; the first is learnt;
+    the decision's row (round, time, context, decision), then the feedback; *late* is
+    learnt, *too late* only recorded;
 ``sum told``
     anonymous feedback;
 ``arm added``, ``arm retired``

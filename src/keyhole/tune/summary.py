@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from dataclasses import asdict
@@ -59,7 +60,8 @@ def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
 def format_warnings(tune: SavedTune) -> list[str]:
     """Return a line for each reason to doubt the results: no success, a busy machine, units."""
     load = OtherLoad(tune.spec, tune.runs)
-    longest, least = max(run.seconds for run in tune.runs), tune.spec.limits[0]
+    longest = max((run.seconds for run in tune.runs if run.outcome == "ok"), default=math.inf)
+    least = tune.spec.limits[0]
     is_short = least >= _LONG_LIMIT and longest < _SHORT_SHARE * least
     best = tune.best()
     outcomes = {run.outcome for run in tune.runs_of(best.arm)}
@@ -69,16 +71,16 @@ def format_warnings(tune: SavedTune) -> list[str]:
     elif outcomes and "ok" not in outcomes:
         no_success = f"no run of {best.arm} has succeeded: giving up early costs least so far"
     return [
-        *([_describe_short_runs(longest, least)] if is_short else []),
         *([no_success] if no_success else []),
+        *([_describe_short_runs(longest, least)] if is_short else []),
         *([load.warning] if load.is_high else []),
     ]
 
 
 def _describe_short_runs(longest: float, least: float) -> str:
     return (
-        f"every run ended within {format_duration(longest)}, and the least limit is {least:g} s: "
-        "limits are in seconds"
+        f"every success took at most {format_duration(longest)}, and the least limit is "
+        f"{least:g} s: limits are in seconds"
     )
 
 

@@ -36,7 +36,7 @@ def test_the_function_of_the_documentation_judges_a_claim(load):
     assert (claim.problem_keys, claim.subject) == (("easy",), "LSA")
     found = {"easy": result({"LSA": [1, 1], "Uniform": [9, 9]}, title="Easy")}
     verdict = claim.verdict(found)
-    assert (verdict.status, verdict.kind) == ("holds", "computed: tail_mean")
+    assert (verdict.status, verdict.kind) == ("holds", "computed: my_claims.py:tail_mean")
     assert verdict.detail.startswith("worst tenth: 1.")
     assert verdict.claim == "LSA on Easy: Even in bad runs few labels are wrong."
     (number,) = verdict.numbers
@@ -118,3 +118,21 @@ def test_a_module_that_is_installed_may_have_the_function():
     table = {"kind": "computed", "by": by, "narrow": ["a"], "wide": ["a", "b"]}
     verdict = make_claim(COMMON | table).verdict({"made-up": result({"a": [1, 1], "b": [2, 2]})})
     assert (verdict.status, verdict.kind) == ("holds", "computed: policy_spread")
+
+
+def test_names_in_a_tuple_of_a_function_are_checked(load):
+    function = FUNCTION.replace(
+        "high: float\n", "high: float, among: tuple[PolicyName, ...] = ()\n"
+    )
+    assert load(CLAIM + 'among = ["Uniform"]', function)
+    with pytest.raises(ValueError, match=r"among\[0\] must be one of LSA, Uniform; got 'Nobody'"):
+        load(CLAIM + 'among = ["Nobody"]', function)
+
+
+def test_places_that_are_left_out_are_in_no_order(load):
+    function = FUNCTION.replace(
+        "high: float\n", "high: float, early: int = None, late: int = None\n"
+    )
+    assert load(CLAIM, function)
+    with pytest.raises(ValueError, match="late must come after early, got 2 after 3"):
+        load(CLAIM + "early = 3\nlate = 2", function)

@@ -152,8 +152,8 @@ class Claim(BaseModel):
             if {low, high} <= values.keys():
                 rounds = values.get("rounds") if low == "low" else None
                 check_ends(low, values[low], high, values[high], len(rounds or [None]))
-        early, late = values.get("early", 0), values.get("late", 1)
-        if late <= early:
+        early, late = values.get("early"), values.get("late")
+        if isinstance(early, int) and isinstance(late, int) and late <= early:
             raise ValueError(f"late must come after early, got {late} after {early}")
         return self
 
@@ -257,7 +257,9 @@ def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     cls.judgement = staticmethod(judgement)
     refuse = judgement.__globals__.get(f"check_{judgement.__name__}", lambda claim, plan: None)
     cls.refuse = staticmethod(refuse)
-    label = names.get("of") or ("by" in names and judgement.__name__)
+    label = names.get("of", "")
+    if by := names.get("by"):  # those of Keyhole by their names, which are known
+        label = judgement.__name__ if by.startswith("keyhole.") else by
     cls.judged_by = f"{names['kind']}: {label}" if label else names["kind"]
     return cls
 

@@ -50,6 +50,11 @@ def refuse_former_kind(where: str, table: Mapping[str, Any]) -> None:
     """Raise a ValueError that says how a claim of a former kind is written now."""
     field = "of" if table.get("kind") == "estimate" else "kind"
     kind = table.get(field)
+    if kind == "computed" and "by" not in table and "number" in table:
+        raise ValueError(
+            f"{where}.by must be given; {kind!r} of a number is now written by = "
+            '"keyhole.papers.bengs2022.problem_numbers:numbers_in_range"'
+        )
     if isinstance(kind, str) and kind in _NOW:
         more = _PLACES if kind == "reversal" else ""
         raise ValueError(f"{where}.{field} {kind!r} is now written {_NOW[kind]}{more}")

@@ -11,7 +11,7 @@ OLDEST: Final = 3
 """The version of 0.2.0; earlier ones were not published."""
 
 STEPS: Final[list[tuple[str, ...]]] = [
-    (),
+    (),  # versions 1 and 2 were not published
     (),
     (
         "CREATE TABLE {schema}study (id {identity} PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
