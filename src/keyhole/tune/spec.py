@@ -284,7 +284,7 @@ def _parse_memory(value: Any) -> int | None:
         raise ValueError(
             f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
         )
-    return None if value is None else check_integer("memory", value, MEMORY_RANGE)
+    return None if value is None else check_integer("memory in bytes", value, MEMORY_RANGE)
 
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
