@@ -4,9 +4,7 @@ Users of a study, which keeps them as numbers in a database, ask, tell and read 
 field names, and texts such as an option's name.
 """
 
-import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
@@ -18,7 +16,6 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
-from keyhole.play.saved_learner import DAMAGE
 from keyhole.validate import Range, check_choice, check_integer
 
 FactReader = Callable[[str, Any, Path], Any]
@@ -30,11 +27,6 @@ RESERVED_WORDS: Final = frozenset(
      "words"]
 )  # fmt: skip
 """Names of columns of the log and of attributes of decisions."""
-# Values read from a database have the types of their fields, so these errors are the code's own.
-_MISTAKES: Final = (
-    AssertionError, AttributeError, KeyError, NameError, NotImplementedError, TypeError,
-    struct.error,
-)  # fmt: skip
 
 
 class StudyVocabulary:
@@ -327,41 +319,3 @@ def _parameters(method: Callable[..., Any]) -> list[str]:
     several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     parameters = signature(method).parameters.values()
     return [parameter.name for parameter in parameters if parameter.kind not in several]
-
-
-class SettingCodeError(RuntimeError):
-    """The vocabulary of a setting failed: an error in its code, not in stored data.
-
-    Parameters
-    ----------
-    vocabulary : StudyVocabulary
-        The vocabulary.
-    why : str
-        The reason.
-    """
-
-    def __init__(self, vocabulary: StudyVocabulary, why: str) -> None:
-        kind = type(vocabulary)
-        super().__init__(
-            f"the vocabulary of setting {vocabulary.setting.name!r} failed "
-            f"({kind.__module__}.{kind.__qualname__}): {why}"
-        )
-
-
-@contextmanager
-def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
-    """Raise errors of a vocabulary's code as `SettingCodeError`."""
-    try:
-        yield
-    except _MISTAKES as error:
-        raise SettingCodeError(vocabulary, repr(error)) from error
-
-
-@contextmanager
-def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
-    """Raise a `SettingCodeError` if what is to be written cannot be formatted and parsed again."""
-    try:
-        yield
-    except (*DAMAGE, struct.error) as error:
-        why = str(error) if isinstance(error, ValueError) else repr(error)
-        raise SettingCodeError(vocabulary, f"what it parsed cannot be read back: {why}") from error

@@ -4,11 +4,11 @@ A program *asks* a study for a decision, acts on it, and *tells* it later what c
 feedback); many decisions may wait for theirs.
 """
 
-from keyhole.play.study_vocabulary import SettingCodeError
 from keyhole.study.decision import (
     Decision,
     DifferentFeedbackError,
     PendingDecisionError,
+    SettingCodeError,
     StudyDoneError,
 )
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events

@@ -22,12 +22,11 @@ from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.example_decisions import example_decisions
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import (
-    SettingCodeError,
     StudyVocabulary,
     check_words,
-    convert_vocabulary_errors,
     declared_words,
 )
+from keyhole.study.decision import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.validate import (
     Range,

@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import Words, convert_vocabulary_errors
+from keyhole.play.study_vocabulary import Words
+from keyhole.study.decision import convert_vocabulary_errors
 from keyhole.study.definition import Definition
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD

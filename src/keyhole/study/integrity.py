@@ -11,7 +11,7 @@ from itertools import islice
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
-from keyhole.play.study_vocabulary import SettingCodeError
+from keyhole.study.decision import SettingCodeError
 from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ASKED,

@@ -12,17 +12,15 @@ from typing import Any
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
-from keyhole.play.study_vocabulary import (
-    check_words,
-    convert_read_back_errors,
-    convert_vocabulary_errors,
-)
+from keyhole.play.study_vocabulary import check_words
 from keyhole.study import events
 from keyhole.study.decision import (
     Decision,
     DifferentFeedbackError,
     PendingDecisionError,
     StudyDoneError,
+    convert_read_back_errors,
+    convert_vocabulary_errors,
 )
 from keyhole.study.group_commit import Transaction
 from keyhole.study.log_state import drop_signs_of_zeros
