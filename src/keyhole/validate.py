@@ -313,7 +313,7 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
     return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 
 
-def check_entries(
+def check_each(
     name: str, values: NDArray[Any], is_allowed: NDArray[np.bool_], allowed: str
 ) -> None:
     """Refuse the first entry of an array that is not allowed.
@@ -321,7 +321,7 @@ def check_entries(
     Examples
     --------
     >>> counts = np.array([1, 0])
-    >>> check_entries("counts", counts, counts >= 1, "be at least 1")
+    >>> check_each("counts", counts, counts >= 1, "be at least 1")
     Traceback (most recent call last):
     ValueError: counts[1] must be at least 1, got 0
     """

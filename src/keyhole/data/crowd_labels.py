@@ -16,7 +16,7 @@ from keyhole.contract.text_formatting import count_text
 from keyhole.data.csv_rows import check_column_names, read_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_entries, check_names
+from keyhole.validate import check_choice, check_each, check_names
 
 NAMES: Final = (
     "bluebirds",
@@ -84,11 +84,11 @@ class Labels:
         check_names("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
             object.__setattr__(self, name, self._column(name, dtype))
-        check_entries("counts", self.counts, self.counts >= 1, "be at least 1")
+        check_each("counts", self.counts, self.counts >= 1, "be at least 1")
         within = (self.ones >= 0) & (self.ones <= self.counts)
-        check_entries("ones", self.ones, within, "lie between 0 and the number of labels")
+        check_each("ones", self.ones, within, "lie between 0 and the number of labels")
         is_gold = (self.gold >= _UNKNOWN) & (self.gold <= 1)
-        check_entries("gold", self.gold, is_gold, "be 0, 1 or -1")
+        check_each("gold", self.gold, is_gold, "be 0, 1 or -1")
 
     def _column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
         values = np.asarray(getattr(self, name))
@@ -98,7 +98,7 @@ class Labels:
             raise ValueError(f"{name} must have shape ({self.arms},), got {values.shape}")
         column = values.astype(dtype)
         # `astype` wraps without an error: 300 as int8 is 44.
-        check_entries(name, values, column == values, f"fit into {column.dtype}")
+        check_each(name, values, column == values, f"fit into {column.dtype}")
         column.setflags(write=False)
         return column
 

@@ -374,6 +374,8 @@ def read_rows(
     def add_row(row: list[str]) -> None:
         texts = ["" if at is None else row[at].strip() for at in wanted]
         value = identify(*texts)
+        if value and not is_key:  # a number: a file may have millions of rows
+            value = hash(value)
         first = first_lines.setdefault(value, rows.line_num) if value else rows.line_num
         if first < rows.line_num and is_key:
             raise ValueError(f"{identity} must differ by row, got {value!r} as in line {first}")

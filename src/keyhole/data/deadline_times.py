@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
-from keyhole.validate import ANY, check_entries, check_names, check_vector
+from keyhole.validate import ANY, check_each, check_names, check_vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,6 +157,6 @@ def _times(name: str, values: Any) -> FloatArray:
     column = column.astype(np.float64)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
-    check_entries(name, column, is_time, "be a number of minutes or inf")
+    check_each(name, column, is_time, "be a number of minutes or inf")
     column.setflags(write=False)
     return column

@@ -23,7 +23,7 @@ from keyhole.delayed.setting import Feedback
 from keyhole.validate import (
     Range,
     check_choice,
-    check_entries,
+    check_each,
     check_integer,
     check_names,
     check_number,
@@ -302,6 +302,6 @@ def _delays(name: str, values: Any) -> FloatArray:
     if column.ndim != 1 or column.size == 0:
         raise ValueError(f"{name} must have at least one entry, got {values!r}")
     is_whole = (column >= 0) & (column == np.floor(column))
-    check_entries(name, column, is_whole, "be a whole number of rounds, or infinite")
+    check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
     column.setflags(write=False)
     return column

@@ -21,7 +21,7 @@ from keyhole.resource.cost_functions import KnownFunction, as_function, check_in
 from keyhole.validate import (
     Range,
     SequenceLike,
-    check_entries,
+    check_each,
     check_names,
     check_number,
     check_vector,
@@ -99,7 +99,7 @@ class MeasuredRuns:
             ("consumptions", used, ended | (used <= limits), "be at most the run's limit"),
         ]
         for name, values, is_allowed, allowed in checks:
-            check_entries(f"{name}[{arm}]", values, is_allowed, allowed)
+            check_each(f"{name}[{arm}]", values, is_allowed, allowed)
 
     @property
     def _limits(self) -> tuple[FloatArray, ...]:

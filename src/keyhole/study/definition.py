@@ -41,8 +41,6 @@ from keyhole.validate import (
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
-# What format 1 called otherwise. Stored bytes are never rewritten, since the digests of all later
-# events depend on them.
 
 
 @cache

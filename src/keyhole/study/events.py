@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
@@ -359,12 +359,11 @@ class _PolicyChanged(EventKind):
         return {"head": definition | {"policy": str(definition["policy"])}}
 
     def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        content: Mapping[str, Any] = words["head"]
-        if "setting" in content:  # its fields get today's order
-            data = json.dumps(content).encode()
-            Definition.from_bytes(data, formatter.policies, ordered=False)
-            content = {**content, "setting": formatter.state.definition.setting_as_json()}
-        return json.dumps(content).encode()
+        content = words["head"]
+        Definition.from_bytes(json.dumps(content).encode(), formatter.policies, ordered=False)
+        # Its fields get today's order.
+        setting = formatter.state.definition.setting_as_json()
+        return json.dumps({**content, "setting": setting}).encode()
 
 
 KINDS: Final[Mapping[int, EventKind]] = {
