@@ -101,8 +101,10 @@ class Model:
         self.rounds += 1
         self.asked[id], self.open[id] = arm, (now, self.rounds)
 
-    def tell(self, id, reward):
+    def tell(self, id, reward, now):
         """Return whether it is believed."""
+        if self.after == "no_reward":
+            self.expire_all(now)
         if id in self.told:
             return self.told[id] == float(reward)
         self.told[id] = float(reward)
@@ -171,13 +173,13 @@ class Sequences(RuleBasedStateMachine):
     def tell_what_is_open(self, which, place, reward):
         id = self.one_of(self.model.open, place)
         self.studies[which].tell(id, reward)
-        assert self.model.tell(id, reward)
+        assert self.model.tell(id, reward, self.clock.now)
 
     @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99), reward=REWARDS)
     def tell_anything(self, which, place, reward):
         id = self.one_of(self.model.asked, place)
-        if self.model.tell(id, reward):
+        if self.model.tell(id, reward, self.clock.now):
             self.studies[which].tell(id, reward)
         else:
             with pytest.raises(DifferentFeedbackError):
@@ -186,8 +188,11 @@ class Sequences(RuleBasedStateMachine):
     @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99))
     def tell_nonsense(self, which, place):
+        id = self.one_of(self.model.asked, place)
         with pytest.raises(ValueError, match="reward must lie in"):
-            self.studies[which].tell(self.one_of(self.model.asked, place), 7)
+            self.studies[which].tell(id, 7)
+        if self.model.after == "no_reward":
+            self.model.expire_all(self.clock.now)
 
     @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99))
