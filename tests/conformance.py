@@ -1,8 +1,8 @@
 """The contract test of the policies: its checks, and groups of policies that are checked alike.
 
 To compile a policy for its checks takes 2 to 10 seconds, most of them for its learner and its step
-with pending decisions. `make test` does so for one policy of each setting, and compiles the engine
-of those that no other test compiles; `make test-slow` compiles all.
+with pending decisions. `make test` does so for one policy of each setting, `make test-slow` for
+all.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -37,9 +37,8 @@ INTERPRETED = (*(check for check in ALL if check not in COMPILED), works_for_few
 class ContractGroup:
     """Policies that are checked alike, each on the problem that `make_problem` returns for it.
 
-    Checks that compile are slow but for the policies in `compiled`, and the one of the engine alone
-    also for those in `engine_compiled`. All checks are slow for those in `slow`, which differ from
-    others in their parameters alone.
+    Checks that compile are slow but for the policies in `compiled`. All checks are slow for those
+    in `slow`, which differ from others in their parameters alone.
     """
 
     make_problem: Callable[[Policy], Any]
@@ -49,26 +48,22 @@ class ContractGroup:
     seed: int = 0
     checks: Sequence[Callable] = (*INTERPRETED, *COMPILED)
     compiled: Collection[Policy] = ()
-    engine_compiled: Collection[Policy] = ()
     slow: Collection[Policy] = ()
     ignored_warnings: Sequence[str] = ()
 
     def __post_init__(self):
-        assert {*self.compiled, *self.engine_compiled, *self.slow} <= set(self.policies)
+        assert {*self.compiled, *self.slow} <= set(self.policies)
 
     def cases(self, setting: str) -> Iterator:
         """Yield each policy with each check, as the parameters `group`, `policy` and `check`."""
-        quick = {
-            interpreted_and_compiled_agree: self.compiled,
-            works_for_any_number_of_arms: (*self.compiled, *self.engine_compiled),
-        }
         for policy in self.policies:
             for check in self.checks:
                 name = f"{setting}-{policy!r}-{self.make_problem.__name__}-{check.__name__}"
                 marks = [pytest.mark.filterwarnings(f"ignore:{w}") for w in self.ignored_warnings]
                 if check in COMPILED:
                     marks.append(pytest.mark.compiled)
-                if policy in self.slow or policy not in quick.get(check, self.policies):
+                quick = self.compiled if check in COMPILED else self.policies
+                if policy in self.slow or policy not in quick:
                     marks.append(pytest.mark.slow)
                 yield pytest.param(self, policy, check, id=name, marks=marks)
 

@@ -27,7 +27,7 @@ def find_groups(setting):
     # Some benchmarks list a policy with its problem.
     entries = [measured[name] for name in sorted(others)]
     found = [entry if isinstance(entry, Policy) else entry[0] for entry in entries]
-    alike = replace(groups[0], policies=found, compiled=(), engine_compiled=(), slow=())
+    alike = replace(groups[0], policies=found, compiled=(), slow=())
     return [*groups, alike]
 
 

@@ -19,9 +19,7 @@ BASES = [KLUCB(), ThompsonSampling(), OptimisticThompson()]
 WITH_BASES = [QPMD(base=base) for base in BASES]
 
 GROUPS = [
-    ContractGroup(
-        three_arms, [*IN_NO_PHASES, *WITH_BASES], horizon=120, seed=2, engine_compiled=[QPMD()]
-    ),
+    ContractGroup(three_arms, [*IN_NO_PHASES, *WITH_BASES], horizon=120, seed=2),
     ContractGroup(
         two_arms,
         PHASED,

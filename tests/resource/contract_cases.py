@@ -49,7 +49,6 @@ GROUPS = [
         ],
         horizon=60,
         compiled=[ReductionUCB()],
-        engine_compiled=[HazardThompson(), SuccessiveHalving(), LeapsAndBounds()],
     ),
-    ContractGroup(all_limits, ON_ALL, horizon=60, engine_compiled=[ZOOMING]),
+    ContractGroup(all_limits, ON_ALL, horizon=60),
 ]

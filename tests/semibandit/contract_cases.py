@@ -1,6 +1,6 @@
 """The groups in which the policies of the semi-bandit setting are checked."""
 
-from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, ThresholdThompson
+from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from tests.conformance import ContractGroup
 from tests.semibandit.cases import OWN, POLICIES, SAME
 
@@ -16,7 +16,6 @@ GROUPS = [
         horizon=80,
         seed=2,
         compiled=[MPTS(m=1)],
-        engine_compiled=[ESCB(m=1), CTS(), SDCB(), ThresholdThompson()],
         slow=[
             CSBST(),
             CSBDT(gamma=0.05, epsilon=0.4, as_printed=0),

@@ -4,12 +4,10 @@ from keyhole.stochastic import (
     KLUCB,
     UCB1,
     BestArmStopping,
-    ImprovedUCB,
     OptimisticThompson,
     Problem,
     ThompsonSampling,
     TopTwoThompson,
-    Uniform,
 )
 from tests.conformance import INTERPRETED, ContractGroup
 from tests.stochastic.cases import POLICIES
@@ -38,7 +36,6 @@ GROUPS = [
         horizon=60,
         seed=2,
         compiled=[ThompsonSampling()],
-        engine_compiled=[ImprovedUCB(), Uniform()],
         slow=[
             KLUCB(c=3.0),
             ThompsonSampling(a=0.5, b=2.0),

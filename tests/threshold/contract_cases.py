@@ -2,14 +2,12 @@
 
 from keyhole.threshold import (
     DKWUCB,
-    KMUCB,
     AnytimeDKWUCB,
     CappedKLUCB,
     KaplanMeierThompson,
     KaplanMeierUCB,
     Problem,
     SurvivalThompson,
-    Uniform,
 )
 from tests.conformance import ContractGroup
 from tests.threshold.cases import FITTING, FIVE, POLICIES
@@ -31,7 +29,6 @@ GROUPS = [
         horizon=60,
         seed=2,
         compiled=[KaplanMeierThompson()],
-        engine_compiled=[KMUCB(), Uniform()],
         slow=[
             AnytimeDKWUCB(c=3.0),
             CappedKLUCB(c=3.0),
