@@ -4,18 +4,13 @@ import dataclasses
 import importlib
 import math
 import shutil
-import subprocess
-import sys
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import benchmarks.__main__
 from benchmarks import command_runs, cpp, measure, start_time, study, targets
-from benchmarks import delayed as delayed_setting
-from benchmarks import resource as resource_setting
 from benchmarks import semibandit as semibandit_setting
 from benchmarks import stochastic as stochastic_setting
 from benchmarks import threshold as threshold_setting
@@ -39,32 +34,6 @@ def interpreted(monkeypatch):
     monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
     # A kernel by itself would be compiled: it is looked at how it is called.
     monkeypatch.setattr(semibandit_setting, "fresh_copy", lambda kernel: signature(kernel).bind)
-
-
-@pytest.mark.slow
-def test_the_quick_table_has_every_row():
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--quick", "--all"],
-        cwd=Path(__file__).parent.parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    for name in (*NAMES, "one thread / two", "K = 1,000", "ask + tell", "warm cache", "beta"):
-        assert name in done.stdout
-    for name in ("run true", "ray: a task that does nothing"):
-        assert name in done.stdout
-
-
-NAMES = (
-    *POLICIES,
-    *semibandit_setting.POLICIES,
-    *stochastic_setting.POLICIES,
-    *threshold_setting.POLICIES,
-    *resource_setting.POLICIES,
-    *delayed_setting.POLICIES,
-)
 
 
 def check(rows):
@@ -141,6 +110,22 @@ def test_the_table_is_printed(interpreted, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["benchmarks", "--quick", "--only", "stochastic"])
     benchmarks.__main__.main()
     assert "UCB1: Keyhole" in capsys.readouterr().out
+
+
+def test_the_whole_table_has_the_rows_of_all_parts(monkeypatch, capsys):
+    def part_of(name):
+        return lambda size: [measure.Row(f"{name}, T = {size.horizon}", 1.0, "s")]
+
+    monkeypatch.setattr(targets, "PARTS", [part_of("a promise")])
+    monkeypatch.setattr(measure, "PARTS", [part_of("a yardstick")])
+    for name in benchmarks.__main__.PARTS:
+        module = pytest.importorskip(f"benchmarks.{name}")
+        monkeypatch.setattr(module, "rows", part_of(name))
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--quick", "--all"])
+    benchmarks.__main__.main()
+    table = capsys.readouterr().out
+    for name in ("a promise", "a yardstick", *benchmarks.__main__.PARTS):
+        assert f"{name}, T = {measure.QUICK.horizon}" in table
 
 
 def test_the_yardstick_in_cpp_does_the_same_work():
