@@ -65,13 +65,11 @@ SWITCHES = [
     (0.3, 50, Uniform(0, 100), ODAAFB(expected_delay=50, bound=100), 6568),
     (0.1, 20, Poisson(20), ODAAFV(expected_delay=20, variance=20), 51017),
     (0.3, 50, Poisson(50), ODAAFV(expected_delay=50, variance=50), 12098),
-    pytest.param(
-        *(0.3, 50, Geometric(50), ODAAFV(expected_delay=50, variance=2550), 231737),
-        marks=pytest.mark.slow,  # compiled for this alone
-    ),
+    (0.3, 50, Geometric(50), ODAAFV(expected_delay=50, variance=2550), 231737),
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(("gap", "mean", "delay", "policy", "switch"), SWITCHES)
 def test_the_arm_changes_in_the_computed_rounds(gap, mean, delay, policy, switch):
@@ -113,6 +111,7 @@ def test_a_tie_at_the_tolerance_keeps_the_arm(ahead):
         assert learner.state["active"].tolist() == [int(ahead == 286), 1], total
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_regret_of_odaaf_is_known_once_the_switch_is():
     curves = simulate(

@@ -107,6 +107,7 @@ def test_bad_input_is_named(make, message):
         make()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_policies_learn_through_the_delay():
     problem = Problem([0.3, 0.8], Poisson(20), feedback="named")

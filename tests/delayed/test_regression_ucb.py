@@ -132,6 +132,7 @@ def test_it_learns_where_the_expected_delay_is_overstated_tenfold():
     assert curves.mean("it", "regret")[-1] < 0.25 * 0.3 * 5000  # a coin has .5
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_delay_that_is_understated_tenfold_is_corrected():
     problem, policies = Problem([0.4, 0.7], Uniform(0, 1000)), {}

@@ -106,6 +106,7 @@ def test_the_focus_falls_to_one():
     assert variance_divisor(1.0, 10, 12_345) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("policy", "least", "most"),

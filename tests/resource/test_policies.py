@@ -270,11 +270,9 @@ class Wanders(RCUCB):
         return 0, 0.55
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "instance",
-    ["PosCorr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("NegCorr", "Indep"))],
-)
+@pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
 def test_rcucb_has_less_regret_than_both_reductions_as_in_the_paper(instance):
     policies = {"RCUCB": RCUCB(), "UCB": ReductionUCB(), "Thompson": ReductionThompson()}
     curves = simulate(replica(instance), policies, horizon=30_000, replications=12, seed=3)

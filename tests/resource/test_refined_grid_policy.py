@@ -118,6 +118,7 @@ def test_one_round_is_enough_of_a_horizon():
     assert np.isfinite(curves.values("it", "simple_regret")).all()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_it_comes_close_to_the_best_of_all_limits():
     problem = replica("Indep", continuous=True)
@@ -159,6 +160,7 @@ def test_a_period_is_zooming_with_as_many_rounds():
     assert learner.recommend() == inner.recommend()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_what_a_run_tells_of_smaller_limits_is_worth_something():
     # The same rule, the same constants; only StoOO learns of nothing but the pair it plays.

@@ -93,6 +93,7 @@ def test_where_there_is_nothing_to_learn_there_is_no_regret(policy, problem):
 TOO_LITTLE = Problem([0.9, 0.8, 0.7], [0.9, 0.2, 0.6], resource=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_resource_that_is_too_little_for_anyone_is_no_reason_to_search_for_ever():
     curves = simulate(TOO_LITTLE, {"it": CSBDT(gamma=0.01)}, horizon=3000, replications=20)
@@ -148,6 +149,7 @@ def test_a_loss_at_less_than_is_tried_moves_no_bound():
         assert moved == (asked[arm] > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_rounding_finds_round_thresholds_exactly():
     problem = Problem([0.9, 0.8], [0.7, 0.35], resource=1.05)
@@ -173,6 +175,7 @@ def test_knapsacks_are_kept_for_as_many_rounds_as_asked():
     assert all(t % 5 == 0 for t in changes)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_hopeless_instances_have_linear_regret_and_say_so():
     # The optimum of Instance 2 uses all of Q = 2; the best set that fits estimates costs 0.28.
@@ -185,11 +188,11 @@ def test_hopeless_instances_have_linear_regret_and_say_so():
     assert np.all(end - middle >= 0.28 * 2000 - 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("replications", [500, pytest.param(2000, marks=pytest.mark.slow)])
-def test_wrong_estimates_are_as_rare_as_delta_says(replications):
+def test_wrong_estimates_are_as_rare_as_delta_says():
     # Lemmas 2 and 4, with mean losses of exactly epsilon: the worst case.
-    delta = 0.3
+    delta, replications = 0.3, 2000
     for problem, policy in (
         (Problem([0.3] * 4, 0.45, resource=1), CSBST(delta=delta, epsilon=0.3)),
         (Problem([0.3] * 3, [0.4, 0.6, 0.8], resource=1.5), CSBDT(delta, 0.3, gamma=0.1)),

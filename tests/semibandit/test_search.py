@@ -54,12 +54,12 @@ def test_one_quiet_spell_is_made_good():
     assert "1 loss in spite of an estimate" in repr(learner)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("runs", [200, pytest.param(400, marks=pytest.mark.slow)])
-def test_within_the_assumptions_every_search_ends_and_few_fail(runs):
+def test_within_the_assumptions_every_search_ends_and_few_fail():
     # All mean losses are epsilon: the worst that Lemma 4 allows. As printed 2 to 5 % of these
     # searches have not ended by then, and 5 % of the estimates are too low for good.
-    rounds, delta = 4000, 0.1
+    rounds, runs, delta = 4000, 400, 0.1
     policies = {"printed": CSBDT(), "mended": CSBDT(as_printed=0)}
     curves = simulate(EDGE, policies, horizon=rounds, replications=runs, seed=3)
     searched, wrong = (

@@ -147,8 +147,8 @@ def test_an_allocation_is_kept_but_for_a_loss_that_shows_something_new():
     assert 20 < changes < 250
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("replications", [40, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("means", "thresholds", "resource"),
     [
@@ -158,9 +158,9 @@ def test_an_allocation_is_kept_but_for_a_loss_that_shows_something_new():
     ],
 )
 def test_equal_and_round_thresholds_that_fill_the_resource_are_nearly_always_found(
-    means, thresholds, resource, replications
+    means, thresholds, resource
 ):
-    problem = Problem(means, thresholds, resource)
+    problem, replications = Problem(means, thresholds, resource), 400
     assert problem.residual == pytest.approx(0, abs=1e-9)
     curves = simulate(
         problem, {"it": ThresholdThompson()}, horizon=4000, replications=replications,
@@ -174,6 +174,7 @@ def test_equal_and_round_thresholds_that_fill_the_resource_are_nearly_always_fou
     assert np.median(end - middle) < 10
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_reports_are_too_low_as_rarely_as_delta_says_if_the_prior_is_right():
     rng, delta, low = np.random.default_rng(4), 0.1, []
@@ -186,6 +187,7 @@ def test_reports_are_too_low_as_rarely_as_delta_says_if_the_prior_is_right():
     assert 0 < np.mean(low) <= delta + 5 * np.std(low, ddof=1) / math.sqrt(len(low))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_sevenths_that_fill_the_resource_are_not_found():
     problem = Problem([0.8, 0.6, 0.7], [1 / 7, 2 / 7, 4 / 7], resource=1)

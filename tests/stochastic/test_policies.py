@@ -70,6 +70,7 @@ def test_regret_is_what_the_pulls_cost():
     assert learner.recommend() == int(np.argmax(means))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_policies_rank_as_theory_has_it():
     curves = simulate(

@@ -145,6 +145,7 @@ def test_the_lower_bound_is_below_the_upper_ones():
     assert lower <= len(FIVE[0]) * bounds.dkwucb_bound(FIVE, 10_000) / 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "feedback", "order", "bound"),
     [
@@ -162,6 +163,7 @@ def test_policies_stay_below_the_bounds_of_their_theorems(policy, feedback, orde
     assert 40_000 * problem.gaps.mean() > bound(problem, 40_000)
 
 
+@pytest.mark.slow
 def test_with_rising_thresholds_a_policy_that_forgets_is_above_the_sum_of_theorem_3():
     problem = Problem(THREE, feedback="censored", order="adversarial")
     curves = simulate(problem, [KaplanMeierUCB()], horizon=20_000, replications=100, seed=3)
@@ -172,6 +174,7 @@ def test_with_rising_thresholds_a_policy_that_forgets_is_above_the_sum_of_theore
     assert mean[-1] - 5 * error[-1] >= bounds.adversarial_lower_bound(problem, 20_000)
 
 
+@pytest.mark.slow
 def test_theorem_3_is_no_lower_bound_for_survival_functions():
     problem = Problem([[0.9] * 5, [0.5] * 5], feedback="censored", order="adversarial")
     curves = simulate(problem, [CappedKLUCB()], horizon=10_000, replications=40, seed=3)

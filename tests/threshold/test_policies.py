@@ -194,6 +194,7 @@ def test_policies_of_uncensored_feedback_refuse_the_other():
             simulate(Problem(FIVE, feedback="censored"), [policy], horizon=10, replications=1)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_every_policy_learns():
     for policy in POLICIES:

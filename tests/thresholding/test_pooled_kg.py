@@ -48,6 +48,7 @@ def test_scores_stay_numbers_far_from_the_threshold():
     assert math.isclose(scores[0], scores[1], rel_tol=1e-6)
 
 
+@pytest.mark.slow
 def test_one_unusual_arm_in_two_hundred_is_found_sooner_than_by_lsa():
     problem = Problem([0.1] * 199 + [0.6], threshold=0.3)
     kinds = [PooledKG(), LSA()]
