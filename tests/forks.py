@@ -5,7 +5,7 @@ import signal
 import time
 import traceback
 
-ENOUGH = 120  # seconds, after which somebody hangs
+ENOUGH = 600  # seconds, after which somebody hangs
 
 
 def fork():

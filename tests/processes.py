@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ENOUGH = 200.0  # seconds, after which somebody hangs
+ENOUGH = 600.0  # seconds, after which somebody hangs
 PRELOADED = (
     "keyhole.cli.command_execution", "keyhole.experiment.report", "keyhole.experiment.forecast",
     "keyhole.papers", "keyhole.study", "keyhole.testing", "keyhole.tune",

@@ -357,7 +357,7 @@ def test_ctrl_c_stops_what_would_go_on_for_hours():
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
     assert "KeyboardInterrupt" in errors
 
 
@@ -408,7 +408,7 @@ def test_ctrl_c_ends_a_process_whose_kernel_never_returns(presses, grace):
             assert process.stdout.readline() == "waiting\n"
             if presses == 2:
                 process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=100)
+            _, errors = process.communicate(timeout=600)
         finally:
             process.kill()
     assert process.returncode == -signal.SIGINT

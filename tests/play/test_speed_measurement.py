@@ -129,7 +129,7 @@ def test_a_process_ends_although_the_kernel_that_it_measured_never_does():
         env=os.environ | {"KEYHOLE_INTERPRET": "0"},  # the loop is machine code
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=600,
     )
     assert (done.returncode, done.stdout) == (0, "inf\n")
     assert "a kernel of Stuck() does not return: its thread is abandoned" in done.stderr

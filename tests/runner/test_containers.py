@@ -32,7 +32,7 @@ def inside(*container):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     if done.returncode != 0:
         pytest.skip(f"no such container here: {done.stderr[-200:]}")

@@ -308,6 +308,6 @@ def test_a_child_whose_parent_was_killed_prints_nothing():
             [sys.executable, "-c", moves, str(theirs.fileno()), *child],
             pass_fds=[theirs.fileno()],
             capture_output=True,
-            timeout=60,
+            timeout=600,
         )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")

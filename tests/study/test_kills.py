@@ -55,7 +55,7 @@ def check_nothing_is_lost(address, folder):
 
 def until(folder, lines):
     """Wait until so much was acknowledged."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while len(acknowledged(folder)) < lines:
         assert time.monotonic() < deadline, "nothing gets on"
         time.sleep(0.01)

@@ -83,7 +83,7 @@ def test_a_study_says_when_it_is_done_and_in_each_process_that_opens_it(path):
     queue = FORK.Queue()
     child = FORK.Process(target=look, args=(queue,))
     child.start()
-    assert queue.get(timeout=60) == (True, expected, len(before))
+    assert queue.get(timeout=600) == (True, expected, len(before))
     child.join()
 
 

@@ -39,7 +39,7 @@ def test_pdb_stops_in_a_kernel_as_the_page_shows(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, sys.path))},
-        timeout=120,
+        timeout=600,
         check=False,
     )
     for line in shown:

@@ -403,7 +403,7 @@ store.again = store
 keyhole.validate.kept = [store]
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
     )
     assert done.stderr == ""
 
