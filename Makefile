@@ -69,7 +69,7 @@ test: venv lint ## lint, then all that a change can break, in minutes
 	@$(PYTEST)
 
 test-slow: venv ## what only test-all runs: campaigns, all pairs compiled, long statistics
-	@$(PYTEST) --compiled -m "slow or interpreted and not compiled"
+	@$(PYTEST) --compiled -m "slow or kernels and interpreted and not compiled"
 
 test-all: test ## lint, then all tests
 	@$(MAKE) --no-print-directory test-slow

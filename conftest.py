@@ -33,6 +33,18 @@ COMPILED_PAGES = (
     "running.md", "semibandit.md", "stochastic.md", "stopping.md", "studies.md", "threshold.md",
     "thresholding.md",
 )  # fmt: skip
+# What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
+# them. What others test, such as commands, files and pages, is the same however kernels run.
+KERNELS = tuple(
+    f"tests/{name}"
+    for name in (
+        "confidence_sequences", "contract/test_pending_mode_inference.py",
+        "data/test_flight_deadlines.py", "delayed", "distributions", "draws", "drivers", "play",
+        "resource", "semibandit", "stochastic", "study/test_learning_batch.py",
+        "study/test_past_results.py", "study/test_state.py", "study/test_study.py",
+        "test_policy_contract.py", "threshold", "thresholding",
+    )
+)  # fmt: skip
 SLOW = 3600  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 
@@ -63,8 +75,10 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark examples as interpreted, since few are long; give slow tests more time."""
+    """Mark examples as interpreted, since few are long; mark kernels; give slow tests more time."""
     for item in items:
+        if item.nodeid.startswith(KERNELS):
+            item.add_marker(pytest.mark.kernels)
         if isinstance(item, pytest.DoctestItem) and item.path.name not in COMPILED_PAGES:
             item.add_marker(pytest.mark.interpreted)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
