@@ -1,6 +1,6 @@
 """Tutorials and exercises have their parts, and what their text says is true.
 
-They run as notebooks, and so do the examples of the gallery.
+They run as notebooks, and so does an example of the gallery.
 """
 
 import json
@@ -140,8 +140,9 @@ def test_a_page_can_be_downloaded_as_a_notebook(path, tmp_path):
     assert not any("%%" in cell for cell in code)
 
 
+# `make docs` runs all pages, and fails where one does; of those without claims one is enough here.
 @pytest.mark.slow
-@pytest.mark.parametrize("path", **names([*TUTORIALS, *EXERCISES, *GALLERY]))
+@pytest.mark.parametrize("path", **names([*TUTORIALS, *EXERCISES, GALLERY[0]]))
 def test_a_notebook_runs_and_what_it_says_is_true(path, tmp_path):
     made = write_notebook(path, tmp_path)
     run = Path(__file__).with_name("run_notebook.py")
