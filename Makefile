@@ -61,11 +61,14 @@ demo: .venv/.installed ## a first look
 browser: venv ## install a browser for tests of pages and documentation, unless there is one
 	@$(BIN)/python -m tools.install_browser
 
+# Empty where lint has just been run, as in .ci/run.
+LINT := lint
+
 # Bytecode is kept, whatever the environment says: without it each process (three in a demo, some 200 in
 # a test) would compile the sources of all that it imports, which is more than half of what a start costs.
 demo test test-slow test-all: export PYTHONDONTWRITEBYTECODE :=
 
-test: venv lint ## lint, then all that a change can break, in minutes
+test: venv $(LINT) ## lint, then all that a change can break, in minutes
 	@$(PYTEST)
 
 test-slow: venv ## what only test-all runs: campaigns, all pairs compiled, long statistics

@@ -1,8 +1,8 @@
 """The contract test of the policies: its checks, and groups of policies that are checked alike.
 
 To compile a policy for its checks takes 2 to 10 seconds, most of them for its learner and its step
-with pending decisions. `make test` does so for one policy of each setting, `make test-slow` for
-all.
+with pending decisions. `make test` does so for one policy of each setting but the stochastic one,
+which is compiled as thresholding is; `make test-slow` for all.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence

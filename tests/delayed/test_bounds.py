@@ -56,6 +56,7 @@ def test_the_phase_of_a_bound_is_the_first_with_half_the_gap_above_its_tolerance
     assert pulls_bound(policy, best, horizon).tolist() == [min(horizon, lengths[-1]), horizon]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "delay"),
     [

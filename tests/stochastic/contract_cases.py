@@ -35,7 +35,6 @@ GROUPS = [
         [*POLICIES, BestArmStopping(), BestArmStopping(base=UCB1(), delta=0.5)],
         horizon=60,
         seed=2,
-        compiled=[ThompsonSampling()],
         slow=[
             KLUCB(c=3.0),
             ThompsonSampling(a=0.5, b=2.0),
