@@ -26,7 +26,7 @@ from keyhole.study.operations import encode_feedback
 from keyhole.study.replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row
-from keyhole.study.storage.rows import LONGEST
+from keyhole.study.storage.store import LONGEST
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.validate import Range, check_number, check_short_line
 

@@ -27,7 +27,7 @@ from keyhole.study.replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.rows import LONGEST
+from keyhole.study.storage.store import LONGEST
 from keyhole.study.timeout_rule import TimeoutRule
 from keyhole.validate import check_line, check_names, check_sequence, check_short_line, escape_html
 

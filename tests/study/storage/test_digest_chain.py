@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from keyhole.study.storage import DamagedError, Row, open_store
-from keyhole.study.storage.digest_chain import next_digest
+from keyhole.study.storage.store import next_digest
 
 ROWS = [
     Row(1, 1, "0" * 26, "first", 1.5, bytes(range(40))),

@@ -15,11 +15,9 @@ from struct import Struct
 from textwrap import shorten
 from typing import Final, NamedTuple, Self
 
-from keyhole.study.storage.digest_chain import digest_of_definition, explain_damage
-from keyhole.study.storage.errors import FinalStoreError
-from keyhole.study.storage.file_identity import explain_hard_links, file_identity, share_with_group
-from keyhole.study.storage.rows import Row
-from keyhole.study.storage.sqlite_connection import connect, find_damage, refuse_file
+from keyhole.study.storage import sqlite_connection
+from keyhole.study.storage.sqlite_connection import file_identity
+from keyhole.study.storage.store import FinalStoreError, Row, digest_of_definition, explain_damage
 
 WHY_REPLACED = (
     "the file was replaced while it was open: nothing more is written to it; end all programs that "
@@ -115,20 +113,20 @@ class OpenFile:
         if self.identity != (found.st_dev, found.st_ino):
             raise FinalStoreError(f"{self._path}: {WHY_REPLACED}")
         if found.st_nlink > 1:
-            raise OSError(explain_hard_links(self._path))
+            raise OSError(sqlite_connection.explain_hard_links(self._path))
         if not has_logs:
             return True
         logs, written = _log_identities(self._name), (found.st_mtime_ns, found.st_size)
         if self._logs is None:
             self._logs = None if None in logs else logs  # SQLite makes them when it first reads
-            share_with_group(self._name)
+            sqlite_connection.share_with_group(self._name)
         elif self._logs != logs:
             why = (
                 "the -wal and -shm beside it were removed or replaced while it was open: end this "
                 "program, and open the study again"
             )
             is_as_before = self._written == written and logs[0] is None
-            refuse_file(self._path, why, is_as_before=is_as_before)
+            sqlite_connection.refuse_file(self._path, why, is_as_before=is_as_before)
             raise FinalStoreError(f"{self._path}: {why}")
         self._written = written
         return written == self.known
@@ -249,7 +247,7 @@ def _explain_mismatch(path: Path, recorded: FileRecord, found: FileRecord) -> st
     if recorded.file != found.file and recorded.log == found.log:
         return WHY_MIXED
     # Closing a connection that can only read writes no log into the file.
-    with closing(connect(path, "mode=ro")) as db:
+    with closing(sqlite_connection.connect(path, "mode=ro")) as db:
         damage = shorten(_find_any_damage(db), 100, placeholder="...")
     return f"{WHY_MIXED} (found: {damage})" if damage else ""
 
@@ -257,7 +255,7 @@ def _explain_mismatch(path: Path, recorded: FileRecord, found: FileRecord) -> st
 def _find_any_damage(db: sqlite3.Connection) -> str:
     """Return a line on the first damage of pages, definitions and events."""
     try:
-        if damage := find_damage(lambda check: db.execute(check).fetchall()):
+        if damage := sqlite_connection.find_damage(lambda check: db.execute(check).fetchall()):
             return damage
         studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
         return next(filter(None, (_damage_of(db, *study) for study in studies)), "")

@@ -14,14 +14,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from keyhole.study.storage import schema, sqlite_connection, sqlite_error_messages
-from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
-from keyhole.study.storage.file_identity import file_identity, open_queue
+from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
-from keyhole.study.storage.rows import QueryResult, Record, Row
-from keyhole.study.storage.sqlite_connection import Connection, find_damage, read_pragma
-from keyhole.study.storage.store import Store
+from keyhole.study.storage.sqlite_connection import Connection, read_pragma
+from keyhole.study.storage.store import FinalStoreError, QueryResult, Record, Row, StoreError
 from keyhole.validate import short_repr
 
 try:
@@ -64,7 +61,7 @@ def has_queues() -> bool:
     return fcntl is not None
 
 
-class Sqlite(Store):
+class Sqlite(store.Store):
     """A store in an SQLite file.
 
     With `flush`, a commit returns once it is on the disk; without, once the operating system has
@@ -122,7 +119,7 @@ class Sqlite(Store):
         entries = self._run(self._query, query, (study, value))
         if any(in_index != in_table for in_index, in_table in entries):
             self.rollback()
-            raise DamagedError(
+            raise store.DamagedError(
                 f"{self.where}: the index of {column}s is damaged where "
                 f"{short_repr(value)} belongs; `keyhole study check` says what is "
                 "whole, and saves it"
@@ -185,7 +182,7 @@ class Sqlite(Store):
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
-        return find_damage(lambda check: self._run(self._query, check, ()))
+        return sqlite_connection.find_damage(lambda check: self._run(self._query, check, ()))
 
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
         """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
@@ -203,10 +200,10 @@ class Sqlite(Store):
         self._commit()
 
     def _error_class(self, error: Exception) -> type[StoreError]:
-        return DamagedError if sqlite_error_messages.is_damage(error) else StoreError
+        return store.DamagedError if sqlite_connection.is_damage(error) else StoreError
 
     def _explain(self, error: Exception) -> str:
-        return sqlite_error_messages.explain_error(error, self.path)
+        return sqlite_connection.explain_error(error, self.path)
 
     # Transactions.
 
@@ -407,7 +404,7 @@ class Sqlite(Store):
         """Return the connection; after a failure or a fork, a new one to the same file."""
         if self._db is None:
             with suppress(FileNotFoundError):
-                if self._identity not in (None, file_identity(self.path)):
+                if self._identity not in (None, sqlite_connection.file_identity(self.path)):
                     self._refuse(f"{self.path}: {WHY_REPLACED}")
             try:
                 sqlite_connection.check_file(self.path)
@@ -494,7 +491,7 @@ class Sqlite(Store):
             # An flock belongs to the open file, which a fork shares: a child that does not know
             # of this descriptor would keep its parent's lock after the parent has ended.
             with FORK_LOCK.shared(self):
-                self._queue = open_queue(self.path)
+                self._queue = sqlite_connection.open_queue(self.path)
         return self._queue
 
     def _unlock_queue(self) -> None:
