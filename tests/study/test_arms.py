@@ -7,9 +7,8 @@ import pytest
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.arms import Arms
-from keyhole.study.log_state import DecisionBytes
 from keyhole.study.policy_state import PolicyState
-from keyhole.study.state import State
+from keyhole.study.state import DecisionBytes, State
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 

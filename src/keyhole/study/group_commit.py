@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
 from keyhole.contract.policy import Policy
 from keyhole.study.definition import Definition
-from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError, read_changed_definition
+from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError
 from keyhole.study.policy_state import LearningError, PolicyChangedError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
@@ -116,7 +116,7 @@ class CachedState:
         """Replay the whole log with the policy that is in force at its end."""
         first = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
-            present = read_changed_definition(first, definition, self.policies, since)
+            present = first.read_change(definition, self.policies, since)
             state = State(present, since, learns=learns)
             try:
                 state.apply_all(self.store.read(self.study))

@@ -11,7 +11,6 @@ from itertools import islice
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
-from keyhole.study.decision import SettingCodeError
 from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ASKED,
@@ -19,8 +18,8 @@ from keyhole.study.events import (
     TOLD_LATE,
     TOLD_TOO_LATE,
     EventError,
+    SettingCodeError,
     check_event,
-    read_changed_definition,
 )
 from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
@@ -199,7 +198,7 @@ def rebuild_states(
         # A new policy learns the whole log, from its first event.
         if row.kind == POLICY_CHANGED:
             state, new_rows = (
-                State(read_changed_definition(definition, row.body, policies, row.seq), row.seq),
+                State(definition.read_change(row.body, policies, row.seq), row.seq),
                 applied,
             )
         else:

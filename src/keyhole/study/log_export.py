@@ -32,8 +32,7 @@ from keyhole.study.events import (
     check_time,
 )
 from keyhole.study.integrity import rebuild_states
-from keyhole.study.log_state import LogState
-from keyhole.study.state import State
+from keyhole.study.state import LogState, State
 from keyhole.study.storage import Row
 from keyhole.validate import check_choice, check_line
 

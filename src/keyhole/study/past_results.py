@@ -20,6 +20,7 @@ from keyhole.data.csv_rows import (
     read_rows,
 )
 from keyhole.durations import to_seconds
+from keyhole.study.definition import TimeoutRule
 from keyhole.study.events import ASKED, TOLD, new_id
 from keyhole.study.group_commit import GroupCommit, Transaction
 from keyhole.study.operations import encode_feedback
@@ -27,7 +28,6 @@ from keyhole.study.replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import LONGEST
-from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.validate import Range, check_number, check_short_line
 
 _CHANCE: Final = 1e-4  # of an order that is taken for a sorted one
@@ -159,7 +159,7 @@ class _Target:
                 "without key, rows whose window is not over are left out"
             )
         window = to_seconds("within", within)
-        if rule != TimeoutRule() and rule.on_timeout != NO_REWARD:
+        if rule != TimeoutRule() and not rule.assumes_no_reward:
             raise ValueError(
                 "conversions need a study with on_timeout='no_reward', or without a timeout; with "
                 f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
@@ -182,7 +182,7 @@ class _Target:
                 f"{rows - len(past):,} of {rows:,} rows are left out: their window was not over at "
                 "the last time in the file"
             )
-        if self._rule.on_timeout == NO_REWARD and not has_times:
+        if self._rule.assumes_no_reward and not has_times:
             yield (
                 "decisions that may yet convert must not be in the file, since they count as 0: "
                 "with shown_at (in a shell --shown-at) Keyhole leaves them out"

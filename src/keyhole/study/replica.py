@@ -7,7 +7,7 @@ from math import inf
 from threading import Lock
 from typing import Any, TypeVar
 
-from keyhole.study.decision_counts import DecisionCounts
+from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition
 from keyhole.study.group_commit import CachedState
 from keyhole.study.state import State
