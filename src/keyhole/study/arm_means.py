@@ -370,12 +370,6 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(chances / chances.sum())
 
 
-def chances_rows(counts: DecisionCounts) -> list[list[str]]:
-    """Return the row of a summary with the highest chances; none where they are not known."""
-    chances = best_chances(counts) if counts.feedback_count else {}
-    return [["chance to be best", chances_text(chances, len(counts.pending))]] if chances else []
-
-
 def chances_text(chances: Mapping[str, float], pending: int) -> str:
     """Return the highest chances on one line, and what they are."""
     highest = sorted(chances.items(), key=lambda item: -item[1])

@@ -7,6 +7,8 @@
 4. Decide: it runs the operations of all that wait, each of which appends events (`Transaction`).
 5. Commit: their events are written together.
 6. Answer: each thread gets the result of its operation, or the error.
+
+What only reads has a replica of the state (`ReadOnlyReplica`), and waits for nobody.
 """
 
 import os
@@ -14,10 +16,13 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from math import inf
 from threading import Lock
 from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
 from keyhole.contract.policy import Policy
+from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition
 from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError
 from keyhole.study.policy_state import LearningError, PolicyChangedError
@@ -37,7 +42,7 @@ _Result = TypeVar("_Result")
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
-# that a child would inherit locked. So both hold FORK_LOCK, here and in `replica`.
+# that a child would inherit locked. So both heirs hold FORK_LOCK for it.
 class CachedState:
     """A connection to a study's log, and the state after the events read through it.
 
@@ -196,27 +201,21 @@ def check_time(now: float) -> float:
     return now
 
 
+@dataclass(slots=True, eq=False)
 class _Request:
     """A call that waits for a commit, in a group with others or by itself (`exclusive`)."""
 
-    __slots__ = (
-        "arguments", "error", "exclusive", "is_cancelled", "is_done", "operation", "result",
-        "wakeup",
-    )  # fmt: skip
+    operation: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    exclusive: bool = False
+    result: Any = None
+    error: BaseException | None = None
+    is_done: bool = False
+    is_cancelled: bool = False
+    wakeup: Lock = field(default_factory=Lock)
 
-    def __init__(
-        self,
-        operation: Callable[..., Any],
-        arguments: tuple[Any, ...] = (),
-        *,
-        exclusive: bool = False,
-    ) -> None:
-        self.wakeup = Lock()
+    def __post_init__(self) -> None:
         self.wakeup.acquire()
-        self.operation, self.arguments, self.exclusive = operation, arguments, exclusive
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.is_done = self.is_cancelled = False
 
 
 class _Group:
@@ -464,6 +463,80 @@ class GroupCommit(CachedState):
         finally:
             self.store.close()
         self._closed = True
+
+
+class ReadOnlyReplica(CachedState):
+    """A read-only replica of a study's state: it takes no lock, and holds up no writer.
+
+    `connect` opens the database at the first read.
+    """
+
+    def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
+        super().__init__(*study)
+        self._connect = connect
+        self._lock = Lock()  # guards connection and state
+        self._store: Store | None = None
+        self._counts: DecisionCounts | None = None
+
+    @property
+    def store(self) -> Store:  # type: ignore[override]
+        """The connection."""
+        # No `functools.cached_property`, which holds a lock while the connection waits for a fork.
+        if self._store is None:
+            self._store = self._connect()
+        return self._store
+
+    def close(self) -> None:
+        """Close the connection."""
+        if os.getpid() != self._process:
+            return  # it is the parent's
+        with self._lock:
+            self._closed = True
+            if self._store is not None:
+                self._store.close()
+
+    def read(self, work: Callable[[State], _Result]) -> _Result:
+        """Return the result of `work` on the state after all durable events."""
+        with self._hold():
+            try:
+                with FORK_LOCK.shared(self):
+                    return work(self.catch_up(self.store.events_after))
+            except BaseException:
+                self._state = None  # an interrupt may have left it half changed
+                raise
+
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
+        """Hold the lock of the connection, which must be open."""
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            yield
+
+    def count_decisions(self, most: float = inf) -> DecisionCounts | None:
+        """Return the counts of all decisions; None if more than `most` events are yet to be read.
+
+        It reads the log alone: the policy neither learns nor is compiled.
+        """
+        with self._hold():
+            self.store.check(self.study)
+            counts, self._counts = self._counts, None  # an error may leave it half changed
+            if counts is None:
+                with FORK_LOCK.shared(self):
+                    first = Definition.from_bytes(self.definition_bytes, self.policies)
+                    counts = DecisionCounts(first, self.policies)
+            is_short = self.store.last_seq(self.study) - counts.seq <= most
+            with self.convert_event_errors():
+                for row in self.store.read(self.study, counts.seq) if is_short else ():
+                    counts.add(row)
+            self._counts = counts
+            return counts if is_short else None
+
+    def rows(self) -> list[Row]:
+        """Return the whole log."""
+        with self._hold():
+            self.store.check(self.study)
+            return list(self.store.read(self.study))
 
 
 def _wake(request: _Request) -> None:

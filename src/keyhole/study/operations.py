@@ -200,18 +200,7 @@ def _to_datetime(at: float) -> datetime:
 
 def _expire_overdue(transaction: Transaction) -> None:
     """Expire all decisions that have exceeded their timeout, oldest first."""
-    state, rule = transaction.state, transaction.state.definition.rule
-    if rule.timeout is None and rule.timeout_decisions is None:
-        return
-    over = []
-    for id in state.awaiting_feedback:
-        if state.has_expired(id, transaction.now):
-            over.append(id)
-        # Oldest first, so the first decision within its timeout ends the search. A decision dated
-        # in the future, since the clock was set back, says nothing of those after it.
-        elif not state.is_later_than(id, transaction.now):
-            break
-    for id in over:
+    for id in transaction.state.overdue(transaction.now):
         expire(transaction, id)
 
 

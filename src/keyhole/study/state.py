@@ -333,6 +333,8 @@ class State(LogState):
         was applied in part.
     learns : bool
         Whether the policy learns.
+    round : StudyRound or None
+        The unfinished round; None in settings that do not learn by round.
 
     Parameters
     ----------
@@ -363,7 +365,7 @@ class State(LogState):
         # processes: it is imputed again for every decision.
         self._always_reimputes = bool(definition.time_unit) or draws
         by_round = self.vocabulary.round_class if learns else None
-        self._round = None if by_round is None else by_round(self.vocabulary, definition.policy)
+        self.round = None if by_round is None else by_round(self.vocabulary, definition.policy)
 
     def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
         """Return whether the setting allows a decision, or `retired` if its arm is retired."""
@@ -399,11 +401,11 @@ class State(LogState):
 
     def _end_round(self) -> None:
         """Let the policy learn the round that has ended, in settings that learn by round."""
-        if self._round is None:
+        if self.round is None:
             return
         policy = self.policy_state
         try:
-            ended = self._round.end(policy.facts, policy.state, self.feedback_count)
+            ended = self.round.end(policy.facts, policy.state, self.feedback_count)
             if ended is not None:
                 self.policy_state = policy = policy.with_facts(ended.facts)
                 policy.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
@@ -423,8 +425,8 @@ class State(LogState):
         super().learn(event, row, feedback)
         if not self.learns:
             return
-        if self._round is not None:
-            self._round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
+        if self.round is not None:
+            self.round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
         elif (placed := self.decisions.with_positions(row)) is not None:
             self._batch.append((placed + feedback[: self.feedback.bytes], event.seq))
             if len(self._batch) == AT_ONCE:
@@ -486,34 +488,41 @@ class State(LogState):
         # Otherwise all pending decisions, this one included, are imputed anew anyway.
         if not self._must_reimpute:
             self._not_imputed.append(row)
-        if self._round is not None:
-            self._round.begin(*self.values(row))
+        if self.round is not None:
+            self.round.begin(*self.values(row))
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
         self._must_reimpute = True
         return super().remove_pending(id)
 
-    def has_expired(self, id: str, now: float) -> bool:
-        """Return whether a pending decision has exceeded its timeout."""
-        t, at = ROW_HEADER.unpack_from(self.pending[id])
-        later = self.rounds - self.asked_again_after.get(id, int(t))
-        return self.definition.rule.has_expired(now - at, later)
-
-    def is_later_than(self, id: str, now: float) -> bool:
-        """Return whether a pending decision was handed out after `now`: the clock was set back."""
-        return bool(ROW_HEADER.unpack_from(self.pending[id])[1] > now)
+    def overdue(self, now: float) -> list[str]:
+        """Return the pending decisions that have exceeded their timeout, oldest first."""
+        rule = self.definition.rule
+        ids: list[str] = []
+        if rule.timeout is None and rule.timeout_decisions is None:
+            return ids
+        for id in self.awaiting_feedback:
+            t, at = ROW_HEADER.unpack_from(self.pending[id])
+            later = self.rounds - self.asked_again_after.get(id, int(t))
+            if rule.has_expired(now - at, later):
+                ids.append(id)
+            # Oldest first, so the first decision within its timeout ends the search. A decision
+            # dated in the future, since the clock was set back, says nothing of those after it.
+            elif at <= now:
+                break
+        return ids
 
     def pack_sum(self, values: Values) -> bytes:
         """Return the body of an event for anonymous feedback, checked."""
-        if self._round is not None:
-            self._round.check_sum(values, self.rounds)
+        if self.round is not None:
+            self.round.check_sum(values, self.rounds)
         return super().pack_sum(values)
 
     def add_sum(self, body: bytes) -> None:
         """Add anonymous feedback to the round."""
-        if self._round is not None:
-            self._round.add_sum(self.sums.unpack(body))
+        if self.round is not None:
+            self.round.add_sum(self.sums.unpack(body))
         self._must_reimpute = True
 
     def prepare_arms_change(self) -> None:
@@ -573,25 +582,10 @@ class State(LogState):
         self.is_dirty = before
         return self.policy_state.state
 
-    # Snapshots.
-
     def arrays_to_save(self) -> bytes:
-        """Return the policy's state as bytes."""
+        """Return the policy's state as bytes, for a snapshot."""
         self.catch_up()
         return self.policy_state.arrays_to_save()
-
-    def round_as_json(self) -> Any:
-        """Return the unfinished round; None in settings that do not learn by round."""
-        return None if self._round is None else self._round.to_json()
-
-    def restore_round(self, content: Any) -> None:
-        """Restore what `round_as_json` returned."""
-        if self._round is not None:
-            self._round.restore(content)
-
-    def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return bounds on the lengths of growing arrays after so many tellings."""
-        return {} if self._round is None else self._round.longest_arrays(feedback_count)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, by names."""

@@ -21,9 +21,8 @@ from keyhole.study import arm_means, operations
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
 from keyhole.study.events import ASKED, POLICY_CHANGED
-from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_time
+from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_time
 from keyhole.study.operations import Decision
-from keyhole.study.replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK

@@ -47,6 +47,8 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
     None where the policy has not learnt the log in this process.
     """
     vocabulary = counts.policy.vocabulary_class
+    chances = arm_means.best_chances(counts) if counts.feedback_count else {}
+    chances_text = arm_means.chances_text(chances, len(counts.pending))
     if learnt is None and vocabulary and vocabulary.has_recommendation():
         learnt = {"recommended": "not computed yet; recommend() does it"}
     return [
@@ -59,7 +61,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
         ["expired", f"{counts.expired:,}"],
         ["last event", _format_time(counts.at)],
         *([name, text] for name, text in (learnt or {}).items()),
-        *arm_means.chances_rows(counts),
+        *([["chance to be best", chances_text]] if chances else []),
     ]
 
 
@@ -96,10 +98,12 @@ def means_text(counts: DecisionCounts) -> str:
     """Return the table by arm as text; empty where decisions are not about one arm each."""
     if not counts.has_arms:
         return ""
-    lines = [text_table(*_arm_table(counts))]
-    return "\n".join(
-        [*lines, explain_intervals(counts)] if counts.feedback_count or counts.told_sums else lines
-    )
+    return "\n".join(filter(None, (text_table(*_arm_table(counts)), _explain_means(counts))))
+
+
+def _explain_means(counts: DecisionCounts) -> str:
+    """Return what the intervals of means are; "" where nothing was told."""
+    return explain_intervals(counts) if counts.feedback_count or counts.told_sums else ""
 
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
@@ -112,12 +116,7 @@ def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCoun
             figure = blank_figure(*plot_size(counts))
             plot_decisions(counts, "decisions", figure.subplots())
             picture = picture_html(figure, "The number of decisions of each arm so far.")
-        text = "Decisions and feedback by arm."
-        text = (
-            f"{text} {explain_intervals(counts)}"
-            if counts.feedback_count or counts.told_sums
-            else text
-        )
+        text = f"Decisions and feedback by arm. {_explain_means(counts)}".rstrip()
         tables.append(Table(text, *_arm_table(counts)))
     return notebook_html(tables, picture)
 
@@ -162,7 +161,9 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {name}")
     if shows == "mean":
         _fit_axis(axes, [curves[arm][1][-1] for arm in named if len(curves[arm][1])], intervals)
-    _add_legend(axes)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    add_legend(axes, *axes.get_legend_handles_labels())
     return axes
 
 
@@ -235,12 +236,6 @@ def _fill_interval(
     steps = np.append(np.array(told)[places], len(counts.asked))
     axes.fill_between(steps, low, high, step="post", color=colour, alpha=0.12, linewidth=0)
     return float(low[-1]), float(high[-1])
-
-
-def _add_legend(axes: "Axes") -> None:
-    axes.grid(alpha=0.25, linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    add_legend(axes, *axes.get_legend_handles_labels())
 
 
 def check_drawable(counts: DecisionCounts, shows: str) -> None:

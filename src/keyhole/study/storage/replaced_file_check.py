@@ -131,7 +131,7 @@ class OpenFile:
         self._written = written
         return written == self.known
 
-    def record(self) -> FileRecord:
+    def _read_record(self) -> FileRecord:
         """Return the record of the file as it is now."""
         found, log = os.stat(self._name), _log_identities(self._name)[0]
         return FileRecord(
@@ -145,7 +145,7 @@ class OpenFile:
         checkpoints, not of a copy that another process has found intact and accepted.
         """
         is_new, known, accepted_at = self.known is None, self.known, self._accepted_at
-        found, recorded = self.record(), FileRecord.read(self._path)
+        found, recorded = self._read_record(), FileRecord.read(self._path)
         is_recorded = recorded is not None and recorded.has_same_file(found)
         if recorded is not None and is_recorded:
             self._accepted_at = recorded.accepted_at
@@ -154,20 +154,17 @@ class OpenFile:
         self._write_record(found._replace(accepted_at=self._accepted_at), queue)
         return is_new or known == self.known or (is_recorded and accepted_at == self._accepted_at)
 
-    def accept_rewritten(self, queue: int) -> None:
-        """Record that the whole file was rewritten; the caller holds the writers' lock."""
-        self._accepted_at = time.time_ns()
-        self._write_record(self.record(), queue)
-
-    def note_checkpoint(self, queue: int) -> None:
+    def record(self, queue: int, *, is_rewritten: bool = False) -> None:
         """Record the file after a checkpoint; the caller holds the writers' lock."""
-        self._write_record(self.record(), queue)
+        if is_rewritten:
+            self._accepted_at = time.time_ns()
+        self._write_record(self._read_record(), queue)
 
-    def _write_record(self, found: FileRecord, queue: int | None) -> None:
+    def _write_record(self, record: FileRecord, queue: int | None) -> None:
         if queue is not None:
-            found.write(queue)
+            record.write(queue)
             self.is_recorded = True
-        self.known = found.changed, found.size
+        self.known = record.changed, record.size
 
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
@@ -187,10 +184,6 @@ class OpenFile:
         is_long = has_grown or commits + 1 >= _COMMITS
         LogRecord(*((0, log) if is_long else (commits + 1, size))).write(queue)
         return is_long
-
-    def has_empty_log(self) -> bool:
-        """Return whether everything is in the main file."""
-        return not self.log_size()
 
     def is_replaced(self) -> bool:
         """Return whether another file has its name, or the log beside it is another's."""
@@ -215,15 +208,24 @@ class OpenFile:
         if not os.path.exists(self._name):
             return True  # the log is of the file that was moved
         recorded = FileRecord.read(self._path)
-        is_as_left = recorded is None or recorded.has_same_file(self.record())
-        return is_as_left or self.has_empty_log()
+        is_as_left = recorded is None or recorded.has_same_file(self._read_record())
+        return is_as_left or not self.log_size()
 
-    def explain_mixture_now(self) -> str:
-        """Return why the file cannot be used with the log beside it; the caller holds the lock."""
-        recorded = FileRecord.read(self._path)
+    def explain_mixture(self) -> str:
+        """Return why the file cannot be used with the log beside it; the caller holds the lock.
+
+        A replacement of the file to which the log belongs is refused unread. Any other file is read
+        and verified: half a second for 100,000 events.
+        """
+        recorded, found = FileRecord.read(self._path), self._read_record()
         if recorded is None or self.fits():
             return ""
-        return _explain_mismatch(self._path, recorded, self.record())
+        if recorded.file != found.file and recorded.log == found.log:
+            return WHY_MIXED
+        # Closing a connection that can only read writes no log into the file.
+        with closing(sqlite_connection.connect(self._path, "mode=ro")) as db:
+            damage = shorten(_find_any_damage(db), 100, placeholder="...")
+        return f"{WHY_MIXED} (found: {damage})" if damage else ""
 
 
 def _log_identities(path: str) -> list[tuple[int, int] | None]:
@@ -236,20 +238,6 @@ def _log_identities(path: str) -> list[tuple[int, int] | None]:
         except FileNotFoundError:
             identities.append(None)
     return identities
-
-
-def _explain_mismatch(path: Path, recorded: FileRecord, found: FileRecord) -> str:
-    """Return why a file that is not as recorded cannot be used; "" if it can.
-
-    A replacement of the file to which the log belongs is refused unread. Any other file is read and
-    verified: half a second for 100,000 events.
-    """
-    if recorded.file != found.file and recorded.log == found.log:
-        return WHY_MIXED
-    # Closing a connection that can only read writes no log into the file.
-    with closing(sqlite_connection.connect(path, "mode=ro")) as db:
-        damage = shorten(_find_any_damage(db), 100, placeholder="...")
-    return f"{WHY_MIXED} (found: {damage})" if damage else ""
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:

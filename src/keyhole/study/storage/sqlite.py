@@ -232,7 +232,7 @@ class Sqlite(store.Store):
             if is_known := file.is_known():
                 size = sqlite_connection.checkpoint(db)
                 if is_known := size in (None, os.stat(self.path).st_size):
-                    file.note_checkpoint(queue)
+                    file.record(queue)
         return is_known or self._is_current(has_queue_lock=True)
 
     def _undo(self) -> None:
@@ -291,7 +291,7 @@ class Sqlite(store.Store):
         # Only if the fork came within a call is the connection still open. The call may go on in
         # the child: it gets an error at its next statement, and the parent keeps its lock.
         if db is not None and mine:
-            sqlite_connection.refuse_statements(db)
+            db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
     def _begin_write(self) -> Connection:
@@ -371,7 +371,7 @@ class Sqlite(store.Store):
 
     def _check_mixture(self, file: OpenFile) -> None:
         """Refuse a file whose log belongs to another; the caller holds the writers' lock."""
-        if why := file.explain_mixture_now():
+        if why := file.explain_mixture():
             sqlite_connection.refuse_file(self.path, why, is_as_before=False)
             self._refuse(f"{self.path}: {why}")
 
@@ -382,7 +382,7 @@ class Sqlite(store.Store):
         self._rollback_transaction()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
-            file.accept_rewritten(queue)
+            file.record(queue, is_rewritten=True)
 
     def _refuse(self, why: str) -> NoReturn:
         """Refuse the file from now on, in every connection: it was replaced."""

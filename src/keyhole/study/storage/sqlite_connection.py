@@ -376,11 +376,6 @@ def read_pragma(db: sqlite3.Connection, name: str) -> int:
     return number
 
 
-def refuse_statements(db: Connection) -> None:
-    """Refuse all statements of a connection that must not be closed."""
-    db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
-
-
 def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
     """Refuse a file in this process from now on, since its log was removed or replaced."""
     # Closing the last connection would write the log into what may be another database by now,
