@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
-from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 from keyhole.contract.policy import Policy
 from keyhole.study.arm_means import DecisionCounts
@@ -79,32 +79,29 @@ class CachedState:
         changed.
         """
         with self.convert_event_errors():
-            return self._apply_new_rows(read, learns)
-
-    def _apply_new_rows(self, read: Callable[[int, int], list[Row]], learns: bool) -> State:
-        state = self._state if learns else None
-        if state is None:
-            # A file put in the place of this one may hold another study of this number.
-            self.store.check(self.study)
-            with FORK_LOCK.shared(self):
-                state = self._load_snapshot() if learns else None
-                state = state or self._rebuild(self.definition_bytes, 0, learns)
-        # Detached until all events are applied: after an error or an interrupt the next call
-        # rebuilds the state.
-        self._state = None
-        while True:
-            new_rows = read(self.study, state.seq)
-            with FORK_LOCK.shared(self):
-                try:
-                    state.apply_all(new_rows)
-                except PolicyChangedError as change:
-                    # The new policy learns the whole log, which may take long: release the
-                    # study's lock before.
-                    self.store.rollback()
-                    state = self._rebuild(change.definition, change.seq, learns)
-                    continue
-            self._state = state
-            return state
+            state = self._state if learns else None
+            if state is None:
+                # A file put in the place of this one may hold another study of this number.
+                self.store.check(self.study)
+                with FORK_LOCK.shared(self):
+                    state = self._load_snapshot() if learns else None
+                    state = state or self._rebuild(self.definition_bytes, 0, learns)
+            # Detached until all events are applied: after an error or an interrupt the next call
+            # rebuilds the state.
+            self._state = None
+            while True:
+                new_rows = read(self.study, state.seq)
+                with FORK_LOCK.shared(self):
+                    try:
+                        state.apply_all(new_rows)
+                    except PolicyChangedError as change:
+                        # The new policy learns the whole log, which may take long: release the
+                        # study's lock before.
+                        self.store.rollback()
+                        state = self._rebuild(change.definition, change.seq, learns)
+                        continue
+                self._state = state
+                return state
 
     def _load_snapshot(self) -> State | None:
         """Return the state of the last snapshot, or None if there is none that can be used."""
@@ -154,7 +151,7 @@ class Transaction:
         self.state, self.now = state, now
         self.rows: list[Row] = []
         self.ends_group = False  # the state must be rebuilt before the next request
-        self._store, self._study = store, study
+        self.store, self.study = store, study
 
     def write(self, kind: int, decision: str | None, body: bytes, key: str | None = None) -> None:
         """Append an event and apply it to the state."""
@@ -176,16 +173,12 @@ class Transaction:
     def events_of_decision(self, decision: str) -> list[Row]:
         """Return all events of a decision, those of this transaction included."""
         mine = [row for row in self.rows if row.decision == decision]
-        return self._store.events_of_decision(self._study, decision) + mine
-
-    def raise_damaged(self, decision: str, why: str) -> NoReturn:
-        """Raise the error that says where a decision's events are damaged."""
-        self._store.raise_damaged(self._study, decision, why)
+        return self.store.events_of_decision(self.study, decision) + mine
 
     def find_by_key(self, key: str) -> Row | None:
         """Return the event with an idempotency key; None if there is none."""
         mine = [row for row in self.rows if row.key == key]
-        return mine[0] if mine else self._store.find_by_key(self._study, key)
+        return mine[0] if mine else self.store.find_by_key(self.study, key)
 
 
 def check_clock(clock: object) -> None:

@@ -248,7 +248,7 @@ def _events_of(transaction: Transaction, id: str) -> list[Row]:
     if not rows:
         raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
-        transaction.raise_damaged(id, why)
+        transaction.store.raise_damaged(transaction.study, id, why)
     return rows
 
 
