@@ -1,6 +1,6 @@
 import pytest
 
-from keyhole.runner.helper import encode_frame, is_frame
+from keyhole.runner.helper.framing import encode_frame, is_frame
 
 MESSAGE = encode_frame({"outcome": "ok"}, b"rest")
 

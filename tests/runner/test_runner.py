@@ -12,7 +12,7 @@ import pytest
 
 from keyhole.runner import MECHANISMS, OUTCOMES, Runner
 from keyhole.runner import runner as module
-from keyhole.runner.helper import encode_frame
+from keyhole.runner.helper.framing import encode_frame
 from tests.runner.survivors import TAG, helpers_of, tagged, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")

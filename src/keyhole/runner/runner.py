@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from keyhole.runner.helper import encode_frame, read_frame
+from keyhole.runner.helper.framing import encode_frame, read_frame
 from keyhole.validate import Range, check_choice, check_integer, check_number, short_repr
 
 MECHANISMS: Final = {

@@ -11,8 +11,8 @@ import traceback
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
-from . import encode_frame, is_frame, read_frame
 from .cgroup_accounting import ControlGroup
+from .framing import encode_frame, is_frame, read_frame
 from .kill_mechanisms import MECHANISMS, Mechanism
 from .supervision import reaped_cpu_seconds, supervise
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from . import encode_frame, process_tree
+from . import process_tree
 from .cgroup_accounting import ControlGroup
 from .command_process import CommandProcess, start_command
+from .framing import encode_frame
 from .kill_mechanisms import Mechanism
 from .linux_syscalls import LINUX, set_dumpable
 
