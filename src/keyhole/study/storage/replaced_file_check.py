@@ -53,15 +53,12 @@ class FileRecord(NamedTuple):
     @classmethod
     def read(cls, path: Path) -> Self | None:
         """Return the record of the last transaction; None if there is none."""
+        # The `-queue` is no database: opening and closing it drops none of SQLite's locks.
         try:
-            queue = os.open(f"{path}-queue", os.O_RDONLY | os.O_CLOEXEC)
+            with open(f"{path}-queue", "rb", buffering=0) as queue:
+                found = queue.read(_FORMAT.size)
         except OSError:
             return None
-        try:
-            # The `-queue` is no database: opening and closing it drops none of SQLite's locks.
-            found = os.pread(queue, _FORMAT.size, 0)
-        finally:
-            os.close(queue)
         if len(found) != _FORMAT.size or not found.startswith(_MAGIC):
             return None
         return cls(*_FORMAT.unpack(found)[1:])
@@ -168,10 +165,8 @@ class OpenFile:
 
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
-        try:
-            return os.stat(f"{self._name}-wal").st_size
-        except FileNotFoundError:
-            return None
+        log = sqlite_connection.find_status(f"{self._name}-wal")
+        return None if log is None else log.st_size
 
     def is_long(self, log: int, queue: int) -> bool:
         """Return whether a checkpoint is due, given the size of the log; called once a commit."""
@@ -230,14 +225,8 @@ class OpenFile:
 
 def _log_identities(path: str) -> list[tuple[int, int] | None]:
     """Return the identities of `-wal` and `-shm`; None for one that is not there."""
-    identities: list[tuple[int, int] | None] = []
-    for name in (f"{path}-wal", f"{path}-shm"):
-        try:
-            status = os.stat(name)
-            identities.append((status.st_dev, status.st_ino))
-        except FileNotFoundError:
-            identities.append(None)
-    return identities
+    statuses = map(sqlite_connection.find_status, (f"{path}-wal", f"{path}-shm"))
+    return [status and (status.st_dev, status.st_ino) for status in statuses]
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:

@@ -85,7 +85,10 @@ class Sqlite(store.Store):
             self._identity = like._identity
         FORK_LOCK.add(self)
         try:
-            self._run(self._open if like is None else self._connect_only)
+            if like is None:
+                self._run(self._open)
+            else:
+                self._run(self._query, "SELECT 1", ())
         except BaseException:
             self._drop()
             raise
@@ -156,13 +159,11 @@ class Sqlite(store.Store):
         db.executemany(_INSERT, [(study, *row) for row in rows])
         db.execute(_TAIL, (study, tail))
         if not self._commit() and rows:
-            self._check_added(study, rows[-1])
-
-    def _check_added(self, study: int, last: Record) -> None:
-        """Refuse a copy that replaced the file within the transaction: the rows are not in it."""
-        found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
-        if not found or found[0][-1] != last[-1]:
-            self._refuse_replaced(study, last[0])
+            # If a copy has replaced the file within the transaction, the rows are not in it.
+            last = rows[-1]
+            found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
+            if not found or found[0][-1] != last[-1]:
+                self._refuse_replaced(study, last[0])
 
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
@@ -337,11 +338,6 @@ class Sqlite(store.Store):
                 # Half of a transaction may have been read, which may even look like damage.
                 if stamp is not None and stamp != sqlite_connection.file_stamp(self.path):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
-
-    def _connect_only(self) -> None:
-        """Connect, and read nothing."""
-        with self._open_reader():
-            pass
 
     def _is_current(self, *, has_queue_lock: bool) -> bool:
         """Return whether the connection is to the file as it is; refuse a replaced file."""
