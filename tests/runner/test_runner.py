@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.runner import MECHANISMS, OUTCOMES, Runner, helper_client
+from keyhole.runner import MECHANISMS, OUTCOMES, Runner
 from keyhole.runner import runner as module
 from keyhole.runner.helper.framing import encode_frame
 from tests.runner.survivors import TAG, helpers_of, tagged, until
@@ -291,11 +291,11 @@ def test_a_runner_that_is_closed_while_its_helper_is_replaced_runs_nothing(monke
     one = Runner()
     one._helper.stop()
     one._helper = None
-    made = []
+    made, start = [], module.Helper
 
     def closed_meanwhile(mechanism):
         one.close()
-        made.append(helper_client.Helper(mechanism))
+        made.append(start(mechanism))
         return made[0]
 
     monkeypatch.setattr(module, "Helper", closed_meanwhile)
@@ -388,7 +388,7 @@ def test_a_run_whose_init_is_stopped_is_killed(monkeypatch, script, limit, outco
     """In a namespace, an init ignores such signals."""
     boot = "from helper import server; server._GRACE_SECONDS = 0.1; server.main()"
     monkeypatch.setattr(
-        helper_client, "_BOOTSTRAP", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
+        module, "_BOOTSTRAP", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
     )
     start = "import ctypes, os, signal, time; trace = ctypes.CDLL(None).ptrace; init = os.getppid()"
     with Runner("subreaper") as one:
@@ -400,8 +400,8 @@ def test_a_run_whose_init_is_stopped_is_killed(monkeypatch, script, limit, outco
 
 @LINUX
 def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
-    monkeypatch.setattr(helper_client, "_GRACE_SECONDS", 0.5 - LONG)
-    monkeypatch.setattr(helper_client, "_SHUTDOWN_SECONDS", 0.1)
+    monkeypatch.setattr(module, "_GRACE_SECONDS", 0.5 - LONG)
+    monkeypatch.setattr(module, "_SHUTDOWN_SECONDS", 0.1)
     script = """if True:
         import os, signal
         with open(f"/proc/{os.getppid()}/stat") as file:
@@ -410,7 +410,7 @@ def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
     """
     with ThreadPoolExecutor(1) as threads, Runner("subreaper") as one:
         assert threads.submit(one.run, python(script), limit=LONG).result(LONG).outcome == "lost"
-        monkeypatch.setattr(helper_client, "_GRACE_SECONDS", LONG)
+        monkeypatch.setattr(module, "_GRACE_SECONDS", LONG)
         assert one.run(["true"], limit=LONG).outcome == "ok"
 
 
@@ -568,9 +568,9 @@ def test_a_relative_folder_begins_at_the_working_folder(runner, tmp_path, monkey
 def test_a_helper_whose_runner_has_gone_prints_nothing():
     ours, theirs = socket.socketpair()
     ours.close()
-    folder = str(Path(helper_client.__file__).parent)
+    folder = str(Path(module.__file__).parent)
     words = [folder, str(theirs.fileno()), str(os.getpid()), "group"]
-    command = [sys.executable, "-I", "-S", "-c", helper_client._BOOTSTRAP, *words]
+    command = [sys.executable, "-I", "-S", "-c", module._BOOTSTRAP, *words]
     with theirs:
         ended = subprocess.run(
             command, pass_fds=[theirs.fileno()], capture_output=True, timeout=LONG

@@ -8,8 +8,6 @@ if sys.platform == "win32":
     pytest.skip("needs POSIX", allow_module_level=True)
 
 from keyhole.runner.helper import supervision
-from keyhole.runner.helper import usage_meter as meter_module
-from keyhole.runner.helper.usage_meter import UsageMeter
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="needs a clock that never stops")
@@ -33,7 +31,7 @@ def test_suspension_is_distinguished_from_preemption(monkeypatch):
 )
 def test_ok_and_failed_imply_that_limits_were_kept(seconds, cpu, memory, code, outcome):
     """A run may exit between the moment at which a limit is exceeded and the next sample."""
-    meter = UsageMeter(1.0, 100, None)
+    meter = supervision.UsageMeter(1.0, 100, None)
     meter.cpu, meter.memory = cpu, memory
     main, request = SimpleNamespace(problem=""), {"limit": 1.0, "memory": 100}
     assert supervision._judge_outcome(request, main, code, seconds, meter) == outcome
@@ -41,5 +39,5 @@ def test_ok_and_failed_imply_that_limits_were_kept(seconds, cpu, memory, code, o
 
 def test_system_time_is_counted(monkeypatch):
     used = SimpleNamespace(ru_utime=1.0, ru_stime=0.5)
-    monkeypatch.setattr(meter_module.resource, "getrusage", lambda who: used)
-    assert meter_module.reaped_cpu_seconds() == 1.5
+    monkeypatch.setattr(supervision.resource, "getrusage", lambda who: used)
+    assert supervision.reaped_cpu_seconds() == 1.5

@@ -1,6 +1,8 @@
 """Stores to test on: every test that asks for `address` or `store` runs on both databases."""
 
+import sqlite3
 import uuid
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import psycopg
@@ -52,3 +54,14 @@ def store(address):
     store = open_store(address)
     yield store
     store.close()
+
+
+@pytest.fixture
+def raw(store, address):
+    """Return a connection to the database of a store, past the store."""
+    if address.startswith("postgresql"):
+        connection = psycopg.connect(address, autocommit=True)
+    else:
+        connection = sqlite3.connect(address, isolation_level=None)
+    with closing(connection):
+        yield connection

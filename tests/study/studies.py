@@ -45,7 +45,7 @@ def fingerprint(state):
         "open": list(state.pending.items()),
         "returned": list(state.to_ask_again),
         "renewed": dict(state.asked_again_after),
-        "round": state.round_as_json(),
+        "round": state.round and state.round.to_json(),
         "policy": state.definition.to_bytes(),
         "mind": learnt,
     }

@@ -7,9 +7,9 @@ import pytest
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.arms import Arms
-from keyhole.study.log_state import DecisionBytes
+from keyhole.study.definition import TimeoutRule
 from keyhole.study.policy_state import PolicyState
-from keyhole.study.state import State
+from keyhole.study.state import DecisionBytes
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
@@ -36,7 +36,7 @@ def calls(monkeypatch):
         (PolicyState, "with_arms"),
         (DecisionBytes, "with_positions"),
         (DecisionBytes, "values"),
-        (State, "has_expired"),
+        (TimeoutRule, "has_expired"),
     ):
         watch(home, name)
     return found

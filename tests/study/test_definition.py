@@ -11,7 +11,7 @@ from keyhole import thresholding
 from keyhole.resource import RCUCB, Power
 from keyhole.study import Study
 from keyhole.study.definition import Definition
-from keyhole.study.storage.digest_chain import digest_of_definition
+from keyhole.study.storage.store import digest_of_definition
 from keyhole.thresholding import LSA
 from keyhole.thresholding.setting import SETTING
 from tests.study.studies import labels

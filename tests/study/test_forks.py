@@ -25,10 +25,9 @@ from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import (
     Row,
     StoreError,
-    file_identity,
     fork_lock,
     open_store,
-    sqlite,
+    sqlite_connection,
 )
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
@@ -255,16 +254,16 @@ def test_a_fork_does_not_wait_for_who_queues(tmp_path):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files cannot be listed")
 def test_a_child_keeps_no_queue_open_that_a_thread_was_just_opening(tmp_path, monkeypatch):
-    opened = threading.Event()
+    opened, open_queue = threading.Event(), sqlite_connection.open_queue
 
     def open_slowly(path):
-        queue = file_identity.open_queue(path)
+        queue = open_queue(path)
         opened.set()
         time.sleep(0.3)  # not noted yet: a fork that did not wait would come now
         return queue
 
     with labels(tmp_path / "a.db") as study, ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(sqlite, "open_queue", open_slowly)
+        monkeypatch.setattr(sqlite_connection, "open_queue", open_slowly)
         asked = pool.submit(study.ask)
         assert opened.wait(ENOUGH)
         files = in_child(lambda: [os.path.realpath(f"/proc/self/fd/{n}") for n in range(64)])

@@ -22,8 +22,7 @@ from keyhole import (
     thresholding,
 )
 from keyhole.policy import FloatArray, IntArray, float_array, int_array
-from keyhole.study import Study
-from keyhole.study.decision import Decision
+from keyhole.study import Decision, Study
 
 
 class Bold(stochastic.IndexPolicy):

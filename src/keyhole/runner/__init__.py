@@ -1,8 +1,7 @@
 """Run commands under time and memory limits that hold for all processes that they start."""
 
-from keyhole.runner.command_result import OUTCOMES, CommandResult
 from keyhole.runner.function_process import FunctionProcess, JobError
-from keyhole.runner.runner import MECHANISMS, MEMORY_RANGE, Runner
+from keyhole.runner.runner import MECHANISMS, MEMORY_RANGE, OUTCOMES, CommandResult, Runner
 
 __all__ = [
     "MECHANISMS",

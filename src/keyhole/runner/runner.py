@@ -1,14 +1,22 @@
-"""Runner: run commands under limits, and kill all processes that they have started."""
+"""Runner: run commands under limits, and kill all processes that they have started.
 
+A helper process, of which this is the client, starts commands and kills them at their limits.
+"""
+
+import math
 import os
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from keyhole.runner.command_result import CommandResult
-from keyhole.runner.helper_client import Helper, RefusedError
+from keyhole.runner.helper.framing import encode_frame, read_frame
 from keyhole.validate import Range, check_choice, check_integer, check_number, short_repr
 
 MECHANISMS: Final = {
@@ -22,6 +30,125 @@ MECHANISMS: Final = {
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
 """Allowed memory limits in bytes: the process that executes the command needs some itself."""
+OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
+
+_FOLDER: Final = Path(__file__).parent
+_BOOTSTRAP: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from helper.server import main; main()"
+)
+_SHUTDOWN_SECONDS: Final = 15.0  # seconds that a helper may take to kill its run and to exit
+_GRACE_SECONDS: Final = 30.0  # seconds after limit and grace when a helper counts as stopped
+_LONGEST_TIMEOUT: Final = 1e6  # seconds: longer socket timeouts overflow on some systems
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """The result of one command, including all processes that it started.
+
+    Attributes
+    ----------
+    outcome : str
+        One of "ok" (exit code 0), "failed" (another, or a signal), "out of time" (wall or CPU),
+        "out of memory", "could not start", and "lost": its supervisor was killed from outside.
+        A run that is "ok" or "failed" has kept all its limits.
+    seconds, cpu : float
+        Wall and CPU time.
+    memory : int
+        Peak, in bytes.
+    code, signal : int or None
+        Exit code or signal of the main process, also of one that ended in its grace; None if the
+        supervisor killed it.
+    output : bytes
+        The first and the last bytes of standard output and standard error.
+    left : int
+        How many other processes were alive when the main process ended.
+    reason : str
+        Why it could not start, was lost, or could not be killed completely; else "".
+    slept : bool
+        Whether the machine was suspended during the run, which makes its times useless.
+    """
+
+    outcome: str
+    seconds: float
+    cpu: float = 0.0
+    memory: int = 0
+    code: int | None = None
+    signal: int | None = None
+    output: bytes = b""
+    left: int = 0
+    reason: str = ""
+    slept: bool = False
+
+
+class RefusedError(OSError):
+    """A mechanism that kills processes does not work on this system; the message says why."""
+
+
+class Helper:
+    """The helper: a child process that runs commands, one at a time, and kills their processes."""
+
+    def __init__(self, mechanism: str) -> None:
+        self._owner = os.getpid()
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = self._start_process(theirs.fileno(), mechanism)
+        answer = self.read_answer()
+        if answer is None or answer[0]["refused"]:
+            self.stop()
+            raise RefusedError(
+                0, "its helper has ended" if answer is None else answer[0]["refused"]
+            )
+        self.exact: bool = answer[0]["exact"]
+
+    def _start_process(self, channel: int, mechanism: str) -> subprocess.Popen[bytes]:
+        arguments = [str(_FOLDER), str(channel), str(self._owner), mechanism]
+        try:
+            return subprocess.Popen(
+                # -I and -S leave out installed packages and PYTHON* variables: the helper starts in
+                # 0.06 s of CPU time, and the inits that it forks stay small.
+                [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, *arguments],
+                pass_fds=[channel],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C must reach the runner only, which stops the helper
+            )
+        except OSError:
+            self._channel.close()
+            raise
+
+    def send_request(self, request: dict[str, Any], passed: Sequence[int]) -> None:
+        """Request a run, and pass open files to it."""
+        with suppress(BrokenPipeError, ConnectionResetError):  # the missing answer reports it
+            self._channel.sendall(encode_frame(request))
+            if passed:
+                socket.send_fds(self._channel, [b"!"], passed)
+
+    def read_answer(self, limit: float = math.inf) -> tuple[dict[str, Any], bytes] | None:
+        """Wait for an answer; return None if the helper has ended or exceeds the limit."""
+        end = limit + _GRACE_SECONDS
+        try:
+            self._channel.settimeout(end if end < _LONGEST_TIMEOUT else None)
+            answer = read_frame(self._channel.recv)
+            self._channel.settimeout(None)
+        except OSError:
+            return None
+        return answer
+
+    def stop(self) -> None:
+        """Stop the helper and its run; wake any thread that waits for an answer."""
+        # A fork of this process holds a copy of the channel: shutting that down would stop the
+        # helper of the original.
+        if os.getpid() != self._owner:
+            self._channel.close()
+            return
+        with suppress(OSError):  # the helper may have ended already
+            self._channel.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(_SHUTDOWN_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._channel.close()
 
 
 class Runner:

@@ -4,14 +4,14 @@ A program *asks* a study for a decision, acts on it, and *tells* it later what c
 feedback); many decisions may wait for theirs.
 """
 
-from keyhole.study.decision import (
+from keyhole.study.events import SettingCodeError
+from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events
+from keyhole.study.operations import (
     Decision,
     DifferentFeedbackError,
     PendingDecisionError,
-    SettingCodeError,
     StudyDoneError,
 )
-from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events
 from keyhole.study.policy_state import LearningError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study, list_studies

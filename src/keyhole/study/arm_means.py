@@ -1,22 +1,169 @@
-"""Means by arm of the feedback told to a study, and the chance of each arm to be the best."""
+"""Counts of decisions and means of feedback by arm, and the chance of each arm to be the best.
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+They are read from a study's log alone, without its policy.
+"""
+
+import struct
+from array import array
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.contract.text_formatting import count_text, format_interval, mean_interval
-from keyhole.study.decision_counts import NO_ARM, DecisionCounts
-from keyhole.study.timeout_rule import NO_REWARD
+from keyhole.play.saved_learner import DAMAGE
+from keyhole.study.definition import Definition
+from keyhole.study.events import EXPIRED, KINDS, EventError
+from keyhole.study.state import LogState
+from keyhole.study.storage import Row
 
+NO_ARM: Final = -1
+"""The number that stands for the arm of a decision that is not about one arm."""
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 """Places around the middle of a posterior, in units of its width, dense in the middle."""
 _MOST_POINTS: Final = 3000
 _TINY: Final = 1e-300
 _MOST_ARMS: Final = 5
+
+
+class DecisionCounts(LogState):
+    """The decisions and feedback of a study so far, event by event, without its policy.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy after the last event.
+    at : float
+        The time of the last event, in seconds since 1970; 0 if there is none.
+    expired : int
+        How many times a decision expired.
+    asked : array of int
+        The arm's number of each decision, in order; -1 where a decision is not about one arm.
+    feedback_numbers : list of (int, int, dict)
+        For each feedback that counts in means: the number of decisions by then, the arm's number,
+        and the numbers in it by name, in the study's units. With ``on_timeout="no_reward"`` it is
+        of all decisions before the oldest pending one, in their order.
+    assumed : Counter of int
+        How many of these were assumed at a timeout, by the arm's number.
+    early : dict
+        Feedback that does not count yet, by the decision's id: with ``on_timeout="no_reward"`` a
+        success is told before a failure is assumed, so that what was told so far is a fair sample
+        only of decisions before the oldest pending one.
+    flags : set of str
+        The names in it that are True or left out, such as "exceeded".
+    told_sums : dict of str to float
+        How many sums were told ("sums"), their total and their rounds; empty if none was.
+    arms_with_feedback : set of int
+        The numbers of the arms of which the policy has feedback: told, or assumed of a decision
+        that expired (``on_timeout="no_reward"``).
+
+    Parameters
+    ----------
+    definition : Definition
+        The definition with which the study was created.
+    policies : iterable of Policy classes, optional
+        Classes in which a policy is looked up first.
+    """
+
+    def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+        super().__init__(definition)
+        self.policy = definition.policy
+        self._policies = tuple(policies)
+        self._ids: deque[str] = deque()  # of decisions whose feedback counts next
+        self.at = 0.0
+        self.expired = 0
+        self.asked = array("q")
+        self.feedback_numbers: list[tuple[int, int, dict[str, float]]] = []
+        self.early: dict[str, tuple[int, dict[str, float], bool]] = {}
+        self.flags: set[str] = set()
+        self.told_sums: defaultdict[str, float] = defaultdict(float)
+        self.assumed: Counter[int] = Counter()
+        self.arms_with_feedback: set[int] = set()
+
+    @property
+    def untold(self) -> int:
+        """The number of decisions that expired for good and taught nothing."""
+        if not self.vocabulary.has_feedback:
+            return 0
+        return self.rounds - self.feedback_count - len(self.pending)
+
+    @property
+    def has_arms(self) -> bool:
+        """Whether every decision so far was about one arm."""
+        return len(self.asked) > 0 and NO_ARM not in self.asked
+
+    def add(self, event: Row) -> None:
+        """Count an event; refuse one that no study can have written."""
+        try:
+            # The log may be damaged or edited, so any field of the event can have any value.
+            KINDS[event.kind].apply(self, event)
+        except (*DAMAGE, struct.error) as error:
+            raise EventError(event.seq, f"it is malformed ({error!r})") from error
+        self.expired += event.kind == EXPIRED
+        self.seq, self.at = event.seq, event.at
+
+    def add_decision(self, id: str, row: bytes) -> None:
+        """Count a decision that was handed out."""
+        super().add_decision(id, row)
+        self.asked.append(self._arm(row))
+        if self.assumes_no_reward and self.vocabulary.has_feedback:
+            self._ids.append(id)
+
+    def add_sum(self, body: bytes) -> None:
+        """Count a sum, and that there is feedback of any arm: nobody knows of which it is."""
+        self.arms_with_feedback.add(NO_ARM)
+        named = self.vocabulary.format_sum(self.sums.unpack(body))
+        for name, number in ({"sums": 1} | named).items():
+            self.told_sums[name] += number
+
+    def change_policy(self, event: Row) -> None:
+        """Replace the policy."""
+        self.policy = self.definition.read_change(event.body, self._policies, event.seq).policy
+
+    def _arm(self, row: bytes) -> int:
+        """Return the number of the arm of a decision, or -1."""
+        name = self.vocabulary.format_decision(*self.values(row)).get("arm")
+        return self.vocabulary.arm_number("arm", name) if isinstance(name, str) else NO_ARM
+
+    def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
+        """Count the feedback of a decision, or keep it until those before are told."""
+        super().learn(event, row, feedback)
+        values = self.feedback.unpack(feedback)
+        words = self.vocabulary.format_feedback(*self.values(row), values)
+        numbers = {
+            name: float(value) for name, value in words.items() if isinstance(value, int | float)
+        }
+        self.flags.update(name for name, value in words.items() if isinstance(value, bool))
+        if "reward" in values:  # words may leave out that it was 0
+            numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
+        arm, id = self._arm(row), str(event.decision)
+        self.arms_with_feedback.add(arm)
+        self.early[id] = arm, numbers, event.kind == EXPIRED
+        if not self.assumes_no_reward:
+            self._ids.append(id)
+        while self._ids and self._ids[0] in self.early:
+            arm, numbers, is_assumed = self.early.pop(self._ids.popleft())
+            # The place on the axis of a plot: if feedback is in order, the decision's own number.
+            step = len(self.feedback_numbers) + 1 if self.assumes_no_reward else len(self.asked)
+            self.feedback_numbers.append((step, arm, numbers))
+            self.assumed[arm] += is_assumed
+
+    def told_numbers(self) -> list[str]:
+        """Return the names of the numbers in the feedback so far, such as "reward"."""
+        return list(dict.fromkeys(name for _, _, words in self.feedback_numbers for name in words))
+
+    @property
+    def interval_word(self) -> str:
+        """The number of which means have intervals: "reward", or "" where none is known to hold.
+
+        Decisions that expired for good and taught nothing would make them wrong: the feedback that
+        was told is then no fair sample of all feedback, for instance where only successes are told.
+        """
+        return "reward" if self.policy.setting.fixed_means and self.untold == 0 else ""
 
 
 @dataclass(frozen=True)
@@ -156,7 +303,7 @@ def _explain_pending(counts: DecisionCounts) -> str:
         return f"{text}: successes are told first."
     rule, pending = counts.definition.rule, count_text(len(counts.pending), "decision")
     is_much = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
-    if not (counts.pending and counts.feedback_numbers and is_much) or rule.on_timeout == NO_REWARD:
+    if not (counts.pending and counts.feedback_numbers and is_much) or counts.assumes_no_reward:
         return ""
     return f"With {pending} pending, means are wrong if bad outcomes are told later than good."
 
@@ -221,12 +368,6 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     below = np.log(np.maximum(np.cumsum(masses, axis=0) - masses / 2.0, _TINY))
     chances = (masses * np.exp(below.sum(axis=1, keepdims=True) - below)).sum(axis=0)
     return np.asarray(chances / chances.sum())
-
-
-def chances_rows(counts: DecisionCounts) -> list[list[str]]:
-    """Return the row of a summary with the highest chances; none where they are not known."""
-    chances = best_chances(counts) if counts.feedback_count else {}
-    return [["chance to be best", chances_text(chances, len(counts.pending))]] if chances else []
 
 
 def chances_text(chances: Mapping[str, float], pending: int) -> str:

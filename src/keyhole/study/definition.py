@@ -15,38 +15,68 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from keyhole import validate
 from keyhole.contract.learner_signature import resolve_facts
 from keyhole.contract.pending_mode_inference import check_allowed
 from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.example_decisions import example_decisions
 from keyhole.play.saved_learner import find_policy
-from keyhole.play.study_vocabulary import (
-    StudyVocabulary,
-    check_words,
-    declared_words,
-)
-from keyhole.study.decision import SettingCodeError, convert_vocabulary_errors
-from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_distinct,
-    check_line,
-    check_number,
-    check_seed,
-    check_sequence,
-    short_repr,
-)
+from keyhole.play.study_vocabulary import StudyVocabulary, check_words, declared_words
+from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
+from keyhole.validate import Range, check_choice, check_line, check_number, short_repr
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
+_SECONDS: Final = Range(gt=0, le=2**33)  # 272 years: what dates can bear
+_NO_REWARD: Final = "no_reward"
+_AFTER: Final = ("forget", "ask_again", _NO_REWARD)
 
 
 @cache
 def _own_version() -> str:
     """Return the version of this package; cached, since it is read from a file."""
     return version("keyhole")
+
+
+@dataclass(frozen=True)
+class TimeoutRule:
+    """When a pending decision expires, and the consequence.
+
+    Attributes
+    ----------
+    timeout : float or None
+        Seconds after which it expires.
+    timeout_decisions : int or None
+        Later decisions after which it expires.
+    on_timeout : {"forget", "ask_again", "no_reward"}
+        The policy learns nothing from the decision, whose round stays counted, and late feedback
+        counts; the decision is handed out once more; or its reward is 0, and late feedback is
+        recorded and not counted.
+    """
+
+    timeout: float | None = None
+    timeout_decisions: int | None = None
+    on_timeout: str = "forget"
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if self.timeout is not None:
+            check_number("timeout", self.timeout, _SECONDS)
+        if self.timeout_decisions is not None:
+            validate.check_integer("timeout_decisions", self.timeout_decisions, Range(ge=1))
+        check_choice("on_timeout", self.on_timeout, _AFTER)
+
+    @property
+    def assumes_no_reward(self) -> bool:
+        """Whether a decision that expires counts as one with a reward of 0."""
+        return self.on_timeout == _NO_REWARD
+
+    def has_expired(self, waited: float, later: int) -> bool:
+        """Return whether a decision has expired, after so many seconds and later decisions."""
+        if self.timeout is not None and waited > self.timeout:
+            return True
+        return self.timeout_decisions is not None and later >= self.timeout_decisions
 
 
 @dataclass(frozen=True)
@@ -108,7 +138,7 @@ class Definition:
         if len(_check_arm_names(self.arms)) != self.facts["arms"]:
             raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
         pending_mode(self.policy, self.pending)
-        check_seed(self.seed)
+        validate.check_seed(self.seed)
         check_number("time_unit", self.time_unit, Range(ge=0))
 
     def with_policy(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
@@ -145,6 +175,15 @@ class Definition:
         same = replace(later, policy=self.policy, pending=self.pending, facts=self.facts)
         if same != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
+
+    def read_change(self, data: bytes, policies: Iterable[type[Policy]], event: int) -> Self:
+        """Return the definition written by an event, in which only the policy may differ."""
+        definition = self.from_bytes(data, policies)
+        try:
+            self.check_successor(definition)
+        except ValueError as error:
+            raise EventError(event, str(error)) from error
+        return definition
 
     def check_arms_change(self) -> None:
         """Refuse a change of arms if the policy, or the decisions in the log, cannot take it."""
@@ -286,7 +325,7 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
     """
     vocabulary.check_study()
     check_words(declared_words(vocabulary))
-    is_told = rule.on_timeout == NO_REWARD and vocabulary.has_feedback
+    is_told = rule.assumes_no_reward and vocabulary.has_feedback
     if vocabulary.setting.context:
         if is_told and type(vocabulary).default_feedback is StudyVocabulary.default_feedback:
             _check_default(vocabulary, signature(vocabulary.parse_feedback).bind, {})
@@ -307,7 +346,7 @@ def _check_default(vocabulary: StudyVocabulary, parse: Callable[..., Any], decis
         parse({}, decision, **feedback)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"on_timeout must not be {NO_REWARD!r} in the setting {vocabulary.setting.name!r}: "
+            f"on_timeout must not be {_NO_REWARD!r} in the setting {vocabulary.setting.name!r}: "
             f"{type(vocabulary).__name__}.default_feedback is then {feedback}, which cannot be "
             f"parsed ({error})"
         ) from error
@@ -343,5 +382,6 @@ def _facts(policy: Policy, given: Mapping[str, Any], arms: int) -> tuple[dict[st
 
 
 def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:
-    names = check_sequence("arms", arms)
-    return check_distinct("arms", [check_line(f"arms[{i}]", name) for i, name in enumerate(names)])
+    names = validate.check_sequence("arms", arms)
+    lines = [check_line(f"arms[{i}]", name) for i, name in enumerate(names)]
+    return validate.check_distinct("arms", lines)

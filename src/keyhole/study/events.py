@@ -19,25 +19,22 @@ Bodies are numbers of 8 bytes, little-endian:
 import json
 import secrets
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import Words
-from keyhole.study.decision import convert_vocabulary_errors
-from keyhole.study.definition import Definition
+from keyhole.play.study_vocabulary import StudyVocabulary, Words
 from keyhole.study.storage import Row
-from keyhole.study.timeout_rule import NO_REWARD
 from keyhole.validate import check_line, short_repr
 
 if TYPE_CHECKING:
     from keyhole.study.log_export import EventFormatter
-    from keyhole.study.log_state import LogState
+    from keyhole.study.state import LogState
 
 (
     ASKED,
@@ -55,7 +52,6 @@ if TYPE_CHECKING:
 ROW_HEADER: Final = Struct("<dd")
 """The beginning of a row: round, and time of asking."""
 ROUND: Final = Struct("<d")
-TIME: Final = ROUND
 STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
@@ -67,6 +63,11 @@ _ID_LENGTH: Final = 26
 _CACHED: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
 _NO_SUMS: Final = "a sum is for anonymous feedback, which this setting does not have"
+# Values read from a database have the types of their fields, so these errors are the code's own.
+_MISTAKES: Final = (
+    AssertionError, AttributeError, KeyError, NameError, NotImplementedError, TypeError,
+    struct.error,
+)  # fmt: skip
 
 
 def new_id(now: float) -> str:
@@ -102,6 +103,34 @@ class EventError(ValueError):
     def __init__(self, seq: int, why: str) -> None:
         super().__init__(f"event {seq}: {why}")
         self.seq, self.why = seq, why
+
+
+class SettingCodeError(RuntimeError):
+    """The vocabulary of a setting failed: an error in its code, not in stored data.
+
+    Parameters
+    ----------
+    vocabulary : StudyVocabulary
+        The vocabulary.
+    why : str
+        The reason.
+    """
+
+    def __init__(self, vocabulary: StudyVocabulary, why: str) -> None:
+        kind = type(vocabulary)
+        super().__init__(
+            f"the vocabulary of setting {vocabulary.setting.name!r} failed "
+            f"({kind.__module__}.{kind.__qualname__}): {why}"
+        )
+
+
+@contextmanager
+def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
+    """Raise errors of a vocabulary's code as `SettingCodeError`."""
+    try:
+        yield
+    except _MISTAKES as error:
+        raise SettingCodeError(vocabulary, repr(error)) from error
 
 
 class EventKind:
@@ -206,7 +235,7 @@ class _Expired(_Told):
     name = "expired"
 
     def check(self, state: "LogState", event: Row) -> None:
-        if state.definition.rule.on_timeout == NO_REWARD:
+        if state.assumes_no_reward:
             super().check(state, event)
         else:
             _find_pending(state, event)
@@ -253,7 +282,7 @@ class _ToldLate(_Told):
         if not is_id(event.decision) or event.decision in state.pending:
             raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
         rule = state.definition.rule.on_timeout
-        if (rule == NO_REWARD) != (event.kind == TOLD_TOO_LATE):
+        if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
             raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
         row, feedback = state.split_late(event.body)
         state.checker.check_pending(row)
@@ -346,7 +375,7 @@ class _ArmRetired(EventKind):
 
 
 class _PolicyChanged(EventKind):
-    """A change of policy; `read_changed_definition` checks it, which needs the policies."""
+    """A change of policy; `Definition.read_change` checks it, which needs the policies."""
 
     name = "policy changed"
     has_decision = False
@@ -359,11 +388,10 @@ class _PolicyChanged(EventKind):
         return {"head": definition | {"policy": str(definition["policy"])}}
 
     def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        content = words["head"]
-        Definition.from_bytes(json.dumps(content).encode(), formatter.policies, ordered=False)
+        content, definition = words["head"], formatter.state.definition
+        definition.from_bytes(json.dumps(content).encode(), formatter.policies, ordered=False)
         # Its fields get today's order.
-        setting = formatter.state.definition.setting_as_json()
-        return json.dumps({**content, "setting": setting}).encode()
+        return json.dumps({**content, "setting": definition.setting_as_json()}).encode()
 
 
 KINDS: Final[Mapping[int, EventKind]] = {
@@ -472,18 +500,6 @@ class ValueChecker:
             named = vocabulary.format_sum(values)
             if self._state.pack_sum(vocabulary.parse_sum(**named)) != body:
                 raise ValueError(f"its sum is invalid, {short_repr(named)}")
-
-
-def read_changed_definition(
-    first: Definition, data: bytes, policies: Iterable[type[Policy]], event: int
-) -> Definition:
-    """Return the definition written by an event, in which only the policy may differ."""
-    definition = Definition.from_bytes(data, policies)
-    try:
-        first.check_successor(definition)
-    except ValueError as error:
-        raise EventError(event, str(error)) from error
-    return definition
 
 
 def check_time(at: float) -> None:

@@ -7,6 +7,8 @@
 4. Decide: it runs the operations of all that wait, each of which appends events (`Transaction`).
 5. Commit: their events are written together.
 6. Answer: each thread gets the result of its operation, or the error.
+
+What only reads has a replica of the state (`ReadOnlyReplica`), and waits for nobody.
 """
 
 import os
@@ -14,12 +16,15 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from math import inf
 from threading import Lock
-from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 from keyhole.contract.policy import Policy
+from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition
-from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError, read_changed_definition
+from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError
 from keyhole.study.policy_state import LearningError, PolicyChangedError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
@@ -37,7 +42,7 @@ _Result = TypeVar("_Result")
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
-# that a child would inherit locked. So both hold FORK_LOCK, here and in `replica`.
+# that a child would inherit locked. So both heirs hold FORK_LOCK for it.
 class CachedState:
     """A connection to a study's log, and the state after the events read through it.
 
@@ -74,32 +79,29 @@ class CachedState:
         changed.
         """
         with self.convert_event_errors():
-            return self._apply_new_rows(read, learns)
-
-    def _apply_new_rows(self, read: Callable[[int, int], list[Row]], learns: bool) -> State:
-        state = self._state if learns else None
-        if state is None:
-            # A file put in the place of this one may hold another study of this number.
-            self.store.check(self.study)
-            with FORK_LOCK.shared(self):
-                state = self._load_snapshot() if learns else None
-                state = state or self._rebuild(self.definition_bytes, 0, learns)
-        # Detached until all events are applied: after an error or an interrupt the next call
-        # rebuilds the state.
-        self._state = None
-        while True:
-            new_rows = read(self.study, state.seq)
-            with FORK_LOCK.shared(self):
-                try:
-                    state.apply_all(new_rows)
-                except PolicyChangedError as change:
-                    # The new policy learns the whole log, which may take long: release the
-                    # study's lock before.
-                    self.store.rollback()
-                    state = self._rebuild(change.definition, change.seq, learns)
-                    continue
-            self._state = state
-            return state
+            state = self._state if learns else None
+            if state is None:
+                # A file put in the place of this one may hold another study of this number.
+                self.store.check(self.study)
+                with FORK_LOCK.shared(self):
+                    state = self._load_snapshot() if learns else None
+                    state = state or self._rebuild(self.definition_bytes, 0, learns)
+            # Detached until all events are applied: after an error or an interrupt the next call
+            # rebuilds the state.
+            self._state = None
+            while True:
+                new_rows = read(self.study, state.seq)
+                with FORK_LOCK.shared(self):
+                    try:
+                        state.apply_all(new_rows)
+                    except PolicyChangedError as change:
+                        # The new policy learns the whole log, which may take long: release the
+                        # study's lock before.
+                        self.store.rollback()
+                        state = self._rebuild(change.definition, change.seq, learns)
+                        continue
+                self._state = state
+                return state
 
     def _load_snapshot(self) -> State | None:
         """Return the state of the last snapshot, or None if there is none that can be used."""
@@ -116,7 +118,7 @@ class CachedState:
         """Replay the whole log with the policy that is in force at its end."""
         first = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
-            present = read_changed_definition(first, definition, self.policies, since)
+            present = first.read_change(definition, self.policies, since)
             state = State(present, since, learns=learns)
             try:
                 state.apply_all(self.store.read(self.study))
@@ -149,7 +151,7 @@ class Transaction:
         self.state, self.now = state, now
         self.rows: list[Row] = []
         self.ends_group = False  # the state must be rebuilt before the next request
-        self._store, self._study = store, study
+        self.store, self.study = store, study
 
     def write(self, kind: int, decision: str | None, body: bytes, key: str | None = None) -> None:
         """Append an event and apply it to the state."""
@@ -171,16 +173,12 @@ class Transaction:
     def events_of_decision(self, decision: str) -> list[Row]:
         """Return all events of a decision, those of this transaction included."""
         mine = [row for row in self.rows if row.decision == decision]
-        return self._store.events_of_decision(self._study, decision) + mine
-
-    def raise_damaged(self, decision: str, why: str) -> NoReturn:
-        """Raise the error that says where a decision's events are damaged."""
-        self._store.raise_damaged(self._study, decision, why)
+        return self.store.events_of_decision(self.study, decision) + mine
 
     def find_by_key(self, key: str) -> Row | None:
         """Return the event with an idempotency key; None if there is none."""
         mine = [row for row in self.rows if row.key == key]
-        return mine[0] if mine else self._store.find_by_key(self._study, key)
+        return mine[0] if mine else self.store.find_by_key(self.study, key)
 
 
 def check_clock(clock: object) -> None:
@@ -196,27 +194,21 @@ def check_time(now: float) -> float:
     return now
 
 
+@dataclass(slots=True, eq=False)
 class _Request:
     """A call that waits for a commit, in a group with others or by itself (`exclusive`)."""
 
-    __slots__ = (
-        "arguments", "error", "exclusive", "is_cancelled", "is_done", "operation", "result",
-        "wakeup",
-    )  # fmt: skip
+    operation: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    exclusive: bool = False
+    result: Any = None
+    error: BaseException | None = None
+    is_done: bool = False
+    is_cancelled: bool = False
+    wakeup: Lock = field(default_factory=Lock)
 
-    def __init__(
-        self,
-        operation: Callable[..., Any],
-        arguments: tuple[Any, ...] = (),
-        *,
-        exclusive: bool = False,
-    ) -> None:
-        self.wakeup = Lock()
+    def __post_init__(self) -> None:
         self.wakeup.acquire()
-        self.operation, self.arguments, self.exclusive = operation, arguments, exclusive
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.is_done = self.is_cancelled = False
 
 
 class _Group:
@@ -464,6 +456,80 @@ class GroupCommit(CachedState):
         finally:
             self.store.close()
         self._closed = True
+
+
+class ReadOnlyReplica(CachedState):
+    """A read-only replica of a study's state: it takes no lock, and holds up no writer.
+
+    `connect` opens the database at the first read.
+    """
+
+    def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
+        super().__init__(*study)
+        self._connect = connect
+        self._lock = Lock()  # guards connection and state
+        self._store: Store | None = None
+        self._counts: DecisionCounts | None = None
+
+    @property
+    def store(self) -> Store:  # type: ignore[override]
+        """The connection."""
+        # No `functools.cached_property`, which holds a lock while the connection waits for a fork.
+        if self._store is None:
+            self._store = self._connect()
+        return self._store
+
+    def close(self) -> None:
+        """Close the connection."""
+        if os.getpid() != self._process:
+            return  # it is the parent's
+        with self._lock:
+            self._closed = True
+            if self._store is not None:
+                self._store.close()
+
+    def read(self, work: Callable[[State], _Result]) -> _Result:
+        """Return the result of `work` on the state after all durable events."""
+        with self._hold():
+            try:
+                with FORK_LOCK.shared(self):
+                    return work(self.catch_up(self.store.events_after))
+            except BaseException:
+                self._state = None  # an interrupt may have left it half changed
+                raise
+
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
+        """Hold the lock of the connection, which must be open."""
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            yield
+
+    def count_decisions(self, most: float = inf) -> DecisionCounts | None:
+        """Return the counts of all decisions; None if more than `most` events are yet to be read.
+
+        It reads the log alone: the policy neither learns nor is compiled.
+        """
+        with self._hold():
+            self.store.check(self.study)
+            counts, self._counts = self._counts, None  # an error may leave it half changed
+            if counts is None:
+                with FORK_LOCK.shared(self):
+                    first = Definition.from_bytes(self.definition_bytes, self.policies)
+                    counts = DecisionCounts(first, self.policies)
+            is_short = self.store.last_seq(self.study) - counts.seq <= most
+            with self.convert_event_errors():
+                for row in self.store.read(self.study, counts.seq) if is_short else ():
+                    counts.add(row)
+            self._counts = counts
+            return counts if is_short else None
+
+    def rows(self) -> list[Row]:
+        """Return the whole log."""
+        with self._hold():
+            self.store.check(self.study)
+            return list(self.store.read(self.study))
 
 
 def _wake(request: _Request) -> None:

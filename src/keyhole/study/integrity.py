@@ -11,17 +11,9 @@ from itertools import islice
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
-from keyhole.study.decision import SettingCodeError
+from keyhole.study import events
 from keyhole.study.definition import Definition
-from keyhole.study.events import (
-    ASKED,
-    POLICY_CHANGED,
-    TOLD_LATE,
-    TOLD_TOO_LATE,
-    EventError,
-    check_event,
-    read_changed_definition,
-)
+from keyhole.study.events import EventError, SettingCodeError, check_event
 from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
@@ -136,10 +128,10 @@ def check_database(
 
 
 def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:
-    whole = events = 0
+    whole = count = 0
     try:
         study, definition = store.find(name)
-        events = store.last_seq(study)
+        count = store.last_seq(study)
         kept = store.snapshot(study)
         for state in rebuild_states(
             Definition.from_bytes(definition, policies), store.read(study), policies
@@ -147,11 +139,11 @@ def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) ->
             whole = state.seq
             if kept is not None and whole == kept[0]:
                 _check_snapshot(kept, state, policies)
-        return StudyCheck(name, events, whole)
+        return StudyCheck(name, count, whole)
     except SettingCodeError:  # it says nothing of the stored data
         raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
-        return StudyCheck(name, events, whole, str(error))
+        return StudyCheck(name, count, whole, str(error))
 
 
 def _check_snapshot(
@@ -188,20 +180,18 @@ def rebuild_states(
         if row.key is not None and row.key in keys:
             raise EventError(row.seq, f"key must be new, got {row.key!r}")
         keys.add(row.key)
-        if row.kind == ASKED:
+        if row.kind == events.ASKED:
             if row.decision in asked:
                 raise EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
             asked[row.decision] = state.row(row)
-        elif row.kind in (TOLD_LATE, TOLD_TOO_LATE) and not row.body.startswith(
+        elif row.kind in (events.TOLD_LATE, events.TOLD_TOO_LATE) and not row.body.startswith(
             asked.get(row.decision, b"?")
         ):
             raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
         # A new policy learns the whole log, from its first event.
-        if row.kind == POLICY_CHANGED:
-            state, new_rows = (
-                State(read_changed_definition(definition, row.body, policies, row.seq), row.seq),
-                applied,
-            )
+        if row.kind == events.POLICY_CHANGED:
+            changed = definition.read_change(row.body, policies, row.seq)
+            state, new_rows = State(changed, row.seq), applied
         else:
             new_rows = [row]
         try:

@@ -19,21 +19,11 @@ from keyhole.contract.reward_units import UNIT
 from keyhole.files import decode_text, read_file, write_atomically
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import Words
+from keyhole.study import events
 from keyhole.study.definition import Definition
-from keyhole.study.events import (
-    ARM_ADDED,
-    ARM_RETIRED,
-    ASKED,
-    COMMON_WORDS,
-    KINDS,
-    ROW_HEADER,
-    EventError,
-    check_event,
-    check_time,
-)
+from keyhole.study.events import COMMON_WORDS, KINDS, EventError
 from keyhole.study.integrity import rebuild_states
-from keyhole.study.log_state import LogState
-from keyhole.study.state import State
+from keyhole.study.state import LogState, State
 from keyhole.study.storage import Row
 from keyhole.validate import check_choice, check_line
 
@@ -72,7 +62,7 @@ class EventFormatter:
             If no study can have written it.
         """
         try:
-            check_time(row.at)
+            events.check_time(row.at)
             kind = KINDS[row.kind]
             words: Words = {"seq": row.seq, "at": row.at, "event": kind.name}
             words |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
@@ -92,37 +82,26 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
     """Return a log as a table, a row for each event; what an event does not have is null."""
     import pyarrow as pa
 
-    text = pa.string()
+    text, by_arm = pa.string(), pa.map_(pa.string(), pa.float64())
     types = (pa.int64(), pa.timestamp("us", "UTC"), text, text, text, pa.int64())
+    kinds = dict(zip(COMMON_WORDS, types, strict=True))
     formatter = EventFormatter(definition)
-    events = [formatter.words(row) for row in rows]
-    for event in events:
+    entries = [formatter.words(row) for row in rows]
+    for event in entries:
         event["at"] = round(event["at"] * 1e6)
         event.pop("stream", None)
         if "head" in event:
             event["policy"] = event.pop("head")["policy"]
-    names = dict.fromkeys(name for event in events for name in event)
-    columns = {n: [event.get(n) for event in events] for n in names if n not in COMMON_WORDS}
+    names = dict.fromkeys([*COMMON_WORDS, *(name for event in entries for name in event)])
+    columns = {name: [event.get(name) for event in entries] for name in names}
     for name, values in columns.items():
         if any(isinstance(value, dict) for value in values):  # by arm: each has its place
-            columns[name] = [None if v is None else list(v.items()) for v in values]
-    kinds = {n: _column_type(values) for n, values in columns.items()}
-    first = {
-        name: pa.array([event.get(name) for event in events], kind)
-        for name, kind in zip(COMMON_WORDS, types, strict=True)
-    }
+            columns[name] = [None if value is None else list(value.items()) for value in values]
+            kinds[name] = by_arm
     try:
-        return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
+        return pa.table({name: pa.array(v, kinds.get(name)) for name, v in columns.items()})
     except (OverflowError, pa.ArrowException) as error:
         raise ValueError(f"the log has values that no study can have written: {error}") from error
-
-
-def _column_type(values: list[Any]) -> pa.DataType | None:
-    import pyarrow as pa
-
-    if any(isinstance(value, list) and value and isinstance(value[0], tuple) for value in values):
-        return pa.map_(pa.string(), pa.float64())
-    return None
 
 
 def write_export(path: Path, name: str, definition: Definition, rows: Sequence[Row]) -> None:
@@ -152,14 +131,14 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
             definition = Definition.from_bytes(
                 json.dumps(header["head"]).encode(), policies, ordered=False
             )
-            name, events = check_line("name", header["name"]), header["events"]
+            name, count = check_line("name", header["name"]), header["events"]
         formatter, rows = EventFormatter(replace(definition, scale=UNIT), policies), []
         for number, text in enumerate(rest, 2):
             with _name_line(number):
                 event = json.loads(text)
                 rows.append(formatter.row(event))
-        if len(rows) != events:
-            raise ValueError(f"it had {events} events, and has {len(rows)}")
+        if len(rows) != count:
+            raise ValueError(f"it had {count} events, and has {len(rows)}")
         # Replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
@@ -214,14 +193,14 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     import pyarrow as pa
 
     rows = list(rows)
-    if any(row.kind in (ARM_ADDED, ARM_RETIRED) for row in rows):
+    if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
     # In force since the last event: changes of policy in the log are then ignored.
     state = State(definition, rows[-1].seq if rows else 0)
     found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
-        check_event(state, row)
-        if row.kind == ASKED:
+        events.check_event(state, row)
+        if row.kind == events.ASKED:
             context, _ = state.values(asked := state.row(row))
             other = state.decide(context, row.at)
             would = state.row(row._replace(body=other))
@@ -229,7 +208,7 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
                 json.dumps(state.vocabulary.format_decision(*state.values(one)))
                 for one in (asked, would)
             )
-            entries = (row.decision, int(ROW_HEADER.unpack_from(asked)[0]), *words)
+            entries = (row.decision, int(events.ROW_HEADER.unpack_from(asked)[0]), *words)
             for column, entry in zip(found.values(), entries, strict=True):
                 column.append(entry)
         # The decision of the log is applied, whatever this policy would have decided.

@@ -1,33 +1,123 @@
-"""The operations that write to a study's log: ask, tell, expire, add arms, change the policy.
+"""Decisions, and the operations on a study's log: ask, tell, expire, add arms, change the policy.
 
 To *ask* is to get a decision, to *tell* is to report what came of it, to *expire* one is to give up
 waiting; an *arm* is one of the options.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import signature
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.text_formatting import count_text
-from keyhole.play.study_vocabulary import check_words
+from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.study_vocabulary import StudyVocabulary, check_words
 from keyhole.study import events
-from keyhole.study.decision import (
-    Decision,
-    DifferentFeedbackError,
-    PendingDecisionError,
-    StudyDoneError,
-    convert_read_back_errors,
-    convert_vocabulary_errors,
-)
+from keyhole.study.events import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.group_commit import Transaction
-from keyhole.study.log_state import drop_signs_of_zeros
-from keyhole.study.state import State
+from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
-from keyhole.study.timeout_rule import NO_REWARD
 from keyhole.validate import short_repr, suggestion
+
+
+class DifferentFeedbackError(ValueError):
+    """A decision is told feedback that differs from what it was told before."""
+
+
+class PendingDecisionError(RuntimeError):
+    """The policy waits for the feedback of a pending decision, and takes no other."""
+
+    later = True
+    """Whether the same may be tried later on."""
+
+
+class StudyDoneError(RuntimeError):
+    """The policy has enough: every arm is settled, and nothing is left to decide."""
+
+    done = True
+    """Whether the work is done: commands exit with a code of their own."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision to act on, and the id with which to tell its feedback.
+
+    Attributes
+    ----------
+    id : str
+        26 letters and digits, ordered by time and impossible to guess.
+    words : mapping
+        The decision by name, as the setting calls it: ``arm``, ``limit``, ``allocation``, and its
+        context. Each is an attribute as well: ``decision.arm``. Type checkers know the attributes
+        of Keyhole's own settings; for others write ``decision.words["word"]``.
+    round : int
+        The number of decisions so far, this one included.
+    at, until : datetime
+        When it was handed out, and when it expires (None for never), in UTC.
+    """
+
+    id: str
+    words: Mapping[str, Any]
+    round: int
+    at: datetime
+    until: datetime | None = None
+
+    if TYPE_CHECKING:  # else a mistyped word would be one, of any type
+
+        @property
+        def arm(self) -> str:
+            """The name of the arm, where a decision has one."""
+
+        @property
+        def threshold(self) -> int:
+            """The threshold that an arm was asked for, in the setting `threshold`."""
+
+        @property
+        def limit(self) -> float:
+            """The limit of a run, in the setting `resource`."""
+
+        @property
+        def allocation(self) -> Mapping[str, float]:
+            """What each arm gets, by name, in the setting `semibandit`."""
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return one of the words."""
+            words = object.__getattribute__(self, "words")
+            if name in words:
+                return words[name]
+            has = f"{', '.join(words)}, id, round, at, until"
+            raise AttributeError(f"a decision has {has}; not {name}")
+
+    def __hash__(self) -> int:
+        """Return the hash of the id, so that a decision can be a key of a dictionary."""
+        return hash(self.id)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the arguments to unpickle it with."""
+        return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the decision as JSON objects have it."""
+        until = None if self.until is None else self.until.isoformat()
+        content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
+        return content | {"until": until}
+
+
+@contextmanager
+def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
+    """Raise a `SettingCodeError` if what is to be written cannot be formatted and parsed again."""
+    try:
+        yield
+    except (*DAMAGE, struct.error) as error:
+        why = str(error) if isinstance(error, ValueError) else repr(error)
+        raise SettingCodeError(vocabulary, f"what it parsed cannot be read back: {why}") from error
 
 
 def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) -> Decision:
@@ -110,18 +200,7 @@ def _to_datetime(at: float) -> datetime:
 
 def _expire_overdue(transaction: Transaction) -> None:
     """Expire all decisions that have exceeded their timeout, oldest first."""
-    state, rule = transaction.state, transaction.state.definition.rule
-    if rule.timeout is None and rule.timeout_decisions is None:
-        return
-    over = []
-    for id in state.awaiting_feedback:
-        if state.has_expired(id, transaction.now):
-            over.append(id)
-        # Oldest first, so the first decision within its timeout ends the search. A decision dated
-        # in the future, since the clock was set back, says nothing of those after it.
-        elif not state.is_later_than(id, transaction.now):
-            break
-    for id in over:
+    for id in transaction.state.overdue(transaction.now):
         expire(transaction, id)
 
 
@@ -146,7 +225,7 @@ def _find_to_ask_again(state: State, context: Mapping[str, Any]) -> str | None:
 def expire(transaction: Transaction, id: str) -> None:
     """Expire a decision, as the timeout rule says."""
     state, body = transaction.state, b""
-    if state.definition.rule.on_timeout == NO_REWARD:
+    if state.assumes_no_reward:
         row = state.pending[id]
         with convert_vocabulary_errors(state.vocabulary):
             nothing = state.vocabulary.default_feedback(*state.values(row))
@@ -169,7 +248,7 @@ def _events_of(transaction: Transaction, id: str) -> list[Row]:
     if not rows:
         raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
-        transaction.raise_damaged(id, why)
+        transaction.store.raise_damaged(transaction.study, id, why)
     return rows
 
 
@@ -206,7 +285,7 @@ def tell(
     """Record the feedback of a decision."""
     state, id = transaction.state, _id_of(decision)
     # A reward counts within the timeout, whether or not somebody has asked since it was over.
-    if state.definition.rule.on_timeout == NO_REWARD:
+    if state.assumes_no_reward:
         _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None
     if row is not None:
@@ -228,7 +307,7 @@ def tell(
                 "mistake, see the how-to 'A label was wrong'"
             )
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
-    is_too_late = state.definition.rule.on_timeout == NO_REWARD
+    is_too_late = state.assumes_no_reward
     kind = events.TOLD_TOO_LATE if is_too_late else events.TOLD_LATE
     transaction.write(kind, id, row + body)
 

@@ -10,24 +10,15 @@ from os import PathLike
 from typing import Any, Final, NamedTuple
 
 from keyhole.contract.text_formatting import count_text
-from keyhole.data.csv_rows import (
-    DateParser,
-    check_column_names,
-    identify_moment,
-    is_filled,
-    parse_delay,
-    parse_number,
-    read_rows,
-)
+from keyhole.data import csv_rows
 from keyhole.durations import to_seconds
+from keyhole.study.definition import TimeoutRule
 from keyhole.study.events import ASKED, TOLD, new_id
-from keyhole.study.group_commit import GroupCommit, Transaction
+from keyhole.study.group_commit import GroupCommit, ReadOnlyReplica, Transaction
 from keyhole.study.operations import encode_feedback
-from keyhole.study.replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row
-from keyhole.study.storage.rows import LONGEST
-from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
+from keyhole.study.storage.store import LONGEST
 from keyhole.validate import Range, check_number, check_short_line
 
 _CHANCE: Final = 1e-4  # of an order that is taken for a sorted one
@@ -159,7 +150,7 @@ class _Target:
                 "without key, rows whose window is not over are left out"
             )
         window = to_seconds("within", within)
-        if rule != TimeoutRule() and rule.on_timeout != NO_REWARD:
+        if rule != TimeoutRule() and not rule.assumes_no_reward:
             raise ValueError(
                 "conversions need a study with on_timeout='no_reward', or without a timeout; with "
                 f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
@@ -182,7 +173,7 @@ class _Target:
                 f"{rows - len(past):,} of {rows:,} rows are left out: their window was not over at "
                 "the last time in the file"
             )
-        if self._rule.on_timeout == NO_REWARD and not has_times:
+        if self._rule.assumes_no_reward and not has_times:
             yield (
                 "decisions that may yet convert must not be in the file, since they count as 0: "
                 "with shown_at (in a shell --shown-at) Keyhole leaves them out"
@@ -266,29 +257,29 @@ def read_past_decisions(
     are known, of ``shown_at`` and ``key``. `check_result` refuses what the study does not have.
     Keys must differ; without them a warning counts rows that repeat times to the second.
     """
-    dates = DateParser(date_format)
+    dates = csv_rows.DateParser(date_format)
     rows: list[FileRow] = []
 
     def add(*texts: str) -> None:
         fields = dict(zip(columns, texts, strict=True))
         at, delay = 0.0, inf
         if "reward" in fields:
-            reward = parse_number(columns["reward"], fields["reward"], decimal)
+            reward = csv_rows.parse_number(columns["reward"], fields["reward"], decimal)
         else:
-            reward = float(is_filled(columns["converted_at"], fields["converted_at"]))
+            reward = float(csv_rows.is_filled(columns["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
             names = columns["shown_at"], columns["converted_at"]
-            at, delay = parse_delay(
+            at, delay = csv_rows.parse_delay(
                 dates.seconds, names, fields["shown_at"], fields["converted_at"]
             )
         check_result(fields["arm"], reward)
         rows.append((PastDecision(fields["arm"], reward, at, fields.get("key", "")), delay))
 
-    names, key = check_column_names(**columns), columns.get("key")
-    form: dict[str, Any] = {"identify": identify_moment}
+    names, key = csv_rows.check_column_names(**columns), columns.get("key")
+    form: dict[str, Any] = {"identify": csv_rows.identify_moment}
     if key:
         form = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
-    read_rows(path, names, add, delimiter=delimiter, **form)
+    csv_rows.read_rows(path, names, add, delimiter=delimiter, **form)
     return rows
 
 

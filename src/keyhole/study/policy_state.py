@@ -13,16 +13,7 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, IntArray, allocate
-from keyhole.drivers.pending_step import (
-    CHECK,
-    DECIDE,
-    DECIDE_ON_COPY,
-    INIT,
-    RECOMMEND,
-    ROW_HEADER,
-    TELL,
-    compiled_pending_step,
-)
+from keyhole.drivers import pending_step
 from keyhole.kernels.interpreted_mode import interpreted, is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import Values
@@ -97,8 +88,8 @@ class PolicyState:
         # Array indexes come from the log, which anybody with access to the database can write:
         # unchecked, an altered row would let compiled code write anywhere in memory.
         with bounds_checked():
-            self._step = compiled_pending_step(compiled, policy.setting)
-        self._run(INIT, 0)
+            self._step = pending_step.compiled_pending_step(compiled, policy.setting)
+        self._run(pending_step.INIT, 0)
 
     def _run(self, what: int, t: int, rows: FloatArray = _NO_ROWS, count: int = 0) -> int:
         settled, copy, plan = self._settled, self._copy, self._plan
@@ -121,7 +112,9 @@ class PolicyState:
         self._context_bytes[:] = context
         count = len(rows)
         cells = rows.reshape(-1) if count else _NO_ROWS
-        if not self._run(DECIDE if anew and self._imputes else DECIDE_ON_COPY, t, cells, count):
+        copies = anew and self._imputes
+        step = pending_step.DECIDE if copies else pending_step.DECIDE_ON_COPY
+        if not self._run(step, t, cells, count):
             raise ValueError(self.definition.policy.refusal(f"round {t}"))
         return bytes(self._decision_bytes)
 
@@ -130,7 +123,7 @@ class PolicyState:
         begin, middle, end = (8 * int(at) for at in self._plan[2:5])
         memory = self._settled.data.cast("B")
         memory[begin:middle], memory[middle:end] = context, decision
-        return bool(self._run(CHECK, 0))
+        return bool(self._run(pending_step.CHECK, 0))
 
     def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
         """Learn decisions in order: rows with their feedback, and the numbers of their events.
@@ -150,7 +143,7 @@ class PolicyState:
             raise LearningError(self.definition.policy, event, error) from error
 
     def _learn(self, rows: list[bytes]) -> None:
-        self._run(TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
+        self._run(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
 
     def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], before: bytes) -> int:
         """Return the event at which the policy fails, starting from its saved arrays `before`."""
@@ -164,7 +157,7 @@ class PolicyState:
 
     def recommend(self) -> dict[str, NDArray[Any]]:
         """Return the policy's recommendation, as arrays."""
-        self._run(RECOMMEND, 0)
+        self._run(pending_step.RECOMMEND, 0)
         return {name: view.copy() for name, view in self._report.items()}
 
     def with_arms(self, arms: int, before: IntArray, after: IntArray) -> "PolicyState":
@@ -208,19 +201,20 @@ class PolicyState:
     ) -> None:
         """Learn the feedback of a round; sequences may be shorter than their arrays."""
         plan, channels = self._plan, self._compiled.records
-        row = np.zeros(ROW_HEADER + plan[5] - plan[2])
+        header = pending_step.ROW_HEADER - plan[2]
+        row = np.zeros(header + plan[5])
         row[0] = t
         groups = (channels.context, channels.decision, channels.feedback)
         for i, (channel, values) in enumerate(
             zip(groups, (context, decision, feedback), strict=True)
         ):
-            begin, end = ROW_HEADER + plan[2 + i] - plan[2], ROW_HEADER + plan[3 + i] - plan[2]
-            for name, view in channel.layout.views(row[begin:end], self.sizes).items():
+            cells = row[header + plan[2 + i] : header + plan[3 + i]]
+            for name, view in channel.layout.views(cells, self.sizes).items():
                 if view.shape:
                     view[: len(values[name])] = values[name]
                 else:
                     view[()] = values[name]
-        self._run(TELL, 0, row, 1)
+        self._run(pending_step.TELL, 0, row, 1)
 
     def rebuild(self) -> None:
         """Rebuild search trees after arrays were written from outside."""

@@ -31,7 +31,7 @@ def make_snapshot(state: State) -> bytes:
         "told": state.feedback_count,
         "arms": state.arms.names,
         "live": state.arms.live.tolist(),
-        "round": state.round_as_json(),
+        "round": state.round and state.round.to_json(),
         "facts": state.policy_state.sizes,
         "digest": state.policy_state.digest,
         "open": list(state.pending),
@@ -91,7 +91,8 @@ def _resume(
         fields["renewed"],
     )
     state.awaiting_feedback = {id: None for id in state.pending if id not in state.to_ask_again}
-    state.restore_round(fields["round"])
+    if state.round is not None:
+        state.round.restore(fields["round"])
 
 
 def _check(state: State, fields: Mapping[str, Any]) -> None:
@@ -99,7 +100,8 @@ def _check(state: State, fields: Mapping[str, Any]) -> None:
     for name in ("rounds", "told"):
         check_integer(name, fields[name], Range(ge=0, le=2**53))
     sizes, own = fields["facts"], state.policy_state.sizes | {"arms": len(fields["live"])}
-    for name, most in state.longest_arrays(fields["told"]).items():
+    longest = state.round.longest_arrays(fields["told"]) if state.round is not None else {}
+    for name, most in longest.items():
         own[name] = check_integer(name, sizes[name], Range(ge=own[name], le=most))
     if sizes != own:
         raise ValueError(f"sizes must be {own}, got {sizes}")

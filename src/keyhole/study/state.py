@@ -1,29 +1,322 @@
-"""The state of a study (a policy that decides for real), rebuilt from its events in order."""
+"""The state of a study, rebuilt from its events: what the log says by itself, and its policy.
+
+A study is a policy that decides for real. Values are packed into rows of 8 bytes each: round, time,
+context and decision, and feedback.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
+from struct import Struct
 from typing import Any, Final, cast
 
 import numpy as np
 
+from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.contract.setting import Setting
+from keyhole.contract.state_arrays import Field, FloatArray, IntArray
 from keyhole.contract.stopping import is_done, settled_arms
-from keyhole.play.study_vocabulary import Values
+from keyhole.play.study_vocabulary import StudyVocabulary, Values
+from keyhole.study import events
+from keyhole.study.arms import Arms
 from keyhole.study.definition import Definition
-from keyhole.study.events import (
-    ASKED,
-    KINDS,
-    POLICY_CHANGED,
-    ROUND,
-    ROW_HEADER,
-    check_event,
-)
-from keyhole.study.log_state import LogState
+from keyhole.study.events import ROUND, ROW_HEADER, STREAM
 from keyhole.study.policy_state import LearningError, PolicyChangedError, PolicyState
 from keyhole.study.storage import Row
 
 AT_ONCE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
+_CODES: Final = {"int64": "q", "float64": "d"}
+_CELL: Final = 8
+_NUMBER: Final = Struct("<q")
+
+
+def drop_signs_of_zeros(values: Values) -> Values:
+    """Replace -0.0 by 0.0, an equal number with other bits, which a row would keep."""
+    return {name: _drop_sign_of_zero(value) for name, value in values.items()}
+
+
+def _drop_sign_of_zero(value: Any) -> Any:
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_drop_sign_of_zero(one) for one in value]
+    return 0.0 if isinstance(value, float) and value == 0 else value
+
+
+class RowCodec:
+    """Packs named values into consecutive numbers of 8 bytes, and unpacks them."""
+
+    def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
+        # Little-endian without padding: the layout of kernels' arrays, the same on every machine.
+        codes, self._cuts, at = "<", [], 0
+        for name, field in fields.items():
+            cells = field.cells(sizes)
+            codes += f"{cells}{_CODES[field.dtype]}"
+            self._cuts.append((name, at, at + cells, not field.shape))
+            at += cells
+        self._struct = Struct(codes)
+        self.bytes = self._struct.size
+
+    def cells(self, name: str) -> range:
+        """Return the positions of a value's numbers."""
+        return next(range(begin, end) for found, begin, end, _ in self._cuts if found == name)
+
+    def pack(self, values: Values) -> bytes:
+        """Return the values as bytes."""
+        flat: list[Any] = []
+        for name, _, _, single in self._cuts:
+            flat += [values[name]] if single else values[name]
+        return self._struct.pack(*flat)
+
+    def unpack(self, data: bytes, at: int = 0) -> Values:
+        """Return the values at an offset of some bytes."""
+        flat = self._struct.unpack_from(data, at)
+        return {
+            name: flat[begin] if single else list(flat[begin:end])
+            for name, begin, end, single in self._cuts
+        }
+
+
+class FeedbackCodec:
+    """Packs the feedback of a decision, followed by notes if there are any."""
+
+    def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
+        self._feedback = RowCodec(vocabulary.feedback_fields, sizes)
+        self._notes = RowCodec(vocabulary.note_fields, sizes)
+        self._noted = dict.fromkeys(vocabulary.note_fields, 0)
+        self.bytes = self._feedback.bytes  # of what is learnt
+
+    def pack(self, values: Values) -> bytes:
+        """Return feedback and notes as bytes."""
+        data = self._feedback.pack(values)
+        # Feedback mostly has no notes, which then take no bytes.
+        if any(values.get(name) for name in self._noted):
+            data += self._notes.pack(self._noted | values)
+        return data
+
+    def unpack(self, data: bytes) -> Values:
+        """Return feedback and notes by name."""
+        values = self._feedback.unpack(data)
+        return values | self._notes.unpack(data, self.bytes) if len(data) > self.bytes else values
+
+
+class DecisionBytes:
+    """Reads and writes rows of decisions, in which arms have permanent numbers.
+
+    Parameters
+    ----------
+    setting : Setting
+        The fields of context and decision.
+    sizes : dict of str to int
+        The lengths that their shapes refer to.
+    arms : Arms
+        The arms of the study.
+    arm_fields : tuple of str
+        The fields of the decision that hold arms.
+
+    Attributes
+    ----------
+    bytes : int
+        The length of a row.
+    """
+
+    def __init__(
+        self, setting: Setting, sizes: dict[str, int], arms: Arms, arm_fields: tuple[str, ...]
+    ) -> None:
+        self.context = RowCodec(setting.context, sizes)
+        self.decision = RowCodec(setting.decision, sizes)
+        self._arms = arms
+        self._decision = ROW_HEADER.size + self.context.bytes  # where it begins
+        self.bytes = self._decision + self.decision.bytes
+        self._cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
+        self._places = [_CELL * cell for cell in self._cells]  # offsets of arms in a decision
+
+    def body_of_event(self, round: float, cells: bytes, stream: Iterable[int]) -> bytes:
+        """Return the body of the event of a decision, given as the cells of its row."""
+        return ROUND.pack(round) + cells + STREAM.pack(*stream)
+
+    def row_of_event(self, asked: Row) -> bytes:
+        """Return the row of a decision, from the event that handed it out."""
+        # The time is no part of the body: it is a column of the log.
+        body, begin = asked.body, ROUND.size
+        end = begin + self.bytes - ROW_HEADER.size
+        return body[:begin] + ROUND.pack(asked.at) + body[begin:end]
+
+    def stream_of_event(self, body: bytes) -> tuple[int, int]:
+        """Return the policy's random stream after a decision, from the body of its event."""
+        first, second = STREAM.unpack_from(body, ROUND.size + self.bytes - ROW_HEADER.size)
+        return first, second
+
+    def values(self, row: bytes) -> tuple[Values, Values]:
+        """Return context and decision of a row."""
+        return self.context.unpack(row, ROW_HEADER.size), self.decision.unpack(row, self._decision)
+
+    def context_of(self, row: bytes) -> bytes:
+        """Return the context of a row, packed."""
+        return row[ROW_HEADER.size : self._decision]
+
+    def is_live(self, row: bytes) -> bool:
+        """Return whether all arms of a decision are in use."""
+        if not self._arms.has_retired_arms:
+            return True
+        return all(self._arms.is_live(number) for number in self._numbers(row))
+
+    def positions(self, row: bytes) -> list[int]:
+        """Return the positions of the arms of a decision; -1 for retired ones."""
+        return [int(self._arms.positions[number]) for number in self._numbers(row)]
+
+    def _numbers(self, row: bytes) -> list[int]:
+        return [_NUMBER.unpack_from(row, self._decision + place)[0] for place in self._places]
+
+    def with_positions(self, row: bytes) -> bytes | None:
+        """Return a row with positions for arm numbers; None if an arm is retired."""
+        # As long as no arm is retired, as in most studies, numbers are positions.
+        if not self._arms.has_retired_arms:
+            return row
+        if not self.is_live(row):
+            return None
+        return self._replace_arms(row, self._decision, self._arms.positions)
+
+    def with_numbers(self, decision: bytes) -> bytes:
+        """Return a decision of the policy with permanent numbers for its arms."""
+        if not self._arms.has_retired_arms:
+            return decision
+        return self._replace_arms(decision, 0, self._arms.live)
+
+    def _replace_arms(self, row: bytes, begin: int, other: IntArray) -> bytes:
+        """Return a row with other numbers for its arms; its decision begins at `begin`."""
+        found = bytearray(row)
+        for place in self._places:
+            (number,) = _NUMBER.unpack_from(row, begin + place)
+            _NUMBER.pack_into(found, begin + place, int(other[number]))
+        return bytes(found)
+
+    def as_cells(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
+        """Return rows as kernels read them, one a line, without rows of retired arms.
+
+        The time of asking is replaced by the decision's age, times `second`.
+        """
+        # All rows at once: the pending decisions are imputed again for every decision of some
+        # studies.
+        cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
+        # The second number of a row is the time of the decision; kernels get its age instead.
+        times = cells[:, 1].view(np.float64)
+        times[:] = np.maximum(0.0, now - times) * second
+        if self._arms.has_retired_arms:
+            columns = self._decision // _CELL + np.array(self._cells)
+            positions = self._arms.positions[cells[:, columns]]
+            are_live = (positions >= 0).all(axis=1)
+            cells = cells[are_live]
+            cells[:, columns] = positions[are_live]
+        return cells.view(np.float64)
+
+
+class LogState:
+    """What the events of a log say by themselves: the arms, and the pending decisions.
+
+    A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
+    numbers. Heirs add what they make of feedback: `State` lets the policy learn it, and
+    `DecisionCounts` counts it.
+
+    Attributes
+    ----------
+    pending : dict of str to bytes
+        Rows of the pending decisions by id, oldest first.
+    to_ask_again : dict of str to None
+        Pending decisions that expired and are to be handed out once more.
+    awaiting_feedback : dict of str to None
+        All other pending decisions.
+    asked_again_after : dict of str to int
+        Rounds at the time at which a decision was handed out again.
+    rounds, feedback_count : int
+        How many decisions there are, and of how many the feedback is learnt: told in time or late,
+        or assumed at a timeout.
+    seq : int
+        The number of the last event.
+    assumes_no_reward : bool
+        Whether a decision that expires counts as one with a reward of 0.
+
+    Parameters
+    ----------
+    definition : Definition
+        The definition of the study.
+    since : int, default 0
+        The event at which the definition came into force.
+    """
+
+    def __init__(self, definition: Definition, since: int = 0) -> None:
+        self.definition, self.since = definition, since
+        policy = definition.policy
+        sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
+        self.arms = Arms(definition.arms)
+        self.vocabulary = definition.vocabulary(self.arms.names)
+        arm_fields = self.vocabulary.find_arm_fields()
+        self.decisions = DecisionBytes(policy.setting, sizes, self.arms, arm_fields)
+        self.feedback = FeedbackCodec(self.vocabulary, sizes)
+        self.sums = RowCodec(self.vocabulary.sum_fields, sizes)
+        self.checker = events.ValueChecker(self)
+        self.seq = self.rounds = self.feedback_count = 0
+        self.pending: dict[str, bytes] = {}
+        self.to_ask_again: dict[str, None] = {}
+        self.awaiting_feedback: dict[str, None] = {}
+        self.asked_again_after: dict[str, int] = {}
+        self.assumes_no_reward = definition.rule.assumes_no_reward
+
+    # What a row says.
+
+    def row(self, asked: Row) -> bytes:
+        """Return the row of a decision, from the event that handed it out."""
+        return self.decisions.row_of_event(asked)
+
+    def values(self, row: bytes) -> tuple[Values, Values]:
+        """Return context and decision of a row."""
+        return self.decisions.values(row)
+
+    def split_late(self, body: bytes) -> tuple[bytes, bytes]:
+        """Return the row and the feedback in the body of an event of late feedback."""
+        return body[: self.decisions.bytes], body[self.decisions.bytes :]
+
+    def is_live(self, id: str) -> bool:
+        """Return whether the arm of a pending decision is in use."""
+        return self.decisions.is_live(self.pending[id])
+
+    def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
+        """Return whether the setting allows a decision, or `retired` if its arm is retired."""
+        raise NotImplementedError  # only a policy's kernels know
+
+    def pack_sum(self, values: Values) -> bytes:
+        """Return the body of an event for anonymous feedback."""
+        return self.sums.pack(values)
+
+    # What happens: see `events`.
+
+    def add_decision(self, id: str, row: bytes) -> None:
+        """Add a decision that was handed out."""
+        self.rounds += 1
+        if self.vocabulary.has_feedback:
+            self.pending[id] = row
+            self.awaiting_feedback[id] = None
+
+    def remove_pending(self, id: str) -> bytes:
+        """Remove a pending decision and return its row."""
+        # This runs for every feedback, and both are empty in most studies.
+        if self.asked_again_after or self.to_ask_again:
+            self.to_ask_again.pop(id, None)
+            self.asked_again_after.pop(id, None)
+        self.awaiting_feedback.pop(id, None)
+        return self.pending.pop(id)
+
+    def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
+        """Learn the feedback of a decision."""
+        self.feedback_count += 1
+
+    def add_sum(self, body: bytes) -> None:
+        """Learn anonymous feedback."""
+
+    def prepare_arms_change(self) -> None:
+        """Prepare for other arms."""
+        self.checker.forget()
+
+    def change_policy(self, event: Row) -> None:
+        """Replace the policy."""
 
 
 class State(LogState):
@@ -40,6 +333,8 @@ class State(LogState):
         was applied in part.
     learns : bool
         Whether the policy learns.
+    round : StudyRound or None
+        The unfinished round; None in settings that do not learn by round.
 
     Parameters
     ----------
@@ -70,7 +365,7 @@ class State(LogState):
         # processes: it is imputed again for every decision.
         self._always_reimputes = bool(definition.time_unit) or draws
         by_round = self.vocabulary.round_class if learns else None
-        self._round = None if by_round is None else by_round(self.vocabulary, definition.policy)
+        self.round = None if by_round is None else by_round(self.vocabulary, definition.policy)
 
     def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
         """Return whether the setting allows a decision, or `retired` if its arm is retired."""
@@ -106,11 +401,11 @@ class State(LogState):
 
     def _end_round(self) -> None:
         """Let the policy learn the round that has ended, in settings that learn by round."""
-        if self._round is None:
+        if self.round is None:
             return
         policy = self.policy_state
         try:
-            ended = self._round.end(policy.facts, policy.state, self.feedback_count)
+            ended = self.round.end(policy.facts, policy.state, self.feedback_count)
             if ended is not None:
                 self.policy_state = policy = policy.with_facts(ended.facts)
                 policy.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
@@ -130,8 +425,8 @@ class State(LogState):
         super().learn(event, row, feedback)
         if not self.learns:
             return
-        if self._round is not None:
-            self._round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
+        if self.round is not None:
+            self.round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
         elif (placed := self.decisions.with_positions(row)) is not None:
             self._batch.append((placed + feedback[: self.feedback.bytes], event.seq))
             if len(self._batch) == AT_ONCE:
@@ -139,7 +434,7 @@ class State(LogState):
         # The copy still holds imputed feedback of this decision: make it again.
         self._must_reimpute = True
 
-    def apply_all(self, events: Iterable[Row]) -> None:
+    def apply_all(self, rows: Iterable[Row]) -> None:
         """Check and apply events that were read.
 
         Raises
@@ -151,11 +446,11 @@ class State(LogState):
         LearningError
             If the policy fails at an event.
         """
-        events, stream = iter(events), None
-        for event in events:
-            check_event(self, event)
+        rows, stream = iter(rows), None
+        for event in rows:
+            events.check_event(self, event)
             try:
-                if event.kind == ASKED:
+                if event.kind == events.ASKED:
                     if self._replays_decisions:
                         self._replay_decision(event)
                     stream = event.body
@@ -164,8 +459,8 @@ class State(LogState):
                 raise
             except Exception as error:
                 # The error does not matter if a later event replaces the policy that failed.
-                for later in events:
-                    if later.kind == POLICY_CHANGED:
+                for later in rows:
+                    if later.kind == events.POLICY_CHANGED:
                         self.change_policy(later)
                 if isinstance(error, LearningError):
                     raise
@@ -183,7 +478,7 @@ class State(LogState):
     def apply(self, event: Row) -> None:
         """Apply one event, read or just decided."""
         self.is_dirty = True
-        KINDS[event.kind].apply(self, event)
+        events.KINDS[event.kind].apply(self, event)
         self.seq, self.last = event.seq, event
         self.is_dirty = False
 
@@ -193,34 +488,41 @@ class State(LogState):
         # Otherwise all pending decisions, this one included, are imputed anew anyway.
         if not self._must_reimpute:
             self._not_imputed.append(row)
-        if self._round is not None:
-            self._round.begin(*self.values(row))
+        if self.round is not None:
+            self.round.begin(*self.values(row))
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
         self._must_reimpute = True
         return super().remove_pending(id)
 
-    def has_expired(self, id: str, now: float) -> bool:
-        """Return whether a pending decision has exceeded its timeout."""
-        t, at = ROW_HEADER.unpack_from(self.pending[id])
-        later = self.rounds - self.asked_again_after.get(id, int(t))
-        return self.definition.rule.has_expired(now - at, later)
-
-    def is_later_than(self, id: str, now: float) -> bool:
-        """Return whether a pending decision was handed out after `now`: the clock was set back."""
-        return bool(ROW_HEADER.unpack_from(self.pending[id])[1] > now)
+    def overdue(self, now: float) -> list[str]:
+        """Return the pending decisions that have exceeded their timeout, oldest first."""
+        rule = self.definition.rule
+        ids: list[str] = []
+        if rule.timeout is None and rule.timeout_decisions is None:
+            return ids
+        for id in self.awaiting_feedback:
+            t, at = ROW_HEADER.unpack_from(self.pending[id])
+            later = self.rounds - self.asked_again_after.get(id, int(t))
+            if rule.has_expired(now - at, later):
+                ids.append(id)
+            # Oldest first, so the first decision within its timeout ends the search. A decision
+            # dated in the future, since the clock was set back, says nothing of those after it.
+            elif at <= now:
+                break
+        return ids
 
     def pack_sum(self, values: Values) -> bytes:
         """Return the body of an event for anonymous feedback, checked."""
-        if self._round is not None:
-            self._round.check_sum(values, self.rounds)
+        if self.round is not None:
+            self.round.check_sum(values, self.rounds)
         return super().pack_sum(values)
 
     def add_sum(self, body: bytes) -> None:
         """Add anonymous feedback to the round."""
-        if self._round is not None:
-            self._round.add_sum(self.sums.unpack(body))
+        if self.round is not None:
+            self.round.add_sum(self.sums.unpack(body))
         self._must_reimpute = True
 
     def prepare_arms_change(self) -> None:
@@ -280,25 +582,10 @@ class State(LogState):
         self.is_dirty = before
         return self.policy_state.state
 
-    # Snapshots.
-
     def arrays_to_save(self) -> bytes:
-        """Return the policy's state as bytes."""
+        """Return the policy's state as bytes, for a snapshot."""
         self.catch_up()
         return self.policy_state.arrays_to_save()
-
-    def round_as_json(self) -> Any:
-        """Return the unfinished round; None in settings that do not learn by round."""
-        return None if self._round is None else self._round.to_json()
-
-    def restore_round(self, content: Any) -> None:
-        """Restore what `round_as_json` returned."""
-        if self._round is not None:
-            self._round.restore(content)
-
-    def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return bounds on the lengths of growing arrays after so many tellings."""
-        return {} if self._round is None else self._round.longest_arrays(feedback_count)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, by names."""

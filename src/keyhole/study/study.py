@@ -18,25 +18,23 @@ from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
 from keyhole.extras import require_extra
 from keyhole.study import arm_means, operations
-from keyhole.study.decision import Decision
-from keyhole.study.decision_counts import DecisionCounts
-from keyhole.study.definition import Definition
+from keyhole.study.arm_means import DecisionCounts
+from keyhole.study.definition import Definition, TimeoutRule
 from keyhole.study.events import ASKED, POLICY_CHANGED
-from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_time
-from keyhole.study.replica import ReadOnlyReplica
+from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_time
+from keyhole.study.operations import Decision
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.rows import LONGEST
-from keyhole.study.timeout_rule import TimeoutRule
+from keyhole.study.storage.store import LONGEST
 from keyhole.validate import check_line, check_names, check_sequence, check_short_line, escape_html
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-    from keyhole.study.decision_plot import Shown
     from keyhole.study.log_export import Replay
+    from keyhole.study.study_summary import Shown
 
 OnTimeout = Literal["forget", "ask_again", "no_reward"]
 Durability = Literal["power_loss", "process_crash"]
@@ -721,7 +719,7 @@ class Study:
             require_extra("plots", "Study.plot()")
             import matplotlib.pyplot as plt
 
-            from keyhole.study.decision_plot import check_drawable, plot_decisions, plot_size
+            from keyhole.study.study_summary import check_drawable, plot_decisions, plot_size
 
             check_drawable(counts, shows)
             if axes is None:

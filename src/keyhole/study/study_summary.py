@@ -1,23 +1,43 @@
-"""The summary of a study that notebooks and `print` show: its state in a table, and each option."""
+"""What notebooks and `print` show of a study: its state in a table, each option, and a plot.
+
+The plot has decisions by option, or mean feedback by option, over all decisions.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+import numpy as np
+
+from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.contract.text_formatting import count_text
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
+from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles
 from keyhole.pages.table import Table
-from keyhole.study.arm_means import arm_table, chances_rows, explain_intervals
-from keyhole.study.decision_counts import DecisionCounts
-from keyhole.study.decision_plot import order_arms, plot_decisions, plot_size
+from keyhole.study import arm_means
+from keyhole.study.arm_means import DecisionCounts, explain_intervals
 from keyhole.study.state import State
-from keyhole.validate import short_repr
+from keyhole.validate import check_choice, short_repr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_EVENTS: Final = 200_000
 """The most events that a summary reads anew: more take many seconds."""
 _MOST_ARMS: Final = 12
 _MOST_DRAWN: Final = 200  # arms: more take seconds, and are a grey heap
+
+Shown = Literal["decisions", "mean"]
+SHOWN: Final = ("decisions", "mean")
+_MOST_NAMED: Final = 8
+_MOST_STEPS: Final = 1000  # of a curve: more cannot be seen, and make a large file
+_MARKER_GAP: Final = 0.15  # between markers of a curve, in diagonals of the axes
+_MARGIN: Final = 0.05  # of the axis, beyond what must be seen
+_OTHERS: Final[Any] = {"color": "#999999", "linewidth": 0.7, "zorder": 1.0}
+
+Curve = tuple[IntArray, FloatArray]
+Told = Mapping[int, tuple[list[int], list[float]]]
 
 
 def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> list[list[str]]:
@@ -27,6 +47,8 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
     None where the policy has not learnt the log in this process.
     """
     vocabulary = counts.policy.vocabulary_class
+    chances = arm_means.best_chances(counts) if counts.feedback_count else {}
+    chances_text = arm_means.chances_text(chances, len(counts.pending))
     if learnt is None and vocabulary and vocabulary.has_recommendation():
         learnt = {"recommended": "not computed yet; recommend() does it"}
     return [
@@ -39,7 +61,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
         ["expired", f"{counts.expired:,}"],
         ["last event", _format_time(counts.at)],
         *([name, text] for name, text in (learnt or {}).items()),
-        *chances_rows(counts),
+        *([["chance to be best", chances_text]] if chances else []),
     ]
 
 
@@ -76,10 +98,12 @@ def means_text(counts: DecisionCounts) -> str:
     """Return the table by arm as text; empty where decisions are not about one arm each."""
     if not counts.has_arms:
         return ""
-    lines = [text_table(*_arm_table(counts))]
-    return "\n".join(
-        [*lines, explain_intervals(counts)] if counts.feedback_count or counts.told_sums else lines
-    )
+    return "\n".join(filter(None, (text_table(*_arm_table(counts)), _explain_means(counts))))
+
+
+def _explain_means(counts: DecisionCounts) -> str:
+    """Return what the intervals of means are; "" where nothing was told."""
+    return explain_intervals(counts) if counts.feedback_count or counts.told_sums else ""
 
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
@@ -92,20 +116,132 @@ def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCoun
             figure = blank_figure(*plot_size(counts))
             plot_decisions(counts, "decisions", figure.subplots())
             picture = picture_html(figure, "The number of decisions of each arm so far.")
-        text = "Decisions and feedback by arm."
-        text = (
-            f"{text} {explain_intervals(counts)}"
-            if counts.feedback_count or counts.told_sums
-            else text
-        )
+        text = f"Decisions and feedback by arm. {_explain_means(counts)}".rstrip()
         tables.append(Table(text, *_arm_table(counts)))
     return notebook_html(tables, picture)
 
 
 def _arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return the table by arm, of the arms with the most decisions."""
-    head, rows = arm_table(counts)
+    head, rows = arm_means.arm_table(counts)
     if len(rows) <= _MOST_ARMS:
         return head, rows
     more = [f"... and {len(rows) - _MOST_ARMS:,} more", *("" for _ in head[1:])]
     return head, [*(rows[arm] for arm in sorted(order_arms(counts)[:_MOST_ARMS])), more]
+
+
+def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes":
+    """Draw the decisions of each arm so far, or the mean of its feedback so far.
+
+    The eight arms with the most decisions have colours, markers and names; the others are grey.
+    """
+    numbers = [name for name in counts.told_numbers() if name not in counts.flags]
+    name = next(iter(numbers), "feedback")
+    told = arm_means.values_by_arm(counts, name)
+    names, order = counts.arms.names, order_arms(counts).tolist()
+    curves = _decisions_by_arm(counts) if shows == "decisions" else _means_by_arm(counts, told)
+    named, others = order[:_MOST_NAMED], order[_MOST_NAMED:]
+    # By position, since colours by name, as policies have them, may be alike for two of few arms.
+    styles = matplotlib_styles([f"arm {position}" for position in range(len(named))])
+    intervals: list[tuple[float, float]] = []
+    for rank, (arm, style) in enumerate(zip(sorted(named), styles.values(), strict=True)):
+        steps, heights = map(_thin, curves[arm])
+        marked = rank * _MARKER_GAP / _MOST_NAMED, _MARKER_GAP  # no marker covers another
+        axes.step(steps, heights, where="post", label=names[arm], markevery=marked, **style)
+        if shows == "mean" and name == counts.interval_word and len(steps):
+            intervals.append(_fill_interval(counts, *told[arm], axes, str(style["color"])))
+    if others:
+        steps, heights = (
+            np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in others])
+            for i in (0, 1)
+        )
+        axes.step(steps, heights, where="post", label=f"{len(others):,} others", **_OTHERS)
+    axes.set_xlim(0, max(1, len(counts.asked)))
+    axes.set_xlabel("decision")
+    axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {name}")
+    if shows == "mean":
+        _fit_axis(axes, [curves[arm][1][-1] for arm in named if len(curves[arm][1])], intervals)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    add_legend(axes, *axes.get_legend_handles_labels())
+    return axes
+
+
+def _fit_axis(axes: "Axes", means: list[float], intervals: Sequence[tuple[float, float]]) -> None:
+    """Fit the y axis to the last means, and to the narrower half of their intervals.
+
+    Earlier means, and the wide intervals of arms with few decisions, may lie outside.
+    """
+    median = np.median([high - low for low, high in intervals]) if intervals else 0.0
+    narrow = [interval for interval in intervals if interval[1] - interval[0] <= median]
+    least = min(means + [low for low, _ in narrow], default=0.0)
+    most = max(means + [high for _, high in narrow], default=0.0)
+    if most > least:
+        margin = (most - least) * (_MARGIN if narrow else 1.0)
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low, least - margin), min(high, most + margin))
+
+
+def plot_size(counts: DecisionCounts) -> tuple[float, float]:
+    """Return width and height in inches of a figure of the plot."""
+    names = counts.arms.names
+    return figure_size([names[arm] for arm in order_arms(counts)[:_MOST_NAMED]])
+
+
+def order_arms(counts: DecisionCounts) -> IntArray:
+    """Return the arms, those with the most decisions first."""
+    asked = np.array(counts.asked, np.int64)
+    return np.argsort(-np.bincount(asked, minlength=len(counts.arms.names)), kind="stable")
+
+
+def _thin(values: Any) -> Any:
+    """Return at most so many of the values of a curve as can be seen, evenly spread."""
+    places = np.linspace(0, len(values) - 1, min(len(values), _MOST_STEPS))
+    return values[places.round().astype(int)]
+
+
+def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
+    """Return by arm the numbers of its decisions, and how many it has had by then."""
+    asked = np.array(counts.asked, np.int64)
+    ends = np.cumsum(np.bincount(asked, minlength=len(counts.arms.names)))[:-1]
+    by_arm = np.split(np.argsort(asked, kind="stable") + 1, ends)
+    return [_extend(np.append(0, own), np.arange(len(own) + 1.0), len(asked)) for own in by_arm]
+
+
+def _means_by_arm(counts: DecisionCounts, told: Told) -> list[Curve]:
+    """Return by arm the decisions at which its feedback was told, and its mean by then."""
+    end, pairs = len(counts.asked), (told[arm] for arm in range(len(counts.arms.names)))
+    return [
+        _extend(np.array(steps, np.int64), np.cumsum(values) / np.arange(1, len(values) + 1), end)
+        for steps, values in pairs
+    ]
+
+
+def _extend(steps: IntArray, heights: FloatArray, end: int) -> Curve:
+    """Return a curve that goes on to the end at its last height; an empty one stays so."""
+    return np.append(steps, [end] * bool(len(steps))), np.append(heights, heights[-1:])
+
+
+def _fill_interval(
+    counts: DecisionCounts, told: list[int], values: list[float], axes: "Axes", colour: str
+) -> tuple[float, float]:
+    """Draw the intervals of an arm's mean, which hold it together; return the last one."""
+    totals = np.cumsum(values)
+    places = _thin(np.arange(len(totals)))
+    name = counts.interval_word
+    ends = [
+        arm_means.make_mean(counts, name, int(i) + 1, float(totals[i])).interval for i in places
+    ]
+    low, high = np.array(ends + ends[-1:]).T
+    steps = np.append(np.array(told)[places], len(counts.asked))
+    axes.fill_between(steps, low, high, step="post", color=colour, alpha=0.12, linewidth=0)
+    return float(low[-1]), float(high[-1])
+
+
+def check_drawable(counts: DecisionCounts, shows: str) -> None:
+    """Refuse an unknown plot, and a study whose decisions are not about one arm each."""
+    check_choice("shows", shows, SHOWN)
+    if len(counts.asked) and not counts.has_arms:
+        raise TypeError(
+            f"a study of {counts.policy} has no plot: its decisions are not about one arm each"
+        )

@@ -97,7 +97,7 @@ def test_the_name_of_a_backup_outlives_a_power_cut(tmp_path, copy, monkeypatch):
     labels(tmp_path / "s.db").close()
     flushed = []
     monkeypatch.setattr(
-        sys.modules["keyhole.study.storage.backup"],
+        sys.modules["keyhole.study.storage.store_factory"],
         "flush_folder",
         lambda folder: flushed.append((folder, copy.exists())),
     )

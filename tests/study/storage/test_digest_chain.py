@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from keyhole.study.storage import DamagedError, Row, open_store
-from keyhole.study.storage.digest_chain import next_digest
+from keyhole.study.storage.store import next_digest
 
 ROWS = [
     Row(1, 1, "0" * 26, "first", 1.5, bytes(range(40))),
@@ -35,15 +35,20 @@ DAMAGE = {
 }
 
 
-def altered(store, sql):
-    """Do what no store does."""
+@pytest.fixture
+def alter(store, raw):
+    """Return a function that does what no store does."""
     words = {"bytes": "X'00'" if store.dialect["value"] == "?" else "'x00'::bytea"}
     prefix = store.dialect["schema"]
-    for name in ("event", "tail", "study"):
-        for operation in ("UPDATE ", "DELETE FROM "):
-            sql = sql.replace(operation + name, operation + prefix + name)
-    for statement in sql.format_map(words).split(";"):
-        store._connected().execute(statement)
+
+    def execute(sql):
+        for name in ("event", "tail", "study"):
+            for operation in ("UPDATE ", "DELETE FROM "):
+                sql = sql.replace(operation + name, operation + prefix + name)
+        for statement in sql.format_map(words).split(";"):
+            raw.execute(statement)
+
+    return execute
 
 
 @pytest.fixture
@@ -55,8 +60,8 @@ def study(store):
 
 
 @pytest.mark.parametrize(("sql", "seq"), DAMAGE.values(), ids=list(DAMAGE))
-def test_damage_is_found_and_named(store, study, address, sql, seq):
-    altered(store, sql)
+def test_damage_is_found_and_named(store, study, alter, address, sql, seq):
+    alter(sql)
     found = pytest.raises(DamagedError, match=rf"event {seq} of study .labels. .* is damaged: ")
     with closing(open_store(address)) as other, found:
         list(other.read(study))
@@ -64,9 +69,9 @@ def test_damage_is_found_and_named(store, study, address, sql, seq):
 
 
 @pytest.mark.parametrize("what", ["a body", "a kind", "a row", "the first row", "two rows"])
-def test_who_catches_up_finds_it(store, study, what):
+def test_who_catches_up_finds_it(store, study, alter, what):
     sql, seq = DAMAGE[what]
-    altered(store, sql)
+    alter(sql)
     for catch_up in (store.events_after, store.begin):
         with pytest.raises(DamagedError, match=f"event {seq} of"):
             catch_up(study, 0)
@@ -74,35 +79,35 @@ def test_who_catches_up_finds_it(store, study, what):
     store.rollback()
 
 
-def test_what_has_changed_since_it_was_read_is_found(store, study):
+def test_what_has_changed_since_it_was_read_is_found(store, study, alter):
     store.events_after(study, 0)
-    altered(store, DAMAGE["a checksum"][0])
+    alter(DAMAGE["a checksum"][0])
     with pytest.raises(
         DamagedError, match=r"event 4 .* it differs from the event that was read before"
     ):
         store.events_after(study, 4)
 
 
-def test_an_event_that_is_looked_up_is_checked(store, study):
+def test_an_event_that_is_looked_up_is_checked(store, study, alter):
     assert store.events_of_decision(study, "0" * 26) == [ROWS[0], ROWS[2]]
     assert store.find_by_key(study, "last") == ROWS[3]
-    altered(store, "UPDATE event SET body = {bytes} WHERE seq = 3")
+    alter("UPDATE event SET body = {bytes} WHERE seq = 3")
     with pytest.raises(DamagedError, match="event 3"):
         store.events_of_decision(study, "0" * 26)
-    altered(store, "UPDATE event SET at = 0.5 WHERE seq = 4")
+    alter("UPDATE event SET at = 0.5 WHERE seq = 4")
     with pytest.raises(DamagedError, match="event 4"):
         store.find_by_key(study, "last")
-    altered(store, "DELETE FROM event WHERE seq = 3")
+    alter("DELETE FROM event WHERE seq = 3")
     with pytest.raises(DamagedError, match="event 4"):
         store.find_by_key(study, "last")
 
 
-def test_a_slice_is_checked(store, study, monkeypatch):
+def test_a_slice_is_checked(store, study, alter, monkeypatch):
     monkeypatch.setattr("keyhole.study.storage.store._AT_ONCE", 2)
     assert list(store.read(study)) == ROWS
     assert list(store.read(study, 1, 2)) == ROWS[1:3]
     assert list(store.read(study, 9)) == []
-    altered(store, DAMAGE["a row"][0])
+    alter(DAMAGE["a row"][0])
     with pytest.raises(DamagedError, match="event 2"):
         list(store.read(study))
     with pytest.raises(DamagedError, match="event 2"):
@@ -110,16 +115,16 @@ def test_a_slice_is_checked(store, study, monkeypatch):
 
 
 @pytest.mark.parametrize("field", ["name = 'other'", "at = 1.25", "head = {bytes}"])
-def test_a_definition_is_checked(store, study, field):
-    altered(store, f"UPDATE study SET {field}")
+def test_a_definition_is_checked(store, study, alter, field):
+    alter(f"UPDATE study SET {field}")
     with pytest.raises(DamagedError, match="the definition of study"):
         store.find("other" if "name" in field else "labels")
 
 
-def test_a_snapshot_is_of_the_events_that_it_was_made_of(store, study):
+def test_a_snapshot_is_of_the_events_that_it_was_made_of(store, study, alter):
     store.save_snapshot(study, 4, b"state")
     assert store.snapshot(study) == (4, b"state")
-    altered(store, DAMAGE["a checksum"][0])
+    alter(DAMAGE["a checksum"][0])
     assert store.snapshot(study) is None
 
 
@@ -130,14 +135,13 @@ def test_the_same_events_have_other_digests_in_another_study(store, study):
     assert len(mine | theirs) == 8
 
 
-def test_an_older_version_that_is_still_open_adds_nothing(store, study):
+def test_an_older_version_that_is_still_open_adds_nothing(store, study, raw):
     old = (  # it knows of no digests
         "INSERT INTO {schema}event (study, seq, kind, at, body)"
         " SELECT study, 5, kind, at, body FROM {schema}event WHERE seq = 4"
     )
     with pytest.raises(store.failures):
-        store._connected().execute(old.format_map(store.dialect))
-    store.rollback()
+        raw.execute(old.format_map(store.dialect))
     assert list(store.read(study)) == ROWS
 
 

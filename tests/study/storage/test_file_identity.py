@@ -8,7 +8,8 @@ from contextlib import closing
 import pytest
 
 from keyhole.study import Study, backup
-from keyhole.study.storage import StoreError, errors, file_identity, open_store, sqlite_connection
+from keyhole.study.storage import StoreError, open_store, sqlite_connection
+from keyhole.study.storage.store import FinalStoreError
 from tests.study.studies import check_rebuilt_states_agree, labels
 
 
@@ -44,12 +45,12 @@ def test_a_file_that_is_mounted_on_its_own_is_refused(path, tmp_path, monkeypatc
     mounts = tmp_path / "mountinfo"
     folder = str(tmp_path)
     mounts.write_text(f"36 35 98:0 /s.db {folder}/two\\040words.db rw - ext4 /dev/sda rw\n")
-    monkeypatch.setattr(file_identity, "_MOUNTS", mounts)
+    monkeypatch.setattr(sqlite_connection, "_MOUNTS", mounts)
     with pytest.raises(ValueError, match=r"must not be a file that is mounted by itself.*folder"):
         Study.open(tmp_path / "two words.db", "labels")
     mounts.write_text(f"36 35 98:0 / {folder} rw - ext4 /dev/sda rw\n")
     Study.open(tmp_path / "two words.db", "labels").close()
-    monkeypatch.setattr(file_identity, "_MOUNTS", tmp_path / "none")
+    monkeypatch.setattr(sqlite_connection, "_MOUNTS", tmp_path / "none")
     Study.open(tmp_path / "two words.db", "labels").close()
 
 
@@ -71,7 +72,7 @@ def test_a_log_that_is_removed_loses_nothing(path, which):
         study.ask()
     study.recommend()
     logs(path)[which].unlink()
-    with pytest.raises(errors.FinalStoreError):
+    with pytest.raises(FinalStoreError):
         study.ask()
     check_refused(study)
     with pytest.raises(StoreError, match="beside it were removed or replaced"):

@@ -1,6 +1,5 @@
 """Migrations of older databases, on both back ends."""
 
-import sqlite3
 from contextlib import closing
 
 import pytest
@@ -99,7 +98,7 @@ def test_whoever_knows_the_older_version_alone_is_refused(old, monkeypatch):
 
 
 @pytest.mark.parametrize("call", ["begin", "since", "keep", "create"])
-def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, call):
+def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, raw, call):
     study = store.create("labels", b"head", 0.5, ROWS)
     calls = {
         "begin": lambda: store.begin(study, 3),
@@ -110,24 +109,15 @@ def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, 
     newer = "PRAGMA user_version = 9"
     if store.dialect["schema"]:
         newer = "UPDATE keyhole.version SET version = 9"
-    store._connected().execute(newer)
+    raw.execute(newer)
     with pytest.raises(StoreError, match=r"brought to version 9 .* use the newer one"):
         calls[call]()
-    store._drop()  # so that it connects anew
+    store.close()  # so that it connects anew
     with pytest.raises(StoreError, match=r"version.* 9\b.* newer"):
         calls[call]()
     older = f"PRAGMA user_version = {len(schema.STEPS)}"
     if store.dialect["schema"]:
         older = f"UPDATE keyhole.version SET version = {len(schema.STEPS)}"
-    if store._db is None:
-        with closing(open_raw(store)) as db:
-            db.execute(older)
+    raw.execute(older)
     assert store.snapshot(study) is None
     assert len(store.studies()) == 1
-
-
-def open_raw(store):
-    """Return a connection past the store."""
-    if store.dialect["schema"]:
-        return store._driver.connect(autocommit=True, **store._address)
-    return sqlite3.connect(store.path, isolation_level=None)

@@ -14,8 +14,7 @@ from typing import Any, Final, NoReturn
 from .cgroup_accounting import ControlGroup
 from .framing import encode_frame, is_frame, read_frame
 from .kill_mechanisms import MECHANISMS, Mechanism
-from .supervision import supervise
-from .usage_meter import reaped_cpu_seconds
+from .supervision import reaped_cpu_seconds, supervise
 
 _POLL: Final = 500  # milliseconds between two checks of the parent process
 _GRACE_SECONDS: Final = 10.0  # seconds after limit and grace when an init counts as stopped

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
-from keyhole.study.storage.errors import FinalStoreError, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.rows import QueryResult, Record, Row
 from keyhole.study.storage.sqlite import Sqlite
-from keyhole.study.storage.store import Store
+from keyhole.study.storage.store import FinalStoreError, QueryResult, Record, Row, Store, StoreError
 
 if TYPE_CHECKING:
     import psycopg

@@ -15,11 +15,9 @@ from struct import Struct
 from textwrap import shorten
 from typing import Final, NamedTuple, Self
 
-from keyhole.study.storage.digest_chain import digest_of_definition, explain_damage
-from keyhole.study.storage.errors import FinalStoreError
-from keyhole.study.storage.file_identity import explain_hard_links, file_identity, share_with_group
-from keyhole.study.storage.rows import Row
-from keyhole.study.storage.sqlite_connection import connect, find_damage, refuse_file
+from keyhole.study.storage import sqlite_connection
+from keyhole.study.storage.sqlite_connection import file_identity
+from keyhole.study.storage.store import FinalStoreError, Row, digest_of_definition, explain_damage
 
 WHY_REPLACED = (
     "the file was replaced while it was open: nothing more is written to it; end all programs that "
@@ -55,15 +53,12 @@ class FileRecord(NamedTuple):
     @classmethod
     def read(cls, path: Path) -> Self | None:
         """Return the record of the last transaction; None if there is none."""
+        # The `-queue` is no database: opening and closing it drops none of SQLite's locks.
         try:
-            queue = os.open(f"{path}-queue", os.O_RDONLY | os.O_CLOEXEC)
+            with open(f"{path}-queue", "rb", buffering=0) as queue:
+                found = queue.read(_FORMAT.size)
         except OSError:
             return None
-        try:
-            # The `-queue` is no database: opening and closing it drops none of SQLite's locks.
-            found = os.pread(queue, _FORMAT.size, 0)
-        finally:
-            os.close(queue)
         if len(found) != _FORMAT.size or not found.startswith(_MAGIC):
             return None
         return cls(*_FORMAT.unpack(found)[1:])
@@ -115,25 +110,25 @@ class OpenFile:
         if self.identity != (found.st_dev, found.st_ino):
             raise FinalStoreError(f"{self._path}: {WHY_REPLACED}")
         if found.st_nlink > 1:
-            raise OSError(explain_hard_links(self._path))
+            raise OSError(sqlite_connection.explain_hard_links(self._path))
         if not has_logs:
             return True
         logs, written = _log_identities(self._name), (found.st_mtime_ns, found.st_size)
         if self._logs is None:
             self._logs = None if None in logs else logs  # SQLite makes them when it first reads
-            share_with_group(self._name)
+            sqlite_connection.share_with_group(self._name)
         elif self._logs != logs:
             why = (
                 "the -wal and -shm beside it were removed or replaced while it was open: end this "
                 "program, and open the study again"
             )
             is_as_before = self._written == written and logs[0] is None
-            refuse_file(self._path, why, is_as_before=is_as_before)
+            sqlite_connection.refuse_file(self._path, why, is_as_before=is_as_before)
             raise FinalStoreError(f"{self._path}: {why}")
         self._written = written
         return written == self.known
 
-    def record(self) -> FileRecord:
+    def _read_record(self) -> FileRecord:
         """Return the record of the file as it is now."""
         found, log = os.stat(self._name), _log_identities(self._name)[0]
         return FileRecord(
@@ -147,7 +142,7 @@ class OpenFile:
         checkpoints, not of a copy that another process has found intact and accepted.
         """
         is_new, known, accepted_at = self.known is None, self.known, self._accepted_at
-        found, recorded = self.record(), FileRecord.read(self._path)
+        found, recorded = self._read_record(), FileRecord.read(self._path)
         is_recorded = recorded is not None and recorded.has_same_file(found)
         if recorded is not None and is_recorded:
             self._accepted_at = recorded.accepted_at
@@ -156,27 +151,22 @@ class OpenFile:
         self._write_record(found._replace(accepted_at=self._accepted_at), queue)
         return is_new or known == self.known or (is_recorded and accepted_at == self._accepted_at)
 
-    def accept_rewritten(self, queue: int) -> None:
-        """Record that the whole file was rewritten; the caller holds the writers' lock."""
-        self._accepted_at = time.time_ns()
-        self._write_record(self.record(), queue)
-
-    def note_checkpoint(self, queue: int) -> None:
+    def record(self, queue: int, *, is_rewritten: bool = False) -> None:
         """Record the file after a checkpoint; the caller holds the writers' lock."""
-        self._write_record(self.record(), queue)
+        if is_rewritten:
+            self._accepted_at = time.time_ns()
+        self._write_record(self._read_record(), queue)
 
-    def _write_record(self, found: FileRecord, queue: int | None) -> None:
+    def _write_record(self, record: FileRecord, queue: int | None) -> None:
         if queue is not None:
-            found.write(queue)
+            record.write(queue)
             self.is_recorded = True
-        self.known = found.changed, found.size
+        self.known = record.changed, record.size
 
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
-        try:
-            return os.stat(f"{self._name}-wal").st_size
-        except FileNotFoundError:
-            return None
+        log = sqlite_connection.find_status(f"{self._name}-wal")
+        return None if log is None else log.st_size
 
     def is_long(self, log: int, queue: int) -> bool:
         """Return whether a checkpoint is due, given the size of the log; called once a commit."""
@@ -189,10 +179,6 @@ class OpenFile:
         is_long = has_grown or commits + 1 >= _COMMITS
         LogRecord(*((0, log) if is_long else (commits + 1, size))).write(queue)
         return is_long
-
-    def has_empty_log(self) -> bool:
-        """Return whether everything is in the main file."""
-        return not self.log_size()
 
     def is_replaced(self) -> bool:
         """Return whether another file has its name, or the log beside it is another's."""
@@ -217,47 +203,36 @@ class OpenFile:
         if not os.path.exists(self._name):
             return True  # the log is of the file that was moved
         recorded = FileRecord.read(self._path)
-        is_as_left = recorded is None or recorded.has_same_file(self.record())
-        return is_as_left or self.has_empty_log()
+        is_as_left = recorded is None or recorded.has_same_file(self._read_record())
+        return is_as_left or not self.log_size()
 
-    def explain_mixture_now(self) -> str:
-        """Return why the file cannot be used with the log beside it; the caller holds the lock."""
-        recorded = FileRecord.read(self._path)
+    def explain_mixture(self) -> str:
+        """Return why the file cannot be used with the log beside it; the caller holds the lock.
+
+        A replacement of the file to which the log belongs is refused unread. Any other file is read
+        and verified: half a second for 100,000 events.
+        """
+        recorded, found = FileRecord.read(self._path), self._read_record()
         if recorded is None or self.fits():
             return ""
-        return _explain_mismatch(self._path, recorded, self.record())
+        if recorded.file != found.file and recorded.log == found.log:
+            return WHY_MIXED
+        # Closing a connection that can only read writes no log into the file.
+        with closing(sqlite_connection.connect(self._path, "mode=ro")) as db:
+            damage = shorten(_find_any_damage(db), 100, placeholder="...")
+        return f"{WHY_MIXED} (found: {damage})" if damage else ""
 
 
 def _log_identities(path: str) -> list[tuple[int, int] | None]:
     """Return the identities of `-wal` and `-shm`; None for one that is not there."""
-    identities: list[tuple[int, int] | None] = []
-    for name in (f"{path}-wal", f"{path}-shm"):
-        try:
-            status = os.stat(name)
-            identities.append((status.st_dev, status.st_ino))
-        except FileNotFoundError:
-            identities.append(None)
-    return identities
-
-
-def _explain_mismatch(path: Path, recorded: FileRecord, found: FileRecord) -> str:
-    """Return why a file that is not as recorded cannot be used; "" if it can.
-
-    A replacement of the file to which the log belongs is refused unread. Any other file is read and
-    verified: half a second for 100,000 events.
-    """
-    if recorded.file != found.file and recorded.log == found.log:
-        return WHY_MIXED
-    # Closing a connection that can only read writes no log into the file.
-    with closing(connect(path, "mode=ro")) as db:
-        damage = shorten(_find_any_damage(db), 100, placeholder="...")
-    return f"{WHY_MIXED} (found: {damage})" if damage else ""
+    statuses = map(sqlite_connection.find_status, (f"{path}-wal", f"{path}-shm"))
+    return [status and (status.st_dev, status.st_ino) for status in statuses]
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:
     """Return a line on the first damage of pages, definitions and events."""
     try:
-        if damage := find_damage(lambda check: db.execute(check).fetchall()):
+        if damage := sqlite_connection.find_damage(lambda check: db.execute(check).fetchall()):
             return damage
         studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
         return next(filter(None, (_damage_of(db, *study) for study in studies)), "")

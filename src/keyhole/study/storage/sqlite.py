@@ -14,14 +14,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from keyhole.study.storage import schema, sqlite_connection, sqlite_error_messages
-from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
-from keyhole.study.storage.file_identity import file_identity, open_queue
+from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
-from keyhole.study.storage.rows import QueryResult, Record, Row
-from keyhole.study.storage.sqlite_connection import Connection, find_damage, read_pragma
-from keyhole.study.storage.store import Store
+from keyhole.study.storage.sqlite_connection import Connection, read_pragma
+from keyhole.study.storage.store import FinalStoreError, QueryResult, Record, Row, StoreError
 from keyhole.validate import short_repr
 
 try:
@@ -64,7 +61,7 @@ def has_queues() -> bool:
     return fcntl is not None
 
 
-class Sqlite(Store):
+class Sqlite(store.Store):
     """A store in an SQLite file.
 
     With `flush`, a commit returns once it is on the disk; without, once the operating system has
@@ -88,7 +85,10 @@ class Sqlite(Store):
             self._identity = like._identity
         FORK_LOCK.add(self)
         try:
-            self._run(self._open if like is None else self._connect_only)
+            if like is None:
+                self._run(self._open)
+            else:
+                self._run(self._query, "SELECT 1", ())
         except BaseException:
             self._drop()
             raise
@@ -122,7 +122,7 @@ class Sqlite(Store):
         entries = self._run(self._query, query, (study, value))
         if any(in_index != in_table for in_index, in_table in entries):
             self.rollback()
-            raise DamagedError(
+            raise store.DamagedError(
                 f"{self.where}: the index of {column}s is damaged where "
                 f"{short_repr(value)} belongs; `keyhole study check` says what is "
                 "whole, and saves it"
@@ -159,13 +159,11 @@ class Sqlite(Store):
         db.executemany(_INSERT, [(study, *row) for row in rows])
         db.execute(_TAIL, (study, tail))
         if not self._commit() and rows:
-            self._check_added(study, rows[-1])
-
-    def _check_added(self, study: int, last: Record) -> None:
-        """Refuse a copy that replaced the file within the transaction: the rows are not in it."""
-        found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
-        if not found or found[0][-1] != last[-1]:
-            self._refuse_replaced(study, last[0])
+            # If a copy has replaced the file within the transaction, the rows are not in it.
+            last = rows[-1]
+            found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
+            if not found or found[0][-1] != last[-1]:
+                self._refuse_replaced(study, last[0])
 
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
@@ -185,7 +183,7 @@ class Sqlite(Store):
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
-        return find_damage(lambda check: self._run(self._query, check, ()))
+        return sqlite_connection.find_damage(lambda check: self._run(self._query, check, ()))
 
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
         """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
@@ -203,10 +201,10 @@ class Sqlite(Store):
         self._commit()
 
     def _error_class(self, error: Exception) -> type[StoreError]:
-        return DamagedError if sqlite_error_messages.is_damage(error) else StoreError
+        return store.DamagedError if sqlite_connection.is_damage(error) else StoreError
 
     def _explain(self, error: Exception) -> str:
-        return sqlite_error_messages.explain_error(error, self.path)
+        return sqlite_connection.explain_error(error, self.path)
 
     # Transactions.
 
@@ -235,7 +233,7 @@ class Sqlite(Store):
             if is_known := file.is_known():
                 size = sqlite_connection.checkpoint(db)
                 if is_known := size in (None, os.stat(self.path).st_size):
-                    file.note_checkpoint(queue)
+                    file.record(queue)
         return is_known or self._is_current(has_queue_lock=True)
 
     def _undo(self) -> None:
@@ -294,7 +292,7 @@ class Sqlite(Store):
         # Only if the fork came within a call is the connection still open. The call may go on in
         # the child: it gets an error at its next statement, and the parent keeps its lock.
         if db is not None and mine:
-            sqlite_connection.refuse_statements(db)
+            db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
     def _begin_write(self) -> Connection:
@@ -341,11 +339,6 @@ class Sqlite(Store):
                 if stamp is not None and stamp != sqlite_connection.file_stamp(self.path):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
-    def _connect_only(self) -> None:
-        """Connect, and read nothing."""
-        with self._open_reader():
-            pass
-
     def _is_current(self, *, has_queue_lock: bool) -> bool:
         """Return whether the connection is to the file as it is; refuse a replaced file."""
         # If the main file was changed by others, the pages that SQLite has cached are stale: the
@@ -374,7 +367,7 @@ class Sqlite(Store):
 
     def _check_mixture(self, file: OpenFile) -> None:
         """Refuse a file whose log belongs to another; the caller holds the writers' lock."""
-        if why := file.explain_mixture_now():
+        if why := file.explain_mixture():
             sqlite_connection.refuse_file(self.path, why, is_as_before=False)
             self._refuse(f"{self.path}: {why}")
 
@@ -385,7 +378,7 @@ class Sqlite(Store):
         self._rollback_transaction()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
-            file.accept_rewritten(queue)
+            file.record(queue, is_rewritten=True)
 
     def _refuse(self, why: str) -> NoReturn:
         """Refuse the file from now on, in every connection: it was replaced."""
@@ -407,7 +400,7 @@ class Sqlite(Store):
         """Return the connection; after a failure or a fork, a new one to the same file."""
         if self._db is None:
             with suppress(FileNotFoundError):
-                if self._identity not in (None, file_identity(self.path)):
+                if self._identity not in (None, sqlite_connection.file_identity(self.path)):
                     self._refuse(f"{self.path}: {WHY_REPLACED}")
             try:
                 sqlite_connection.check_file(self.path)
@@ -494,7 +487,7 @@ class Sqlite(Store):
             # An flock belongs to the open file, which a fork shares: a child that does not know
             # of this descriptor would keep its parent's lock after the parent has ended.
             with FORK_LOCK.shared(self):
-                self._queue = open_queue(self.path)
+                self._queue = sqlite_connection.open_queue(self.path)
         return self._queue
 
     def _unlock_queue(self) -> None:

@@ -2,23 +2,26 @@
 
 When a process closes a file, it loses all its POSIX locks on that file, SQLite's included,
 whichever part of the program opened it. So a database, its `-wal` and its `-shm` are opened by
-SQLite alone, even to read a header.
+SQLite alone, even to read a header. Their identity (device, inode) tells when another file has been
+put in the place of one that is open; messages say what went wrong, and what to do.
 """
 
 import ctypes
 import errno
 import os
+import re
 import sqlite3
+import sys
 import weakref
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from stat import S_IFREG, S_ISDIR
 from typing import Any, Final
 
+from keyhole.files import explain_os_error
 from keyhole.study.storage import schema
-from keyhole.study.storage.errors import DamagedError
-from keyhole.study.storage.file_identity import check_location, file_identity, has_access
+from keyhole.study.storage.store import DamagedError
 
 BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
 _CHECK: Final = "PRAGMA integrity_check(5)"
@@ -29,10 +32,103 @@ CREATE: Final = "mode=rwc"
 READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
 # Errors of a damaged file; SQLite's message may quote bytes that are no text.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
+_LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
+_NOT_SHARED: Final = (
+    "{0} belongs to {1}, and this process may not write to it: {1} or root ends the programs that "
+    "use the file, and opens and closes a study once; see 'Write permission' in docs/studies.md"
+)
+_REPLACE: Final = "put a whole copy of the file in its place"
+_ADVICE: Final = {
+    "FULL": "make room on the disk",
+    "BUSY": f"another program held the file for {BUSY_TIMEOUT:.0f} seconds",
+    "CONSTRAINT": "another process has used this number or key: try again",
+    "CORRUPT": _REPLACE,
+    "NOTADB": _REPLACE,
+    "IOERR": "check the disk, then open the study again to see what was written",
+}
+# The tables exist and all texts are UTF-8, so these errors can only come from damage.
+_DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _inherited_files: set[tuple[int, int]] = set()
 _abandoned_files: dict[tuple[int, int], str] = {}
+
+
+def has_access(path: Path, mode: int) -> bool:
+    """Return whether this process may read (`os.R_OK`) or write (`os.W_OK`) a file or folder."""
+    ids = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+    return os.access(path, mode, **ids)
+
+
+def file_identity(path: Path | str) -> tuple[int, int]:
+    """Return device and inode of a file: they differ if it was replaced."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def explain_hard_links(path: Path) -> str:
+    """Return why a file with hard links is refused; "" if it has none."""
+    names = os.stat(path).st_nlink
+    if names <= 1:
+        return ""
+    return (
+        f"storage must be a file with one name, got {path}, which has {names} (hard links): "
+        "commits would not be seen by another name; remove the other names, or copy the file"
+    )
+
+
+def check_location(path: Path) -> None:
+    """Refuse a file that can be reached by another path, where it would have another `-wal`.
+
+    Raises
+    ------
+    ValueError
+        With what to do.
+    """
+    if why := explain_hard_links(path):
+        raise ValueError(why)
+    if _is_mounted(path):
+        raise ValueError(
+            f"storage must not be a file that is mounted by itself, got {path}: all users must "
+            "share the files beside it; mount its folder"
+        )
+
+
+def _is_mounted(path: Path) -> bool:
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    points = (
+        _ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), line.split()[4]) for line in lines
+    )
+    return os.fsencode(path) in points
+
+
+def open_queue(path: Path) -> int:
+    """Open the file at which writers queue, with the permissions of the database."""
+    # As SQLite does with `-wal` and `-shm`: else the first writer, perhaps root, would lock out
+    # all others who may write to the database. A reader would do so for good.
+    if not has_access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    wanted, found = os.stat(path), os.fstat(queue)
+    if found.st_uid == os.geteuid() and found.st_mode & 0o777 != wanted.st_mode & 0o777:
+        os.fchmod(queue, wanted.st_mode & 0o777)
+    if os.geteuid() == 0 and (found.st_uid, found.st_gid) != (wanted.st_uid, wanted.st_gid):
+        os.fchown(queue, wanted.st_uid, wanted.st_gid)
+    share_with_group(path)
+    return queue
+
+
+def share_with_group(path: Path | str) -> None:
+    """Give what this user has made beside a database the group of the database."""
+    for name in (f"{path}-wal", f"{path}-shm", f"{path}-queue"):
+        with suppress(OSError, AttributeError):  # not its group, no such file; Windows
+            if os.stat(name).st_uid == os.geteuid() != 0:
+                os.chown(name, -1, os.stat(path).st_gid, follow_symlinks=False)
 
 
 class Connection(sqlite3.Connection):
@@ -110,17 +206,17 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     # Where there is no log SQLite makes one, also for a reader. Nobody goes on with that, since a
     # writer could not write to it, and would find that the reader removes it.
     log = Path(f"{db.path}-wal")
-    before = _stat(log)
+    before = find_status(log)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
     except _UNREADABLE as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
             raise  # another error is that of the next statement too, which may know what to do
-    after = _stat(log)
+    after = find_status(log)
     if after and not after.st_size:
         if is_reader and after.st_uid == os.geteuid():
             for path in (log, Path(f"{db.path}-shm")):
-                if (beside := _stat(path)) and beside.st_uid == after.st_uid:
+                if (beside := find_status(path)) and beside.st_uid == after.st_uid:
                     path.unlink(missing_ok=True)
             after = None
         elif not is_reader and not has_access(log, os.W_OK):
@@ -129,11 +225,12 @@ def _open_log(db: Connection, is_reader: bool) -> None:
         raise BlockingIOError("the last writer has just closed the file: try again")
 
 
-def _stat(path: Path) -> os.stat_result | None:
+def find_status(path: Path | str) -> os.stat_result | None:
     """Return what `stat` says of a file; None if it is not there."""
-    with suppress(FileNotFoundError):
-        return path.stat()
-    return None
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
 
 
 def configure_connection(db: Connection, *, flush: bool, checkpoints: bool) -> None:
@@ -146,9 +243,9 @@ def configure_connection(db: Connection, *, flush: bool, checkpoints: bool) -> N
 
 def _is_emptied(path: Path) -> bool:
     """Return whether the file is empty and its log is not: a copy is just being put there."""
-    log = Path(f"{path}-wal")
+    log = find_status(f"{path}-wal")
     # SQLite removes the log of an empty file, and with it commits of those who have it open.
-    return not path.stat().st_size and log.exists() and log.stat().st_size > 0
+    return not path.stat().st_size and log is not None and log.st_size > 0
 
 
 def flush_log(db: sqlite3.Connection) -> None:
@@ -280,11 +377,6 @@ def read_pragma(db: sqlite3.Connection, name: str) -> int:
     return number
 
 
-def refuse_statements(db: Connection) -> None:
-    """Refuse all statements of a connection that must not be closed."""
-    db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
-
-
 def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
     """Refuse a file in this process from now on, since its log was removed or replaced."""
     # Closing the last connection would write the log into what may be another database by now,
@@ -329,6 +421,51 @@ def leak_connection(db: Connection) -> None:
     # A reference that is never dropped: `sqlite3` closes a connection that is collected, also at
     # the end of the interpreter.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error means that the file is damaged."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
+        isinstance(error, sqlite3.OperationalError) and str(error).startswith(_DAMAGE)
+    )
+
+
+def explain_error(error: Exception, path: Path) -> str:
+    """Return what went wrong with a database file and what to do about it."""
+    if isinstance(error, OSError) and error.strerror:
+        reason = explain_os_error(error)
+        if error.filename not in (None, path, str(path)):  # the error of a study names the path
+            reason += f": {str(error.filename)!r}"
+        is_refused = isinstance(error, PermissionError)
+        return f"{reason}; {_explain_access(path)}" if is_refused else reason
+    name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
+    if name in ("CANTOPEN", "READONLY"):
+        return f"{error}; {_explain_access(path)}"
+    return f"{error}; {_ADVICE[name]}" if name in _ADVICE else str(error)
+
+
+def _explain_access(path: Path) -> str:
+    """Return why a file cannot be opened or written, which SQLite does not say."""
+    try:
+        with ExitStack() as files:
+            for _ in range(3):  # as many as SQLite opens
+                files.enter_context(open(os.devnull, "rb"))
+        if sys.platform != "win32" and os.statvfs(path.parent).f_flag & os.ST_RDONLY:
+            return os.strerror(errno.EROFS)
+        for beside in (Path(f"{path}{end}") for end in ("-wal", "-shm", "-queue")):
+            if has_access(path, os.W_OK) and beside.exists() and not has_access(beside, os.W_OK):
+                return _NOT_SHARED.format(beside, _owner(beside))
+    except OSError as error:
+        return _LET_WRITE if isinstance(error, PermissionError) else explain_os_error(error)
+    return _LET_WRITE
+
+
+def _owner(path: Path) -> str:
+    try:
+        return path.owner()
+    except (KeyError, NotImplementedError):
+        return f"user {path.stat().st_uid}"
 
 
 def _after_fork() -> None:

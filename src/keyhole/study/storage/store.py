@@ -9,21 +9,138 @@ its digest: a row that was altered, moved or removed is a `DamagedError`.
 """
 
 import os
+import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, NoReturn, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.digest_chain import add_row_digests, digest_of_definition, explain_damage
-from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
-from keyhole.study.storage.rows import LONGEST, QueryResult, Record, Row
 from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
+LONGEST: Final = 500
+"""Characters of a key, or of a study's name: an entry of PostgreSQL's indexes has 2,700 bytes."""
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
 _NO_ROWS: Final = 2**62  # the number of no row
+_DIGEST_SIZE: Final = 16  # bytes; it detects damage, not forgery
+
+_CREATED: Final = struct.Struct("<dqq")  # when, and the lengths of name and definition
+_FIXED: Final = struct.Struct("<qqdqqq")  # number, kind, time, and the lengths of what follows
+_ABSENT: Final = -1  # the length of a decision or key that an event does not have
 
 _T = TypeVar("_T")
+
+
+class StoreError(RuntimeError):
+    """The database failed; the store connects again at its next use."""
+
+    later = True
+    """Whether the same may be tried later on."""
+
+
+class DamagedError(StoreError):
+    """The database does not hold what was written to it; trying again does not help."""
+
+    later = False
+
+
+class FinalStoreError(StoreError):
+    """The database cannot be used as it is: it was replaced, or its address must be another."""
+
+    later = False
+
+
+class Row(NamedTuple):
+    """An event of a study.
+
+    Attributes
+    ----------
+    seq
+        Its number in the study's log.
+    kind
+        The kind of event, as numbered in `keyhole.study.events`.
+    decision
+        The id of its decision.
+    key
+        The client's idempotency key, unique within a study.
+    at
+        Seconds since 1970 (UTC). It does not order events.
+    body
+        The rest, packed.
+    """
+
+    seq: int
+    kind: int
+    decision: str | None
+    key: str | None
+    at: float
+    body: bytes
+
+
+Record = tuple[Any, ...]
+"""The values of a row, then its digest."""
+
+
+class QueryResult(NamedTuple):
+    """Rows, the version of the schema, and the digest of the study's definition (its identity)."""
+
+    version: int
+    identity: bytes | None  # None where there is no such study
+    rows: list[Record]
+
+
+def digest_of_definition(name: str, at: float, definition: bytes) -> bytes:
+    """Return the digest with which a study's chain begins."""
+    words = name.encode()
+    content = _CREATED.pack(at + 0.0, len(words), len(definition)) + words + definition
+    return blake2b(content, digest_size=_DIGEST_SIZE).digest()
+
+
+def next_digest(before: bytes, row: Row) -> bytes:
+    """Return the digest of an event, given that of the event before.
+
+    Raises
+    ------
+    ValueError
+        If a value has the wrong type, which databases do not always prevent.
+    """
+    seq, kind, decision, key, at, body = row
+    try:
+        id = b"" if decision is None else decision.encode()
+        words = b"" if key is None else key.encode()
+        # The lengths come before the texts: otherwise "ab" and "c" would have the digest of "a" and
+        # "bc".
+        fixed = _FIXED.pack(
+            seq,
+            kind,
+            at + 0.0,  # databases keep no -0.0
+            _ABSENT if decision is None else len(id),
+            _ABSENT if key is None else len(words),
+            len(body),
+        )
+        content = b"".join((before, fixed, id, words, body))
+    except (struct.error, AttributeError, TypeError, UnicodeError) as reason:
+        raise ValueError(f"a value has the wrong type ({reason})") from reason
+    return blake2b(content, digest_size=_DIGEST_SIZE).digest()
+
+
+def add_row_digests(before: bytes, rows: Iterable[Row]) -> list[Record]:
+    """Return rows with their digests, given the digest of the row before."""
+    records = []
+    for row in rows:
+        before = next_digest(before, row)
+        records.append((*row, before))
+    return records
+
+
+def explain_damage(before: object, row: Row, digest: object) -> str:
+    """Return why a row is not the one that was written; "" if it is."""
+    try:
+        is_whole = isinstance(before, bytes) and digest == next_digest(before, row)
+    except ValueError as reason:
+        return str(reason)
+    return "" if is_whole else "its checksum does not fit"
 
 
 class Store(ABC):
