@@ -29,8 +29,7 @@ from keyhole.delayed.policies import (
     RegressionUCB,
 )
 from keyhole.delayed.policy_base import Policy
-from keyhole.delayed.problem import Problem
-from keyhole.delayed.problem_factories import PROBLEM_FACTORIES
+from keyhole.delayed.problem import PROBLEM_FACTORIES, Problem
 from keyhole.delayed.setting import SETTING
 from keyhole.distributions import CustomDistribution
 

@@ -9,9 +9,8 @@ from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.contract.text_formatting import count_text, mean_text
-from keyhole.delayed.learner import Learner
+from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.setting import SETTING, Facts, Feedback
-from keyhole.delayed.study_adapter import StudyVocabulary
 
 
 class Policy(Facts, CorePolicy, abstract=True):

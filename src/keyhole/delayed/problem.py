@@ -4,7 +4,7 @@ A problem is what an experiment is made on: policies must learn what they do not
 """
 
 from collections.abc import Mapping
-from typing import Any, Self, get_args
+from typing import Any, Final, Self, get_args
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from keyhole.distributions.empirical_distribution import (
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
+from keyhole.spec_values import ProblemFactory
 from keyhole.validate import SequenceLike, check_choice
 
 
@@ -209,3 +210,12 @@ def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[Any, ...]
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
         raise TypeError("delay must be a distribution of delays, got None")
     return np.array([arm.mean for arm in arms]), arms, names
+
+
+PROBLEM_FACTORIES: Final = {
+    "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
+    "rewards": ProblemFactory(
+        "recorded rewards, a list for each arm; delays are those recorded with them",
+        Problem.replay,
+    ),
+}

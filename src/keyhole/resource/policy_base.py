@@ -8,9 +8,8 @@ from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.contract.text_formatting import count_text
 from keyhole.resource.cost_functions import Function, check_increasing
-from keyhole.resource.learner import Learner
+from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.setting import SETTING, Facts, facts_of
-from keyhole.resource.study_adapter import StudyVocabulary
 
 
 class _Tally(Protocol):

@@ -23,8 +23,7 @@ from keyhole.semibandit.policies import (
     ThresholdThompson,
 )
 from keyhole.semibandit.policy_base import Policy
-from keyhole.semibandit.problem import Problem
-from keyhole.semibandit.problem_factories import PROBLEM_FACTORIES
+from keyhole.semibandit.problem import PROBLEM_FACTORIES, Problem
 from keyhole.semibandit.setting import SETTING
 
 __all__ = [

@@ -13,7 +13,7 @@ from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.policy import Stream, uniform
-from keyhole.semibandit.study_adapter import zeros_and_ones
+from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.validate import Range, check_vector
 
 _UNIT = Range(ge=0, le=1)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.semibandit.learner import Learner
+from keyhole.semibandit.learner import Learner, StudyVocabulary
 from keyhole.semibandit.setting import SETTING, Facts
-from keyhole.semibandit.study_adapter import StudyVocabulary
 
 
 class _Giving(Protocol):

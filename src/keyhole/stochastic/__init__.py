@@ -21,11 +21,9 @@ from keyhole.stochastic.policies import (
     TopTwoThompson,
     Uniform,
 )
-from keyhole.stochastic.policy_base import IndexPolicy, Policy
-from keyhole.stochastic.problem import Problem
-from keyhole.stochastic.problem_factories import PROBLEM_FACTORIES
+from keyhole.stochastic.policy_base import IndexPolicy, Policy, UCBPolicy
+from keyhole.stochastic.problem import PROBLEM_FACTORIES, Problem
 from keyhole.stochastic.setting import SETTING
-from keyhole.stochastic.ucb_policy import UCBPolicy
 
 __all__ = [
     "KLUCB",

@@ -8,7 +8,6 @@ In `keyhole.thresholding` a threshold is another thing: it divides arms by their
 """
 
 from keyhole.threshold.distributions import CustomDistribution
-from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.learner import Learner
 from keyhole.threshold.policies import (
     DKWUCB,
@@ -24,9 +23,8 @@ from keyhole.threshold.policies import (
     SurvivalThompson,
     Uniform,
 )
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.problem import Problem
-from keyhole.threshold.problem_factories import PROBLEM_FACTORIES
+from keyhole.threshold.policy_base import IndexPolicy, Policy
+from keyhole.threshold.problem import PROBLEM_FACTORIES, Problem
 from keyhole.threshold.setting import SETTING
 from keyhole.threshold.survival_estimators import KaplanMeierEstimator, ModifiedKaplanMeierEstimator
 

@@ -7,7 +7,6 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 """
 
 from keyhole.distributions import CustomDistribution
-from keyhole.thresholding.confidence_coverage_problem import ConfidenceCoverageProblem
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.policies import (
     APT,
@@ -21,8 +20,7 @@ from keyhole.thresholding.policies import (
     Uniform,
 )
 from keyhole.thresholding.policy_base import IndexPolicy, Policy
-from keyhole.thresholding.problem import Problem
-from keyhole.thresholding.problem_factories import PROBLEM_FACTORIES
+from keyhole.thresholding.problem import PROBLEM_FACTORIES, ConfidenceCoverageProblem, Problem
 from keyhole.thresholding.setting import SETTING
 
 __all__ = [

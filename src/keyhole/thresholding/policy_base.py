@@ -11,9 +11,8 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.thresholding.learner import Learner
+from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.setting import SETTING, Facts
-from keyhole.thresholding.study_adapter import StudyVocabulary
 
 # The largest relative rounding error of a float64.
 _ROUNDING: Final = 2.0**-53

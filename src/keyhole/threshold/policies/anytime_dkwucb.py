@@ -7,8 +7,7 @@ bounds the chance that the next one reaches the bar, and pulls the arm with the 
 import math
 
 from keyhole.policy import parameter
-from keyhole.threshold.index_policy import IndexPolicy
-from keyhole.threshold.reach_counts import add_expected, add_observation
+from keyhole.threshold.policy_base import IndexPolicy, add_expected, add_observation
 
 
 class AnytimeDKWUCB(IndexPolicy):

@@ -11,8 +11,7 @@ from typing import Final
 from keyhole.draws.kl_bound import log_complement
 from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_expected, add_observation
+from keyhole.threshold.policy_base import Policy, add_expected, add_observation
 
 # Factor on the divergence limit: bounds within it are so close that rounding could decide, and are
 # computed and compared exactly.

@@ -6,8 +6,7 @@ reach it. All samples are seen in full (uncensored), so that each one counts for
 
 import math
 
-from keyhole.threshold.index_policy import IndexPolicy
-from keyhole.threshold.reach_counts import add_expected, add_observation
+from keyhole.threshold.policy_base import IndexPolicy, add_expected, add_observation
 
 
 class DKWUCB(IndexPolicy):

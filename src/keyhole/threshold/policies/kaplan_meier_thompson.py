@@ -6,8 +6,7 @@ A sample that reached a bar is seen only as "reached it" (censored).
 """
 
 from keyhole.policy import Stream, betas, float_array, parameter, scratch_array
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_observation
+from keyhole.threshold.policy_base import Policy, add_observation
 
 
 class KaplanMeierThompson(Policy):

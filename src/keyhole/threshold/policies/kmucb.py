@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_observation, estimate, find_best_arm
+from keyhole.threshold.policy_base import Policy, add_observation, estimate, find_best_arm
 
 
 class KMUCB(Policy):

@@ -4,8 +4,7 @@ It never learns which arms reach the bar (the round's threshold): a baseline for
 """
 
 from keyhole.policy import float_array, int_array
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_observation
+from keyhole.threshold.policy_base import Policy, add_observation
 
 
 class Uniform(Policy):
