@@ -1,4 +1,4 @@
-"""Reader of the user's CSV files with named columns, and its errors."""
+"""Reader of the user's CSV files with named columns, of recorded rewards, and its errors."""
 
 import csv
 import io
@@ -14,7 +14,16 @@ from typing import Any, Final
 
 from keyhole.contract.text_formatting import join_words
 from keyhole.files import decode_text, read_file
-from keyhole.validate import check_choice, check_distinct, check_line, warn_user
+from keyhole.validate import (
+    ANY,
+    Range,
+    check_choice,
+    check_distinct,
+    check_line,
+    check_names,
+    check_number,
+    warn_user,
+)
 
 _LONGEST: Final = 500  # characters of a message
 _START: Final = 100  # characters that remain of a message, if there are several; and its end:
@@ -389,3 +398,55 @@ def read_rows(
             f"{path}: rows with {identity} of an earlier one: {len(repeats):,}, the first in line "
             f"{repeats[0]}; each counts, so remove what was recorded or joined twice"
         )
+
+
+def read_rewards_csv(
+    path: str | PathLike[str], *, delimiter: str = ",", decimal: str = "."
+) -> dict[str, list[float]]:
+    r"""Read recorded rewards from a CSV file with one row for each reward.
+
+    The first row names the columns: ``arm`` and ``reward``; other columns and blank lines are
+    ignored. The problems' ``replay`` accepts the result. Where outcomes take time, leave out rows
+    that are too young to have theirs: nothing here tells "not yet" from "never".
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8.
+    delimiter : str, default ","
+        The sign between columns.
+    decimal : {".", ","}, default "."
+        The decimal sign.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "adverts.csv")
+    ...     _ = path.write_text("arm,reward\nred,1\nblue,0.5\nred,0\n")
+    ...     rewards = read_rewards_csv(path)
+    >>> rewards
+    {'red': [1.0, 0.0], 'blue': [0.5]}
+    >>> from keyhole.stochastic import Problem
+    >>> Problem.replay(rewards).means
+    array([0.5, 0.5])
+    """
+    return read_rewards(path, ANY, delimiter=delimiter, decimal=decimal)
+
+
+def read_rewards(
+    path: str | PathLike[str], allowed: Range, *, delimiter: str = ",", decimal: str = "."
+) -> dict[str, list[float]]:
+    """Return recorded rewards in a range; errors name the file and the line."""
+    arms: dict[str, list[float]] = {}
+
+    def add(arm: str, reward: str) -> None:
+        if not arm:
+            raise ValueError("arm must not be empty, got ''")
+        value = parse_number("reward", reward, decimal)
+        arms.setdefault(arm, []).append(check_number("reward", value, allowed))
+
+    read_rows(path, ("arm", "reward"), add, delimiter=delimiter)
+    check_names("arms", arms)
+    return arms

@@ -13,13 +13,16 @@ from keyhole import delayed, stochastic, thresholding
 from keyhole.data.aslib import Scenario, load_aslib
 from keyhole.data.crime_events import Events, patrols, read_events_csv
 from keyhole.data.crowd_labels import NAMES, Labels, crowd, load_labels, read_labels_csv
-from keyhole.data.delayed_conversions import Conversions, cdnow, read_conversions_csv
-from keyhole.data.disease_reporting_delays import reporting_delay
-from keyhole.data.flight_deadlines import flights
-from keyhole.data.food_deliveries import deliveries
+from keyhole.data.csv_rows import read_rewards
+from keyhole.data.deadline_times import deliveries, flights
+from keyhole.data.delayed_conversions import (
+    Conversions,
+    cdnow,
+    read_conversions_csv,
+    reporting_delay,
+)
 from keyhole.data.random_forest_training import forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
-from keyhole.data.rewards_csv import read_rewards
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.resource.cost_functions import FUNCTIONS
 from keyhole.spec_values import ProblemFactory, file_path

@@ -97,9 +97,6 @@ class StudyVocabulary(CoreVocabulary):
         return self.arms[live[int(report["best_arm"].item())]], report["best_limit"].item()
 
 
-_FROM_0: Final = Range(ge=0)
-
-
 class Learner(CoreLearner):
     """Learner that chooses the arm to run next and the limit of the run.
 

@@ -97,9 +97,6 @@ def _is_bit(value: Any) -> bool:
     return type(value) in (int, float, bool) and value in (0, 1)
 
 
-_UNIT: Final = Range(ge=0, le=1)
-
-
 class Learner(CoreLearner):
     r"""Learner that allocates the resource, from losses that an allocation may censor.
 

@@ -15,8 +15,13 @@ from keyhole.contract.environment import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.reward_problem import list_values
-from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_joint_environment
-from keyhole.semibandit.joint_losses import DayDistribution, Days
+from keyhole.semibandit.environment import (
+    DayDistribution,
+    Days,
+    Losses,
+    ReplayEnvironment,
+    make_joint_environment,
+)
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up

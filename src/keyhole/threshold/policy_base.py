@@ -1,4 +1,4 @@
-"""Base class of the policies that choose an option, whose sample should reach the round's bar."""
+"""Base classes of the policies that choose an arm whose sample should reach a threshold."""
 
 import math
 from collections.abc import Mapping

@@ -17,10 +17,8 @@ from keyhole.policy import (
     parameter,
 )
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scaling import scale_gain
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.policy_base import Policy
-from keyhole.resource.ucb_kernels import net_reward
+from keyhole.resource.policy_base import Policy, net_reward, scale_gain
+from keyhole.resource.setting import limit_index
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 
