@@ -11,13 +11,12 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.policy import Policy
-from keyhole.contract.state_arrays import Field
 from keyhole.drivers.learner_step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.log_replay import float_column
-from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values, Words
-from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
+from keyhole.play.study_vocabulary import Values, Words
+from keyhole.policy import Field, Policy, RoundFeedback, StudyRound
+from keyhole.policy import StudyVocabulary as CoreVocabulary
 from keyhole.validate import Range, check_integer, check_number
 
 _REWARD: Final = MappingProxyType({"reward": Field("float64")})

@@ -9,8 +9,6 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 
 from keyhole.contract.arm_names import split_names
-from keyhole.contract.environment import Environment
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
@@ -24,6 +22,7 @@ from keyhole.distributions.empirical_distribution import (
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
+from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.validate import SequenceLike, check_choice
 

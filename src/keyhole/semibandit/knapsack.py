@@ -19,14 +19,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.state_arrays import (
-    FloatArray,
-    IntArray,
-    Layout,
-    declared_fields,
-    float_array,
-    int_array,
-)
+from keyhole.contract.state_arrays import Layout, declared_fields
+from keyhole.policy import FloatArray, IntArray, float_array, int_array
 from keyhole.validate import Range, check_number, check_vector
 
 SLACK: Final = 1e-10

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.arm_names import check_arm_texts, order_by_name, split_names
-from keyhole.contract.environment import Environment
-from keyhole.contract.problem import Problem as AnyProblem
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.reward_problem import list_values
+from keyhole.policy import Environment, FloatArray
+from keyhole.policy import Problem as AnyProblem
 from keyhole.semibandit.environment import (
     DayDistribution,
     Days,

@@ -9,9 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field, FloatArray
+from keyhole.policy import Field, FloatArray, Setting, fact
 from keyhole.validate import Range, check_integer, check_number
 
 ENOUGH: Final = 1e-9

@@ -8,9 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field, FloatArray
+from keyhole.policy import Field, FloatArray, Setting, fact
 
 
 class Facts:

@@ -6,9 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, overload
 
 from keyhole.contract.arm_names import Names
-from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.policy import Kernel, float_array
+from keyhole.policy import FloatArray, IntArray, Kernel, float_array
+from keyhole.policy import Policy as CorePolicy
 from keyhole.threshold.learner import Learner, StudyVocabulary
 from keyhole.threshold.setting import SETTING, Facts, Feedback
 

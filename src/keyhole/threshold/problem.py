@@ -10,11 +10,10 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 
 from keyhole.contract.arm_names import entry_names, split_names
-from keyhole.contract.environment import Environment
-from keyhole.contract.problem import Problem as AnyProblem
-from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.distributions import Replay
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
+from keyhole.policy import Environment, FloatArray, IntArray
+from keyhole.policy import Problem as AnyProblem
 from keyhole.spec_values import ProblemFactory
 from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.threshold.distributions import parse_arms, survival_function

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
-from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.contract.text_formatting import count_text, mean_text
-from keyhole.draws.streams import Stream
-from keyhole.kernels.fingerprint import Kernel
+from keyhole.policy import FloatArray, Kernel, Stream
+from keyhole.policy import Policy as CorePolicy
 from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.setting import SETTING, Facts
 
