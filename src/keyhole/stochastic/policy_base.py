@@ -2,12 +2,12 @@
 
 import math
 from types import MappingProxyType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.contract.state_arrays import IntArray
 from keyhole.policy import (
     Kernel,
     Stream,
@@ -23,9 +23,11 @@ from keyhole.stochastic.setting import SETTING, Facts
 from keyhole.validate import Range, check_number
 
 
-class _RewardCounts(Protocol):
-    pulls: FloatArray
-    totals: FloatArray
+class RewardCounts:
+    """Pulls and summed rewards of each arm, from which policies estimate its mean."""
+
+    pulls = float_array("arms")
+    totals = float_array("arms")
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -70,12 +72,12 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
 
-    def impute(p, s: _RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
+    def impute(p, s: RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
         """Impute the mean reward of the arm, or 1/2 for an arm without pulls."""
         pulls = s.pulls[arm]
         update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
-    def recommend(p, s: _RewardCounts, best: IntArray) -> None:
+    def recommend(p, s: RewardCounts, best: IntArray) -> None:
         """Recommend the arm with the highest mean."""
         highest = -1.0
         best[0] = 0
@@ -219,11 +221,9 @@ class BetaPosteriorPolicy(Policy, abstract=True):
     a: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior successes")
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior failures")
 
-    class State:
+    class State(RewardCounts):
         """Pulls, summed rewards and successes of each arm."""
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         successes = float_array("arms")
         up = scratch_array("arms")
         down = scratch_array("arms")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array
@@ -12,11 +12,13 @@ from keyhole.threshold.learner import Learner, StudyVocabulary
 from keyhole.threshold.setting import SETTING, Facts, Feedback
 
 
-class ReachCounts(Protocol):
+class ReachCounts:
     """Counts of samples for estimates, level j at position j - 1 of the second axis."""
 
-    reached: FloatArray
-    tried: FloatArray
+    reached = float_array("arms", "levels")
+    """Pulls at thresholds of at least the level whose sample reached it."""
+    tried = float_array("arms", "levels")
+    """Pulls at thresholds of at least the level."""
 
 
 def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
@@ -187,11 +189,8 @@ class IndexPolicy(Policy, abstract=True):
     helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True
 
-    class State:
+    class State(ReachCounts):
         """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
-
-        reached = float_array("arms", "levels")
-        tried = float_array("arms", "levels")
 
     def select(p, s: State, t: int, threshold: int, index: Kernel) -> int:
         """Return the arm with the largest index at the threshold."""
