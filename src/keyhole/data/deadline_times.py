@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.data.csv_rows import check_column, check_columns
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
 from keyhole.validate import (
@@ -65,13 +66,8 @@ class Times:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", check_names("arms", self.arms))
-        if len(self.minutes) != len(self.arms):
-            raise ValueError(
-                f"minutes must have one list for each arm, {len(self.arms)}; "
-                f"got {len(self.minutes)}"
-            )
-        columns = (_times(f"minutes[{i}]", values) for i, values in enumerate(self.minutes))
-        object.__setattr__(self, "minutes", tuple(columns))
+        minutes = check_columns("minutes", self.minutes, self.arms, _times)
+        object.__setattr__(self, "minutes", minutes)
 
     def __repr__(self) -> str:
         """Return the name, and the number of times of each arm."""
@@ -159,16 +155,10 @@ def _levels(minutes: FloatArray, grid: FloatArray) -> IntArray:
 
 def _times(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of times; refuse an empty list, and other values."""
-    column = np.array(values)
-    if column.ndim != 1 or column.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be a flat list of numbers, got {values!r}")
-    if column.size == 0:
-        raise ValueError(f"{name} must have at least one entry, got none")
-    column = column.astype(np.float64)
+    column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
     check_each(name, column, is_time, "be a number of minutes or inf")
-    column.setflags(write=False)
     return column
 
 

@@ -17,7 +17,15 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.csv_rows import DateParser, identify_moment, parse_delay, parse_number, read_rows
+from keyhole.data.csv_rows import (
+    DateParser,
+    check_column,
+    check_columns,
+    identify_moment,
+    parse_delay,
+    parse_number,
+    read_rows,
+)
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
@@ -76,14 +84,10 @@ class Conversions:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", check_names("arms", self.arms))
-        if len(self.delays) != len(self.arms):
-            raise ValueError(
-                f"delays must have one list for each arm, {len(self.arms)}; got {len(self.delays)}"
-            )
-        columns = (_delays(f"delays[{i}]", values) for i, values in enumerate(self.delays))
-        object.__setattr__(self, "delays", tuple(columns))
+        delays = check_columns("delays", self.delays, self.arms, _delays)
+        object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = tuple(_delays(f"followed[{i}]", v) for i, v in enumerate(self.followed))
+            ends = check_columns("followed", self.followed, self.arms, _delays)
             if [len(column) for column in ends] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
             object.__setattr__(self, "followed", ends)
@@ -265,12 +269,10 @@ def read_conversions_csv(
     times: list[tuple[float, float]] = []
 
     def add(shown: str, converted: str, arm: str) -> None:
-        if not arm:
-            raise ValueError("arm must not be empty, got ''")
         times.append(parse_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
 
-    read_rows(path, _COLUMNS, add, delimiter=delimiter, identify=identify_moment)
+    read_rows(path, _COLUMNS, add, delimiter=delimiter, identify=identify_moment, filled=("arm",))
     starts, gaps = np.array(times).T
     ends = starts + gaps
     last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
@@ -299,12 +301,9 @@ def _length(unit: float | str) -> float:
 
 def _delays(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
-    column = np.array(values, np.float64)
-    if column.ndim != 1 or column.size == 0:
-        raise ValueError(f"{name} must have at least one entry, got {values!r}")
+    column = check_column(name, values)
     is_whole = (column >= 0) & (column == np.floor(column))
     check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
-    column.setflags(write=False)
     return column
 
 

@@ -13,12 +13,13 @@ from keyhole.threshold.setting import SETTING, Facts, Feedback
 
 
 class ReachCounts:
-    """Counts of samples for estimates, level j at position j - 1 of the second axis."""
+    """Of each arm and level: pulls at thresholds of at least it, and those that reached it.
+
+    Level j is at position j - 1 of the second axis.
+    """
 
     reached = float_array("arms", "levels")
-    """Pulls at thresholds of at least the level whose sample reached it."""
     tried = float_array("arms", "levels")
-    """Pulls at thresholds of at least the level."""
 
 
 def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
