@@ -27,20 +27,12 @@ def import_lists() -> dict[Path, str]:
     for folder in sorted((ROOT / "src" / "keyhole").glob("*/policies")):
         package = f"keyhole.{folder.parent.name}"
         modules = {
-            path.stem: public_classes(path)
+            f"{package}.policies.{path.stem}": public_classes(path)
             for path in sorted(folder.glob("*.py"))
             if path.stem != "__init__"
         }
-        names = [name for classes in modules.values() for name in classes]
-        own = folder / "__init__.py"
-        heading = ast.get_docstring(ast.parse(own.read_text()), clean=False)
-        lines = [
-            import_statement(f"{package}.policies.{stem}", classes)
-            for stem, classes in modules.items()
-        ]
-        found[own] = f'"""{heading}"""\n\n{"".join(lines)}\n{bracketed("__all__ = ", names, "[]")}'
         setting = folder.parent / "__init__.py"
-        found[setting] = with_policies(setting.read_text(), f"{package}.policies", names)
+        found[setting] = with_policies(setting.read_text(), f"{package}.policies.", modules)
     return found | setting_lists()
 
 
@@ -106,14 +98,16 @@ def public_classes(path: Path) -> list[str]:
     return [n.name for n in body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
 
 
-def with_policies(text: str, package: str, names: list[str]) -> str:
-    """Return the source of a setting, with these policies in its import and in ``__all__``."""
+def with_policies(text: str, package: str, modules: dict[str, list[str]]) -> str:
+    """Return the source of a setting, with these policies in its imports and in ``__all__``."""
     lines = text.splitlines(keepends=True)
-    public = list(names)
+    public = [name for classes in modules.values() for name in classes]
+    imports = "".join(import_statement(module, classes) for module, classes in modules.items())
     spans: list[tuple[ast.stmt, str]] = []
     for node in ast.parse(text).body:
-        if isinstance(node, ast.ImportFrom) and node.module == package:
-            spans.append((node, import_statement(package, names)))
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(package):
+            spans.append((node, imports))
+            imports = ""  # the first of them stands for all
         elif isinstance(node, ast.ImportFrom):
             public += [alias.asname or alias.name for alias in node.names]
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":

@@ -94,7 +94,7 @@ def setting_page(setting: Any) -> str:
     names = re.findall(rf"`{package}\.(\w+)", (DOCS / f"{setting.name}.md").read_text())
     members = ", ".join(own_functions(setting))
     blocks = [f".. automodule:: {package}" + f"\n   :members: {members}" * bool(members)]
-    rest = [f".. autoclass:: {package}.study_adapter.StudyVocabulary"]
+    rest = [f".. autoclass:: {package}.learner.StudyVocabulary"]
     for name in sorted({name for name in names if name not in setting.module.__all__}):
         rest.append(f".. automodule:: {package}.{name}\n   :members:")
     parts = [

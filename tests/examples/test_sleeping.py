@@ -92,7 +92,8 @@ def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
 
 def test_a_broken_setting_is_one_warning_beside_all_others(site, tmp_path):
     shutil.copytree(site, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "keyhole_sleeping" / "problem_factories.py").write_text("PROBLEM_FACTORIES = {}\n")
+    with (tmp_path / "keyhole_sleeping" / "problem.py").open("a") as file:
+        file.write("PROBLEM_FACTORIES = {}\n")
     text = (
         "the setting 'sleeping' of keyhole-sleeping cannot be used: "
         "keyhole_sleeping.PROBLEM_FACTORIES must be a dict of keyhole.spec_values.ProblemFactory\n"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from keyhole.resource import PiecewiseLinear, Power, Steps
 from keyhole.resource.cost_functions import as_function, value_at
-from keyhole.resource.limit_lookup import is_admissible, limit_index
+from keyhole.resource.setting import is_admissible, limit_index
 
 size = st.floats(0, 3)
 points = st.lists(st.integers(1, 400), min_size=1, max_size=12, unique=True).map(

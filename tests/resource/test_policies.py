@@ -30,9 +30,8 @@ from keyhole.resource import (
     SuccessiveHalving,
     ZoomingRCUCB,
 )
-from keyhole.resource.gain_scaling import scale_gain
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.ucb_kernels import net_reward
+from keyhole.resource.policy_base import net_reward, scale_gain
+from keyhole.resource.setting import limit_index
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from tests.lengths import short_or_long
 from tests.reference import resource as reference

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from keyhole.semibandit import knapsack_solver_search as search
+from keyhole.semibandit import knapsack as search
 from keyhole.semibandit.knapsack import (
     knapsack,
     list_candidates,

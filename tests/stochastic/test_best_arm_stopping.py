@@ -17,7 +17,8 @@ from keyhole.stochastic import (
     TopTwoThompson,
     Uniform,
 )
-from keyhole.stochastic.pair_evidence import is_mean_higher, log_loss, transport_cost
+from keyhole.stochastic.policies.best_arm_stopping import is_mean_higher
+from keyhole.stochastic.policies.top_two_thompson import log_loss, transport_cost
 from tests.lengths import short_or_long
 from tests.reference import stochastic as reference
 from tests.stochastic import kl_lucb

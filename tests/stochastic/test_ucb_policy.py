@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.stochastic import BernsteinUCB, HoeffdingUCB, Problem, UCBPolicy
-from keyhole.stochastic.ucb_policy import least_error
+from keyhole.stochastic.policy_base import least_error
 
 pytestmark = pytest.mark.interpreted
 

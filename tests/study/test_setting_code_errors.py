@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.study import SettingCodeError, Study, check_database
 from keyhole.thresholding import LSA
-from keyhole.thresholding.study_adapter import StudyVocabulary
+from keyhole.thresholding.learner import StudyVocabulary
 from tests.study.studies import ARMS, Clock
 
 pytestmark = pytest.mark.interpreted

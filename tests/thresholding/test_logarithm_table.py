@@ -4,7 +4,7 @@ import numpy as np
 
 from keyhole.kernels.fingerprint import fresh_copy
 from keyhole.kernels.kernel_declaration import kernel
-from keyhole.thresholding.logarithm_table import log_count
+from keyhole.thresholding.policies.lsa import log_count
 
 looked_up = fresh_copy(log_count)
 

@@ -5,19 +5,25 @@ invalid ones are refused with an error that names the line and the field.
 """
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
-from keyhole.data.aslib_export import RunToExport, write_aslib
+from keyhole.data.aslib_files import RunToExport, write_aslib
 from keyhole.data.crime_events import Events, load_crimes, patrols, read_events_csv
 from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
-from keyhole.data.deadline_times import Times, level_of_time
+from keyhole.data.csv_rows import read_rewards_csv
+from keyhole.data.deadline_times import (
+    Times,
+    deliveries,
+    flights,
+    level_of_time,
+    load_deliveries,
+    load_flights,
+)
 from keyhole.data.delayed_conversions import (
     Conversions,
     cdnow,
     load_cdnow,
     read_conversions_csv,
+    reporting_delay,
 )
-from keyhole.data.disease_reporting_delays import reporting_delay
-from keyhole.data.flight_deadlines import flights, load_flights
-from keyhole.data.food_deliveries import deliveries, load_deliveries
 from keyhole.data.random_forest_training import (
     ForestTrainer,
     forests,
@@ -25,7 +31,6 @@ from keyhole.data.random_forest_training import (
     measure_forests,
 )
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
-from keyhole.data.rewards_csv import read_rewards_csv
 
 __all__ = [
     "Conversions",

@@ -239,8 +239,6 @@ def _read_counts(
     counts: dict[tuple[date, str], int] = {}
 
     def add(day: str, place: str, events: str) -> None:
-        if not place:
-            raise ValueError("place must not be empty, got ''")
         key = _parse_day("day", day), place
         if not first <= key[0] <= last:
             raise ValueError(
@@ -255,7 +253,7 @@ def _read_counts(
             raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
         counts[key] = int(events)
 
-    read_rows(path, _COLUMNS, add, delimiter=delimiter)
+    read_rows(path, _COLUMNS, add, delimiter=delimiter, filled=("place",))
     return counts
 
 

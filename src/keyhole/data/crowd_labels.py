@@ -253,6 +253,7 @@ def read_labels_csv(
         (*names[required:], *(name for name in _WORKER_IDS if name not in names)),
         delimiter=delimiter,
         hint=_OTHER_NAMES,
+        filled=names[:1],
         identity="the item and the worker",
         identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),
     )
@@ -293,8 +294,6 @@ class _Tally:
     def _place(self, item: str) -> int:
         place = self.places.get(item)
         if place is None:
-            if not item:
-                raise ValueError(f"{self._item} must not be empty, got ''")
             place = self.places[item] = len(self.places)
             self.ones.append(0)
             self.counts.append(0)

@@ -1,10 +1,10 @@
-"""Reader of the user's CSV files with named columns, and its errors."""
+"""Reader of the user's CSV files with named columns, of recorded rewards, and its errors."""
 
 import csv
 import io
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from os import PathLike
@@ -12,9 +12,21 @@ from pathlib import Path
 from time import time
 from typing import Any, Final
 
+import numpy as np
+
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.contract.text_formatting import join_words
 from keyhole.files import decode_text, read_file
-from keyhole.validate import check_choice, check_distinct, check_line, warn_user
+from keyhole.validate import (
+    ANY,
+    Range,
+    check_choice,
+    check_distinct,
+    check_line,
+    check_names,
+    check_number,
+    warn_user,
+)
 
 _LONGEST: Final = 500  # characters of a message
 _START: Final = 100  # characters that remain of a message, if there are several; and its end:
@@ -322,6 +334,12 @@ def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
     return "; ".join(texts)
 
 
+def _refuse_empty(fields: Mapping[str, str]) -> None:
+    for name, text in fields.items():
+        if not text:
+            raise ValueError(f"{name} must not be empty, got ''")
+
+
 def read_rows(
     path: str | PathLike[str],
     columns: Sequence[str],
@@ -333,6 +351,7 @@ def read_rows(
     identify: Callable[..., Hashable] = lambda *_: None,
     identity: str = "the times and the arm",
     is_key: bool = False,
+    filled: Sequence[str] = (),
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
@@ -344,7 +363,7 @@ def read_rows(
     `identify` returns what no two rows should have in common, and `identity` names, from the same
     texts; a false value where equal rows are usual, as of days without anybody's name. Rows that
     repeat it count all the same, and a warning says how many they are, and the line of the first.
-    If it is a key, they are refused.
+    If it is a key, they are refused. Fields of the columns `filled` must not be empty.
 
     Examples
     --------
@@ -373,6 +392,7 @@ def read_rows(
 
     def add_row(row: list[str]) -> None:
         texts = ["" if at is None else row[at].strip() for at in wanted]
+        _refuse_empty({name: texts[columns.index(name)] for name in filled})
         value = identify(*texts)
         if value and not is_key:  # a number: a file may have millions of rows
             value = hash(value)
@@ -389,3 +409,78 @@ def read_rows(
             f"{path}: rows with {identity} of an earlier one: {len(repeats):,}, the first in line "
             f"{repeats[0]}; each counts, so remove what was recorded or joined twice"
         )
+
+
+def check_column(name: str, values: Any) -> FloatArray:
+    """Return a read-only copy of a list of numbers; refuse an empty list, and other values."""
+    column = np.array(values)
+    if column.ndim != 1 or column.dtype.kind not in "iuf":
+        got = shorten_message(repr(values))
+        raise TypeError(f"{name} must be a flat list of numbers, got {got}")
+    if not len(column):
+        raise ValueError(f"{name} must have at least one entry, got none")
+    column = column.astype(np.float64)
+    column.setflags(write=False)
+    return column
+
+
+def check_columns(
+    name: str,
+    lists: Sequence[Any],
+    arms: Sequence[str],
+    check: Callable[[str, Any], FloatArray] = check_column,
+) -> tuple[FloatArray, ...]:
+    """Return a checked list of numbers for each arm."""
+    if len(lists) != len(arms):
+        raise ValueError(f"{name} must have one list for each arm, {len(arms)}; got {len(lists)}")
+    return tuple(check(f"{name}[{arm}]", values) for arm, values in enumerate(lists))
+
+
+def read_rewards_csv(
+    path: str | PathLike[str], *, delimiter: str = ",", decimal: str = "."
+) -> dict[str, list[float]]:
+    r"""Read recorded rewards from a CSV file with one row for each reward.
+
+    The first row names the columns: ``arm`` and ``reward``; other columns and blank lines are
+    ignored. The problems' ``replay`` accepts the result. Where outcomes take time, leave out rows
+    that are too young to have theirs: nothing here tells "not yet" from "never".
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8.
+    delimiter : str, default ","
+        The sign between columns.
+    decimal : {".", ","}, default "."
+        The decimal sign.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "adverts.csv")
+    ...     _ = path.write_text("arm,reward\nred,1\nblue,0.5\nred,0\n")
+    ...     rewards = read_rewards_csv(path)
+    >>> rewards
+    {'red': [1.0, 0.0], 'blue': [0.5]}
+    >>> from keyhole.stochastic import Problem
+    >>> Problem.replay(rewards).means
+    array([0.5, 0.5])
+    """
+    return read_rewards(path, ANY, delimiter=delimiter, decimal=decimal)
+
+
+def read_rewards(
+    path: str | PathLike[str], allowed: Range, *, delimiter: str = ",", decimal: str = "."
+) -> dict[str, list[float]]:
+    """Return recorded rewards in a range; errors name the file and the line."""
+    arms: dict[str, list[float]] = {}
+
+    def add(arm: str, reward: str) -> None:
+        value = parse_number("reward", reward, decimal)
+        arms.setdefault(arm, []).append(check_number("reward", value, allowed))
+
+    read_rows(path, ("arm", "reward"), add, delimiter=delimiter, filled=("arm",))
+    check_names("arms", arms)
+    return arms

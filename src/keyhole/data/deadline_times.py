@@ -1,20 +1,31 @@
 """Recorded times, such as of deliveries, as the problem of choosing what meets a deadline.
 
-An option (arm) is a way to do the job, such as a carrier; a deadline is a threshold for its time.
+An arm is a way to do the job, such as a carrier; a deadline is a threshold for its time. Bundled
+are the flights out of New York City in 2013, and a restaurant's deliveries.
 """
 
 import math
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.data.csv_rows import check_column, check_columns
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
-from keyhole.validate import ANY, check_each, check_names, check_vector
+from keyhole.validate import (
+    ANY,
+    Range,
+    check_choice,
+    check_each,
+    check_integer,
+    check_names,
+    check_vector,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,13 +66,8 @@ class Times:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", check_names("arms", self.arms))
-        if len(self.minutes) != len(self.arms):
-            raise ValueError(
-                f"minutes must have one list for each arm, {len(self.arms)}; "
-                f"got {len(self.minutes)}"
-            )
-        columns = (_times(f"minutes[{i}]", values) for i, values in enumerate(self.minutes))
-        object.__setattr__(self, "minutes", tuple(columns))
+        minutes = check_columns("minutes", self.minutes, self.arms, _times)
+        object.__setattr__(self, "minutes", minutes)
 
     def __repr__(self) -> str:
         """Return the name, and the number of times of each arm."""
@@ -149,14 +155,221 @@ def _levels(minutes: FloatArray, grid: FloatArray) -> IntArray:
 
 def _times(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of times; refuse an empty list, and other values."""
-    column = np.array(values)
-    if column.ndim != 1 or column.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be a flat list of numbers, got {values!r}")
-    if column.size == 0:
-        raise ValueError(f"{name} must have at least one entry, got none")
-    column = column.astype(np.float64)
+    column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
     check_each(name, column, is_time, "be a number of minutes or inf")
-    column.setflags(write=False)
     return column
+
+
+ORIGINS: Final = ("EWR", "JFK", "LGA")
+DEADLINES: Final = (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
+"""Minutes after the scheduled arrival, from the most generous to the tightest."""
+
+
+def flights(
+    route: str,
+    *,
+    feedback: Feedback = "censored",
+    order: Any = "iid",
+    deadlines: ArrayLike = DEADLINES,
+    origin: str | None = None,
+    min_flights: int = 300,
+) -> Problem:
+    """Make a problem of the flights on a route: choose a carrier for a given deadline.
+
+    In each round a customer has a deadline for their arrival; threshold c is the c-th of the
+    deadlines, and higher thresholds are earlier. A pull books a carrier and draws one of its
+    flights in 2013, with replacement. The sample is the highest threshold whose deadline the flight
+    meets, 0 if it meets none; cancelled and diverted flights never arrive. With censored feedback
+    an arrival is observed only if it was late; uncensored, every arrival is observed.
+
+    The carriers are those of `load_flights`, in its order.
+
+    Parameters
+    ----------
+    route : str
+        Code of the destination: "SFO", "ATL", ...
+    feedback : {"uncensored", "censored"}, default "censored"
+        Whether all arrivals are observed, or only those after the deadline.
+    order : Order, str or mapping, default "iid"
+        Sequence of the deadlines: see `keyhole.threshold.threshold_sequences`.
+    deadlines : sequence of float, default (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
+        In minutes after the scheduled arrival, decreasing.
+    origin : {"EWR", "JFK", "LGA"}, optional
+        Code of the origin; by default all three.
+    min_flights : int, default 300
+        Carriers with fewer flights are left out.
+
+    Examples
+    --------
+    >>> flights("SFO")
+    Problem(5 arms, 10 levels, censored feedback, order=iid())
+
+    A learner books flights to Charleston, and observes only the delays of late ones. One carrier is
+    best for late deadlines, another for early ones.
+
+    >>> from keyhole.data import level_of_time, load_flights
+    >>> from keyhole.threshold import KaplanMeierUCB
+    >>> times, deadlines = load_flights("CHS"), [60, 30, 15, -10]
+    >>> learner = KaplanMeierUCB().learner(arms=3, levels=4, feedback="censored", horizon=5000)
+    >>> rng = np.random.default_rng(2013)
+    >>> for customer in range(5000):
+    ...     c = int(rng.integers(1, 5))
+    ...     carrier = learner.ask(threshold=c)
+    ...     minutes = rng.choice(times.minutes[carrier])
+    ...     if minutes <= deadlines[c - 1]:
+    ...         learner.tell(censored=True)
+    ...     else:
+    ...         learner.tell(level_of_time(minutes, deadlines))
+    >>> [times.arms[carrier] for carrier in learner.recommend()]
+    ['B6', 'B6', 'B6', '9E']
+    """
+    times = load_flights(route, origin=origin, min_flights=min_flights)
+    return times.problem(deadlines, feedback=feedback, order=order)
+
+
+def load_flights(route: str, *, origin: str | None = None, min_flights: int = 300) -> Times:
+    """Return the delays of the flights on a route, carrier by carrier, in minutes.
+
+    The data are all flights scheduled out of New York City in 2013; the README beside them has the
+    source, the licence and the names of the carriers. Carriers are in alphabetical order of their
+    codes; delays of cancelled and diverted flights are infinite. Parameters are those of `flights`.
+
+    Examples
+    --------
+    >>> times = load_flights("ATL")
+    >>> times
+    Times(flights to ATL; DL: 10571, EV: 1764, FL: 2337, MQ: 2322)
+    >>> times.met_shares(deadlines=[60, 15, 0, -20]).round(3)
+    array([[0.92 , 0.789, 0.586, 0.126],
+           [0.808, 0.601, 0.418, 0.096],
+           [0.864, 0.636, 0.368, 0.044],
+           [0.873, 0.659, 0.427, 0.064]])
+    """
+    notes, rows = read_bundled_table("nycflights13", "arrival_delays.csv")
+    table = [row.split(",") for row in rows]
+    check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
+    if origin is not None:
+        check_choice("origin", origin, ORIGINS)
+    least = check_integer("min_flights", min_flights, Range(ge=1))
+    found: dict[str, list[FloatArray]] = {}
+    for dest, start, carrier, delays in table:
+        if dest == route and origin in (None, start):
+            found.setdefault(carrier, []).append(_minutes(delays))
+    carriers = {carrier: np.concatenate(parts) for carrier, parts in sorted(found.items())}
+    kept = {carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= least}
+    name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
+    if len(kept) < 2:
+        sizes = ", ".join(f"{carrier} {len(minutes)}" for carrier, minutes in carriers.items())
+        raise ValueError(
+            f"min_flights must leave at least two carriers, got {least} where {name} are "
+            f"{sizes or 'none'}"
+        )
+    return Times(name, tuple(kept), tuple(kept.values()), notes["source"], notes["licence"])
+
+
+def _minutes(delays: str) -> FloatArray:
+    """Return the delay of every flight, from pairs of delay and count."""
+    pairs = [pair.split(":") for pair in delays.split(" ")]
+    values = [math.inf if delay == "never" else float(delay) for delay, _ in pairs]
+    return np.repeat(values, [int(count) for _, count in pairs])
+
+
+DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+BANDS: Final = {"hour": (13.0, 15.0, 17.0, 19.0), "distance": (2.25, 2.75, 3.5, 5.0)}
+"""Default boundaries of the bands of each kind: clock hours, and miles."""
+PROMISED: Final = (40, 35, 30, 27.5, 25, 22.5, 20)
+"""Minutes, from the most generous to the tightest."""
+_COLUMNS: Final = ("day", "hour", "distance", "minutes")
+
+
+def deliveries(
+    arms: str = "day",
+    *,
+    bands: ArrayLike | None = None,
+    promised: ArrayLike = PROMISED,
+    feedback: Feedback = "censored",
+    order: Any = "iid",
+) -> Problem:
+    """Make a problem of a restaurant's deliveries and promised delivery times.
+
+    Threshold c is the c-th of the promised times, and higher thresholds are tighter. A pull draws
+    one of the orders of a day, an hour band or a distance band, with replacement. The sample is the
+    highest threshold whose promised time the delivery meets, 0 if it meets none. With censored
+    feedback only times longer than promised are observed.
+
+    The arms are those of `load_deliveries`, in its order.
+
+    Parameters
+    ----------
+    arms : {"day", "hour", "distance"}, default "day"
+        Meaning of an arm: a day of the week, a band of hours, or a band of distances.
+    bands : sequence of float, optional
+        Boundaries between bands, increasing: clock hours (default 13, 15, 17, 19), or miles
+        (default 2.25, 2.75, 3.5, 5). An order on a boundary belongs to the upper band.
+    promised : sequence of float, default (40, 35, 30, 27.5, 25, 22.5, 20)
+        Minutes from order to receipt, decreasing.
+    feedback : {"uncensored", "censored"}, default "censored"
+        Whether all times are observed, or only those longer than promised.
+    order : Order, str or mapping, default "iid"
+        Sequence of the promised times: see `keyhole.threshold.threshold_sequences`.
+
+    Examples
+    --------
+    >>> deliveries("hour", promised=[40, 30, 20])
+    Problem(5 arms, 3 levels, censored feedback, order=iid())
+    """
+    times = load_deliveries(arms, bands=bands)
+    return times.problem(check_decreasing("promised", promised), feedback=feedback, order=order)
+
+
+def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:
+    """Return the delivery times of a restaurant's orders by day, hour or distance, in minutes.
+
+    The data are 10,012 orders of one restaurant, by day from Monday, or by band from the lowest;
+    `arms` and `bands` are those of `deliveries`.
+
+    Examples
+    --------
+    >>> times = load_deliveries("distance", bands=[2.5, 4])
+    >>> times
+    Times(deliveries by distance; below 2.5: 3905, 2.5 to 4: 4738, from 4: 1369)
+    >>> times.met_shares(deadlines=[40, 30, 20]).round(3)
+    array([[0.996, 0.846, 0.247],
+           [0.992, 0.728, 0.199],
+           [0.817, 0.416, 0.104]])
+    """
+    check_choice("arms", arms, ("day", *BANDS))
+    notes, rows = read_bundled_table("deliveries", "orders.csv")
+    columns = dict(zip(_COLUMNS, zip(*(row.split(",") for row in rows), strict=True), strict=True))
+    minutes = np.array(columns["minutes"], np.float64)
+    if arms != "day":
+        values = np.array(columns[arms], np.float64)
+        names, place = _assign_bands(values, BANDS[arms] if bands is None else bands)
+    elif bands is None:
+        names, place = DAYS, np.array([DAYS.index(day) for day in columns["day"]])
+    else:
+        raise ValueError(f"bands must be left out where arms are days, got {bands!r}")
+    groups = tuple(minutes[place == arm] for arm in range(len(names)))
+    return Times(f"deliveries by {arms}", names, groups, notes["source"], notes["licence"])
+
+
+def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Return the names of the bands, and the band of each value."""
+    cuts = check_vector("bands", bands)
+    for i in range(1, len(cuts)):
+        if cuts[i] <= cuts[i - 1]:
+            raise ValueError(f"bands must be increasing, got {cuts[i]:g} after {cuts[i - 1]:g}")
+    shown = [f"{cut:g}" for cut in cuts]
+    inner = [f"{low} to {high}" for low, high in pairwise(shown)]
+    names = (f"below {shown[0]}", *inner, f"from {shown[-1]}")
+    # From the right: an order on a boundary belongs to the upper band.
+    place = np.searchsorted(cuts, values, side="right")
+    for arm, name in enumerate(names):
+        if not (place == arm).any():
+            raise ValueError(
+                f"bands must each have an order, got none {name}: orders lie between "
+                f"{values.min():g} and {values.max():g}"
+            )
+    return names, place

@@ -4,22 +4,25 @@ They extend the settings' own factories, and replace those that also accept a fi
 data set.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from keyhole import delayed, stochastic, thresholding
 from keyhole.data.aslib import Scenario, load_aslib
-from keyhole.data.crime_events import Events, patrols, read_events_csv
+from keyhole.data.crime_events import patrols, read_events_csv
 from keyhole.data.crowd_labels import NAMES, Labels, crowd, load_labels, read_labels_csv
-from keyhole.data.delayed_conversions import Conversions, cdnow, read_conversions_csv
-from keyhole.data.disease_reporting_delays import reporting_delay
-from keyhole.data.flight_deadlines import flights
-from keyhole.data.food_deliveries import deliveries
+from keyhole.data.csv_rows import read_rewards
+from keyhole.data.deadline_times import deliveries, flights
+from keyhole.data.delayed_conversions import (
+    Conversions,
+    cdnow,
+    read_conversions_csv,
+    reporting_delay,
+)
 from keyhole.data.random_forest_training import forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
-from keyhole.data.rewards_csv import read_rewards
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.resource.cost_functions import FUNCTIONS
 from keyhole.spec_values import ProblemFactory, file_path
@@ -42,17 +45,6 @@ def _bundled_labels(field: str, value: Any, folder: Path) -> Labels:
     return load_labels(check_choice(field, value, NAMES))
 
 
-def _user_labels(field: str, value: Any, folder: Path) -> Labels:
-    """Return the labels of a file, or of a file with the names of its columns."""
-    path, options = _parse_file_entry(field, value, folder, "item", "label", "gold", "delimiter")
-    return read_labels_csv(path, **options)
-
-
-def _read_events(field: str, value: Any, folder: Path) -> Events:
-    path, options = _parse_file_entry(field, value, folder, "since", "until", "delimiter")
-    return read_events_csv(path, **options)
-
-
 def _parse_delay(field: str, value: Any, folder: Path) -> Any:
     """Return a distribution of delays; a name selects recorded ones."""
     return reporting_delay(value) if isinstance(value, str) else value
@@ -60,19 +52,6 @@ def _parse_delay(field: str, value: Any, folder: Path) -> Any:
 
 def _read_scenario(field: str, value: Any, folder: Path) -> Scenario:
     return load_aslib(file_path(field, value, folder))
-
-
-def _read_runs(field: str, value: Any, folder: Path) -> MeasuredRuns:
-    """Return the runs of a file, or of a file with the limit of all of them."""
-    path, options = _parse_file_entry(field, value, folder, "limit", "delimiter", "decimal")
-    return read_measured_csv(path, **options)
-
-
-def _read_log(field: str, value: Any, folder: Path) -> Conversions:
-    """Return the log of a file, or of a file with the length of a round and the end of the log."""
-    names = ("unit", "until", "delimiter", "date_format")
-    path, options = _parse_file_entry(field, value, folder, *names)
-    return read_conversions_csv(path, **options)
 
 
 def _parse_file_entry(
@@ -83,6 +62,16 @@ def _parse_file_entry(
     for name in options:
         check_choice(f"{field}: each entry", name, ("file", *names))
     return file_path(field, options.pop("file", None), folder), options
+
+
+def _file_reader(read: Callable[..., Any], *names: str) -> Callable[[str, Any, Path], Any]:
+    """Return a reader of entries that are a file, or a file with some options of these names."""
+
+    def read_entry(field: str, value: Any, folder: Path) -> Any:
+        path, options = _parse_file_entry(field, value, folder, *names)
+        return read(path, **options)
+
+    return read_entry
 
 
 _REWARDS: Final = "recorded rewards: a list for each arm, or a CSV file arm,reward"
@@ -112,7 +101,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
         "conversions": ProblemFactory(
             "a CSV file of your own: shown_at,converted_at,arm; or { file = ..., unit = ... }",
             Conversions.problem,
-            read=_read_log,
+            read=_file_reader(read_conversions_csv, "unit", "until", "delimiter", "date_format"),
         ),
     },
     "resource": {
@@ -122,7 +111,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
         "measured": ProblemFactory(
             "a CSV file of your own: arm,reward,consumption[,limit], or { file = ..., limit = .. }",
             MeasuredRuns.problem,
-            read=_read_runs,
+            read=_file_reader(read_measured_csv, "limit", "delimiter", "decimal"),
             further_readers=FUNCTIONS,
         ),
         "aslib": ProblemFactory(
@@ -137,7 +126,9 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             "recorded crime by place and day: tracts, boroughs or cities", patrols
         ),
         "events": ProblemFactory(
-            "a CSV file of your own: day,place,events", patrols, read=_read_events
+            "a CSV file of your own: day,place,events",
+            patrols,
+            read=_file_reader(read_events_csv, "since", "until", "delimiter"),
         ),
     },
     "thresholding": {
@@ -150,7 +141,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
         "labels": ProblemFactory(
             "a CSV file of your own: item,label[,worker,gold]; or { file = ..., item = ..., .. }",
             crowd,
-            read=_user_labels,
+            read=_file_reader(read_labels_csv, "item", "label", "gold", "delimiter"),
         ),
     },
 }

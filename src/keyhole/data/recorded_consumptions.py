@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.data.csv_rows import parse_number, read_rows, shorten_message
+from keyhole.data.csv_rows import check_columns, parse_number, read_rows
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
 from keyhole.validate import (
@@ -72,12 +71,7 @@ class MeasuredRuns:
             "limits": unlimited if self.limits is None else self.limits,
         }
         for name, lists in given.items():
-            if len(lists) != len(self.arms):
-                raise ValueError(
-                    f"{name} must have one list for each arm, {len(self.arms)}; got {len(lists)}"
-                )
-            columns = (_column(f"{name}[{arm}]", values) for arm, values in enumerate(lists))
-            object.__setattr__(self, name, tuple(columns))
+            object.__setattr__(self, name, check_columns(name, lists, self.arms))
         for arm in range(len(self.arms)):
             self._check(arm)
 
@@ -255,8 +249,6 @@ def read_measured_csv(
     found: dict[str, list[tuple[float, float, float]]] = {}
 
     def add(arm: str, reward: str, consumption: str, own: str) -> None:
-        if not arm:
-            raise ValueError("arm must not be empty, got ''")
         if own and common:
             raise ValueError(f"limit must be given once, got {common} for all and {own!r} here")
         allowed = _number("limit", own, decimal) if own else limit or math.inf
@@ -281,7 +273,7 @@ def read_measured_csv(
             raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
         found.setdefault(arm, []).append((earned, used, allowed))
 
-    read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter)
+    read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
     _warn_of_runs_at_limits(path, found)
     runs = [np.array(values).T for values in found.values()]
     rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
@@ -309,17 +301,3 @@ def _number(name: str, text: str, decimal: str) -> float:
     if value < 0:
         raise ValueError(f"{name} must be at least 0, got {text!r}")
     return value
-
-
-def _column(name: str, values: ArrayLike) -> FloatArray:
-    """Return a copy of a list of numbers; refuse an empty list, and other values."""
-    column = np.array(values)
-    if column.ndim != 1 or column.dtype.kind not in "iuf":
-        raise TypeError(
-            f"{name} must be a flat list of numbers, got {shorten_message(repr(values))}"
-        )
-    if not len(column):
-        raise ValueError(f"{name} must have at least one entry, got none")
-    column = column.astype(np.float64)
-    column.setflags(write=False)
-    return column

@@ -18,19 +18,15 @@ from keyhole.delayed.delay_distributions import (
     Uniform,
 )
 from keyhole.delayed.learner import Learner
-from keyhole.delayed.phase_policy import PhasePolicy
-from keyhole.delayed.policies import (
-    ODAAF,
-    ODAAFB,
-    ODAAFV,
-    QPMD,
-    DelayedUCB1,
-    NaivePhases,
-    RegressionUCB,
-)
-from keyhole.delayed.policy_base import Policy
-from keyhole.delayed.problem import Problem
-from keyhole.delayed.problem_factories import PROBLEM_FACTORIES
+from keyhole.delayed.policies.delayed_ucb1 import DelayedUCB1
+from keyhole.delayed.policies.naive_phases import NaivePhases
+from keyhole.delayed.policies.odaaf import ODAAF
+from keyhole.delayed.policies.odaafb import ODAAFB
+from keyhole.delayed.policies.odaafv import ODAAFV
+from keyhole.delayed.policies.qpmd import QPMD
+from keyhole.delayed.policies.regression_ucb import RegressionUCB
+from keyhole.delayed.policy_base import PhasePolicy, Policy
+from keyhole.delayed.problem import PROBLEM_FACTORIES, Problem
 from keyhole.delayed.setting import SETTING
 from keyhole.distributions import CustomDistribution
 

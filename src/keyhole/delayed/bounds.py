@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.delayed.phase_policy import PhasePolicy
-from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, NaivePhases
+from keyhole.delayed import ODAAF, ODAAFB, ODAAFV, NaivePhases
+from keyhole.delayed.policy_base import PhasePolicy
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)

@@ -1,17 +1,20 @@
-"""Base class of the policies (rules that choose an option a round) for rewards that arrive late."""
+"""Base classes of the policies for rewards that arrive late, and of those that play in phases."""
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, overload
+from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
+
+import numpy as np
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.reward_units import Scale
-from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.contract.reward_units import DIFFERENCE, Scale
 from keyhole.contract.text_formatting import count_text, mean_text
-from keyhole.delayed.learner import Learner
+from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.setting import SETTING, Facts, Feedback
-from keyhole.delayed.study_adapter import StudyVocabulary
+from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
+from keyhole.stochastic.policies.improved_ucb import next_active
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -100,3 +103,206 @@ def format_used_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -
         f"{count_text(n, 'reward')} used{mean_text(n, total, scale, True)}" for n, total in both
     )
     return [f"arm {arm}: {word}" for arm, word in enumerate(words)]
+
+
+class PhasePolicy(Policy, abstract=True):
+    r"""Base class of the policies that play in phases, and give up arms that fall behind.
+
+    In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is
+    pulled in consecutive rounds until it has :math:`n_m` pulls in all; rewards that arrive
+    meanwhile count as its own. Then every arm whose average is more than the tolerance below the
+    best is given up. With a bridge, the remaining arm with the best average is pulled :math:`n_m -
+    n_{m-1}` times before the next phase, and rewards that arrive meanwhile are ignored. A single
+    remaining arm is pulled to the end.
+
+    Only the sum of the rewards that arrive is used; with named feedback, names are ignored.
+
+    A subclass writes the kernel ``length(p, phase, tolerance)`` that returns :math:`n_m`, not yet
+    rounded up, and the kernel ``has_bridge(p)`` if there is a bridge.
+    """
+
+    needs = ("horizon",)
+    cost_per_round = "O(1); O(K) at the end of a phase"
+    helpers: ClassVar[tuple[str, ...]] = ("length", "has_bridge")
+    helper_arguments = MappingProxyType(
+        {"length": ("p", "phase", "tolerance"), "has_bridge": ("p",)}
+    )
+
+    class State:
+        """Sums of rewards, and the position in the current phase."""
+
+        totals = float_array("arms")
+        """Rewards that arrived while the arm was pulled, except in bridges."""
+        active = int_array("arms")
+        eliminated = int_array("arms")
+        """The round in which the arm was given up, or 0."""
+        estimates = float_array("arms")
+        """The arm's average at the end of the last phase that it was pulled in."""
+        judged = int_array("arms")
+        """The number of that phase, or 0."""
+        phase = int_array()
+        length = float_array()
+        """n_m: pulls of an arm by the end of the phase."""
+        before = float_array()
+        """n_(m-1)."""
+        arm = int_array()
+        """The current arm of the phase."""
+        left = float_array()
+        """Remaining pulls of the current arm in the phase."""
+        bridging = int_array()
+
+    def has_bridge(p) -> bool:
+        """Return whether a bridge follows each phase."""
+        return False
+
+    def init(p, s: State, length: Kernel) -> None:
+        """Begin the first phase with all arms."""
+        for arm in range(p.arms):
+            s.active[arm] = 1
+        begin_phase(p, s, length)
+        # A single arm has no phases: its pulls never run out.
+        if p.arms == 1:
+            s.left[0] = math.inf
+
+    def select(p, s: State) -> int:
+        """Return the current arm of the phase."""
+        return int(s.arm[0])
+
+    def update(
+        p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
+    ) -> None:
+        """Credit what arrived to the arm, except in a bridge; go on after its last pull."""
+        # In a bridge rewards of earlier pulls come in, which belong to no arm of the next phase.
+        if s.bridging[0] == 0:
+            s.totals[arm] += total
+        s.left[0] -= 1.0
+        if s.left[0] > 0.0:
+            return
+        following = next_active(s.active, arm + 1)
+        # A bridge has one arm only: when its pulls are over, so is the bridge.
+        if s.bridging[0] == 1:
+            begin_phase(p, s, length)
+        elif following < p.arms:
+            s.arm[0] = following
+            s.left[0] = s.length[0] - s.before[0]
+        else:
+            end_phase(p, s, t, has_bridge(p), length)
+
+    def recommend(  # type: ignore[override]
+        p,
+        s: State,
+        phase: IntArray,
+        eliminated: IntArray,
+        estimates: FloatArray,
+        judged: IntArray,
+    ) -> None:
+        """Report the phase, the rounds in which arms were given up, and the last estimates."""
+        phase[0] = s.phase[0]
+        for arm in range(p.arms):
+            eliminated[arm] = s.eliminated[arm]
+            estimates[arm] = s.estimates[arm]
+            judged[arm] = s.judged[arm]
+
+    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
+        """Return 0, since only sums are kept."""
+        return 0
+
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if the first phase is longer than the horizon, else nothing."""
+        arms, horizon = facts["arms"], facts["horizon"]
+        rounds = arms * self.phase_lengths(horizon, 1)[0]
+        if arms == 1 or rounds <= horizon:
+            return ""
+        return (
+            f"{self} gives up no arm within the horizon of {horizon} rounds: "
+            f"the first phase takes {rounds}"
+        )
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return the phase, and for each arm whether it remains and its credited rewards."""
+        state = learner.state
+        phase, length = int(state["phase"][0]), int(state["length"][0])
+        bridge = ", in the bridge after it" if state["bridging"][0] else ""
+        scale = learner.scale
+        tolerance = scale.from_unit(0.5**phase, DIFFERENCE)
+        head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls an arm by its end"
+        left = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
+        both = enumerate(zip(left, state["totals"], strict=True))
+        arms = [
+            f"arm {arm}: {word}, credited with {scale.from_unit(total, DIFFERENCE):g}"
+            for arm, (word, total) in both
+        ]
+        return [self.caution(learner.facts, None) or head, *arms]
+
+    def phase_lengths(self, horizon: int, phases: int) -> list[int]:
+        r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm after each phase."""
+        # The kernel `length` runs in Python here, with a namespace in place of compiled parameters.
+        p = SimpleNamespace(**self.numbers(), horizon=horizon)
+        length = cast(Any, self).length.__func__
+        lengths: list[int] = []
+        for phase in range(1, phases + 1):
+            least = lengths[-1] + 1 if lengths else 1
+            lengths.append(max(least, math.ceil(length(p, phase, 0.5**phase))))
+        return lengths
+
+
+def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
+    """Begin the next phase with the first remaining arm."""
+    s.phase[0] += 1
+    s.before[0] = s.length[0]
+    pulls = length(p, s.phase[0], 0.5 ** s.phase[0])
+    # A phase has at least one pull of each arm, whatever the lengths of the subclass are.
+    s.length[0] = max(s.before[0] + 1.0, np.ceil(pulls))
+    s.arm[0] = next_active(s.active, 0)
+    s.left[0] = s.length[0] - s.before[0]
+    s.bridging[0] = 0
+
+
+def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
+    """Give up the arms that have fallen behind, and go on with the remaining ones."""
+    best = find_best_active(s.totals, s.active)
+    # Sums instead of averages: with rewards 0 and 1 they are exact, and so are ties, which keep an
+    # arm.
+    tolerance = 0.5 ** s.phase[0] * s.length[0]
+    arms_left = 0
+    for arm in range(p.arms):
+        if s.active[arm] == 0:
+            continue
+        s.estimates[arm] = s.totals[arm] / s.length[0]
+        s.judged[arm] = s.phase[0]
+        if s.totals[arm] + tolerance < s.totals[best]:
+            s.active[arm] = 0
+            s.eliminated[arm] = t
+        arms_left += s.active[arm]
+    # `left` is a float because of this: the pulls of the last arm never run out.
+    if arms_left == 1:
+        s.arm[0] = best
+        s.left[0] = math.inf
+    elif bridge:
+        s.arm[0] = best
+        s.left[0] = s.length[0] - s.before[0]
+        s.bridging[0] = 1
+    else:
+        begin_phase(p, s, length)
+
+
+def find_best_active(totals: FloatArray, active: IntArray) -> int:
+    """Return the remaining arm with the largest total, the lowest of equals."""
+    best = next_active(active, 0)
+    for arm in range(best + 1, len(active)):
+        if active[arm] == 1 and totals[arm] > totals[best]:
+            best = arm
+    return best
+
+
+def log_term(horizon: int, tolerance: float) -> float:
+    """Return L = ln(T tolerance^2), at least 1: the formulas are meaningless below."""
+    return max(1.0, math.log(horizon * tolerance * tolerance))
+
+
+def root_length(tolerance: float, log: float, bias: float) -> float:
+    r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded."""
+    # A quadratic equation in 1 / sqrt(n). Solved for sqrt(n), its two terms are added, and nothing
+    # cancels for a small bias.
+    root = math.sqrt(2.0 * log) + math.sqrt(2.0 * log + 2.0 * bias * tolerance)
+    return (root / tolerance) ** 2

@@ -4,13 +4,11 @@ A problem is what an experiment is made on: policies must learn what they do not
 """
 
 from collections.abc import Mapping
-from typing import Any, Self, get_args
+from typing import Any, Final, Self, get_args
 
 import numpy as np
 
 from keyhole.contract.arm_names import split_names
-from keyhole.contract.environment import Environment
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
@@ -24,6 +22,8 @@ from keyhole.distributions.empirical_distribution import (
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
+from keyhole.policy import Environment, FloatArray
+from keyhole.spec_values import ProblemFactory
 from keyhole.validate import SequenceLike, check_choice
 
 
@@ -209,3 +209,12 @@ def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[Any, ...]
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
         raise TypeError("delay must be a distribution of delays, got None")
     return np.array([arm.mean for arm in arms]), arms, names
+
+
+PROBLEM_FACTORIES: Final = {
+    "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
+    "rewards": ProblemFactory(
+        "recorded rewards, a list for each arm; delays are those recorded with them",
+        Problem.replay,
+    ),
+}

@@ -10,7 +10,7 @@ Cost and penalty are known functions, stored as numbers (`keyhole.resource.cost_
 simulations, learners and saved learners use the same ones. A *pair* is an arm and a limit.
 """
 
-from keyhole.resource.cost_functions import PiecewiseLinear, Power, Steps
+from keyhole.resource.cost_functions import PiecewiseLinear, Power, RewardRange, Steps
 from keyhole.resource.joint_distributions import (
     BetaExponential,
     CustomDistribution,
@@ -19,26 +19,21 @@ from keyhole.resource.joint_distributions import (
     TruncatedNormal,
 )
 from keyhole.resource.learner import Learner
-from keyhole.resource.paper_instances import replica, three_models
-from keyhole.resource.policies import (
-    RCUCB,
-    AnytimeZoomingRCUCB,
-    FixedLimit,
-    HazardThompson,
-    HazardUCB,
-    LeapsAndBounds,
-    ReductionThompson,
-    ReductionUCB,
-    StoOO,
-    SuccessiveHalving,
-    ZoomingRCUCB,
-)
+from keyhole.resource.policies.anytime_zooming import AnytimeZoomingRCUCB
+from keyhole.resource.policies.fixed_limit import FixedLimit
+from keyhole.resource.policies.hazard_thompson import HazardThompson
+from keyhole.resource.policies.hazard_ucb import HazardUCB
+from keyhole.resource.policies.leaps_and_bounds import LeapsAndBounds
+from keyhole.resource.policies.rcucb import RCUCB
+from keyhole.resource.policies.reduction_thompson import ReductionThompson
+from keyhole.resource.policies.reduction_ucb import ReductionUCB
+from keyhole.resource.policies.stoo import StoOO
+from keyhole.resource.policies.successive_halving import SuccessiveHalving
+from keyhole.resource.policies.zooming import ZoomingRCUCB
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.problem import Problem
-from keyhole.resource.problem_factories import PROBLEM_FACTORIES
-from keyhole.resource.reward_scale import RewardRange
+from keyhole.resource.problem_factories import PROBLEM_FACTORIES, portfolio, replica, three_models
 from keyhole.resource.setting import SETTING
-from keyhole.resource.synthetic_portfolio import portfolio
 
 __all__ = [
     "PROBLEM_FACTORIES",

@@ -89,6 +89,14 @@ def check_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
     return values
 
 
+def _check_arguments(
+    gaps: ArrayLike, penalties: ArrayLike, horizon: int
+) -> tuple[FloatArray, FloatArray, int]:
+    of_limits = check_vector("penalties", penalties, Range(ge=0))
+    of_pairs = check_gaps(gaps, len(of_limits))
+    return of_pairs, of_limits, check_integer("horizon", horizon, Range(ge=1))
+
+
 def sufficient_rounds(
     gaps: FloatArray, width: FloatArray, rounds: ArrayLike, alpha: float
 ) -> FloatArray:
@@ -174,9 +182,7 @@ def rcucb_regret_bound(
     >>> rcucb_regret_bound(gaps, [0.1, 0.2], 10**4, alpha=2) < 10**4 * 0.3
     True
     """
-    penalties = check_vector("penalties", penalties, Range(ge=0))
-    gaps = check_gaps(gaps, len(penalties))
-    horizon = check_integer("horizon", horizon, Range(ge=1))
+    gaps, penalties, horizon = _check_arguments(gaps, penalties, horizon)
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     return capped_regret(gaps, rcucb_play_bound(gaps, width, horizon, alpha), horizon)
@@ -199,9 +205,7 @@ def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alp
     >>> ucb_regret_bound(gaps, [0.1, 0.2], 10**4, alpha=2) < 10**4 * 0.3
     True
     """
-    penalties = check_vector("penalties", penalties, Range(ge=0))
-    gaps = check_gaps(gaps, len(penalties))
-    horizon = check_integer("horizon", horizon, Range(ge=1))
+    gaps, penalties, horizon = _check_arguments(gaps, penalties, horizon)
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = np.full(len(penalties), 1.0 + penalties[-1])
     failures = 2.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
@@ -298,9 +302,7 @@ def least_informative_rounds(
     >>> least_informative_rounds([[0.0, 0.3]], [0.1, 0.2], 10**5, alpha=3.0)
     array([[50001.,   155.]])
     """
-    penalties = check_vector("penalties", penalties, Range(ge=0))
-    delta = check_gaps(gaps, len(penalties))
-    horizon = check_integer("horizon", horizon, Range(ge=1))
+    delta, penalties, horizon = _check_arguments(gaps, penalties, horizon)
     alpha = check_number("alpha", alpha, Range(gt=0))
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     slack = check_number("slack", slack, Range(gt=0, lt=1))
@@ -378,9 +380,7 @@ def informed_regret_bound(
     >>> round(informed_regret_bound(gaps, penalties, 10**5, alpha=40) / plain, 3)
     0.991
     """
-    penalties = check_vector("penalties", penalties, Range(ge=0))
-    delta = check_gaps(gaps, len(penalties))
-    horizon = check_integer("horizon", horizon, Range(ge=1))
+    delta, penalties, horizon = _check_arguments(gaps, penalties, horizon)
     alpha = check_number("alpha", alpha, Range(gt=1))
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     arms, limits = delta.shape

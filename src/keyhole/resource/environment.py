@@ -23,8 +23,7 @@ from keyhole.policy import (
     seek_pull,
 )
 from keyhole.resource.joint_distributions import KERNELS
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.setting import SETTING
+from keyhole.resource.setting import SETTING, limit_index
 
 
 class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):

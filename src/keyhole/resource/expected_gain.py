@@ -122,18 +122,12 @@ def gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) ->
 
 def gain_at(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
     """Return the penalized expected gain at each limit: equation (2)."""
-    net, within = curve.at(limits)
-    return np.asarray(net - penalty(limits) * (1.0 - within))
+    return _penalize(curve.at(limits), penalty(limits))
 
 
-def _gain_after(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
-    net, within = curve.at(limits)
-    return np.asarray(net - penalty.after(limits) * (1.0 - within))
-
-
-def _gain_before(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
-    net, within = curve.before(limits)
-    return np.asarray(net - penalty(limits) * (1.0 - within))
+def _penalize(expectations: tuple[FloatArray, FloatArray], penalties: FloatArray) -> FloatArray:
+    net, within = expectations
+    return np.asarray(net - penalties * (1.0 - within))
 
 
 @dataclass(frozen=True)
@@ -154,8 +148,8 @@ def gain_table(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTa
     knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):
         # Limits from both sides, since penalty and distribution may jump at a knot.
-        after = _gain_after(curve, penalty, knots)
-        before = _gain_before(curve, penalty, knots[1:])
+        after = _penalize(curve.at(knots), penalty.after(knots))
+        before = _penalize(curve.before(knots[1:]), penalty(knots[1:]))
         middles = (knots[:-1] + knots[1:]) / 2
         # The error of a straight line, which for a smooth gain is largest near the middle.
         bend = gain_at(curve, penalty, middles) - (after[:-1] + before) / 2

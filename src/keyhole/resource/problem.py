@@ -11,11 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.arm_names import split_names
-from keyhole.contract.environment import Environment
-from keyhole.contract.problem import Problem as AnyProblem
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.extras import require_extra
+from keyhole.policy import Environment, FloatArray
+from keyhole.policy import Problem as AnyProblem
 from keyhole.resource.cost_functions import Function, KnownFunction, as_function
 from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
 from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table

@@ -8,10 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.known_quantities import fact
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field
+from keyhole.policy import Field, FloatArray, Setting, fact
 from keyhole.resource.cost_functions import (
     PIECE,
     Function,
@@ -21,7 +19,6 @@ from keyhole.resource.cost_functions import (
     check_scale,
     rescale_function,
 )
-from keyhole.resource.limit_lookup import is_admissible
 from keyhole.validate import Range, SequenceLike, check_vector
 
 
@@ -98,3 +95,23 @@ def facts_of(
     for name, function in functions.items():
         facts |= {f"{name}_size": len(function.pieces), name: function.pieces}
     return facts
+
+
+def limit_index(limits: FloatArray, limit: float) -> int:
+    """Return the position of the smallest limit that is at least `limit`, or else of the last."""
+    low, high = 0, len(limits) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if limits[middle] < limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def is_admissible(limits: FloatArray, continuous: int, limit: float) -> bool:
+    """Return whether a limit is one of `limits`, or at most the largest if `continuous` is 1."""
+    if continuous == 1:
+        return bool(0.0 < limit <= limits[len(limits) - 1])
+    # Exactly, since policies hand out entries of this array.
+    return bool(limits[limit_index(limits, limit)] == limit)

@@ -8,24 +8,20 @@ feedback comes from several arms at once.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy
-from keyhole.semibandit.common_threshold import candidate_thresholds, count_funded_arms
-from keyhole.semibandit.joint_losses import CustomDistribution
+from keyhole.semibandit.environment import CustomDistribution
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import Learner
-from keyhole.semibandit.policies import (
-    CSBDT,
-    CSBDTUCB,
-    CSBST,
-    CTS,
-    ESCB,
-    MPTS,
-    SDCB,
-    ThresholdThompson,
-)
+from keyhole.semibandit.policies.csbdt import CSBDT
+from keyhole.semibandit.policies.csbdt_ucb import CSBDTUCB
+from keyhole.semibandit.policies.csbst import CSBST
+from keyhole.semibandit.policies.cts import CTS
+from keyhole.semibandit.policies.escb import ESCB
+from keyhole.semibandit.policies.mpts import MPTS
+from keyhole.semibandit.policies.sdcb import SDCB
+from keyhole.semibandit.policies.threshold_thompson import ThresholdThompson
 from keyhole.semibandit.policy_base import Policy
-from keyhole.semibandit.problem import Problem
-from keyhole.semibandit.problem_factories import PROBLEM_FACTORIES
-from keyhole.semibandit.setting import SETTING
+from keyhole.semibandit.problem import PROBLEM_FACTORIES, Problem
+from keyhole.semibandit.setting import SETTING, candidate_thresholds, count_funded_arms
 
 __all__ = [
     "CSBDT",

@@ -18,10 +18,8 @@ from keyhole.contract.state_arrays import (
 from keyhole.draws.beta_batch import betas
 from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.semibandit.knapsack import knapsack, sort_down
-from keyhole.semibandit.knapsack_solver_search import SLACK, Scratch
-from keyhole.semibandit.policy_base import Policy
-from keyhole.semibandit.setting import clip_to_budget, sum_up
+from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_down
+from keyhole.semibandit.setting import Facts, clip_to_budget, sum_up
 
 # Bisection steps on (0, 1) for a cut between draws: enough unless draws are equal or near 0.
 _HALVINGS: Final = 20
@@ -67,7 +65,7 @@ def lower_bound(losses: float, seen: float, log: float) -> float:
     return float(max(losses / seen - math.sqrt(1.5 * log / seen), 0.0))
 
 
-def allocate_top(p: Policy, s: AllocationState, rng: Stream, number: int) -> None:
+def allocate_top(p: Facts, s: AllocationState, rng: Stream, number: int) -> None:
     """Fund the `number` arms with the largest posterior draws; ties go to the lower arm."""
     draw_posteriors(p, s, rng)
     # Bisection for a cut with exactly `number` draws above it: usually cheaper than a sort.
@@ -105,7 +103,7 @@ def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -
     s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
 
 
-def write_allocation(p: Policy, s: AllocationState, allocation: FloatArray) -> None:
+def write_allocation(p: Facts, s: AllocationState, allocation: FloatArray) -> None:
     """Write the funded arms' amounts, and 0 for the others, into the allocation."""
     for arm in range(p.arms):
         allocation[arm] = s.amounts[arm] if s.funded[arm] == 1 else 0.0
@@ -113,7 +111,7 @@ def write_allocation(p: Policy, s: AllocationState, allocation: FloatArray) -> N
 
 
 def count_losses(
-    p: Policy, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
+    p: Facts, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
 ) -> None:
     """Count the losses of the arms that were given nothing, those with a 0 in `given`."""
     for arm in range(p.arms):
@@ -146,7 +144,7 @@ def format_violations(state: Mapping[str, Any], arm: int) -> str:
 
 
 def count_violations(
-    p: Policy, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
+    p: Facts, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
 ) -> None:
     """Count losses of arms that were given their estimated thresholds."""
     for arm in range(p.arms):

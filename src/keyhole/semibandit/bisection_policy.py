@@ -22,7 +22,7 @@ from keyhole.semibandit.allocation_kernels import (
     shuffle,
     write_allocation,
 )
-from keyhole.semibandit.knapsack_solver_search import SLACK
+from keyhole.semibandit.knapsack import SLACK
 from keyhole.semibandit.policy_base import Policy, unfinished_search_warning
 from keyhole.semibandit.setting import integer_part
 

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
-from keyhole.semibandit.common_threshold import candidate_thresholds, count_funded_arms
-from keyhole.semibandit.knapsack_solver_search import SLACK
+from keyhole.semibandit.knapsack import SLACK
 from keyhole.semibandit.problem import Problem
-from keyhole.semibandit.setting import integer_part
+from keyhole.semibandit.setting import candidate_thresholds, count_funded_arms, integer_part
 from keyhole.validate import Range, check_integer, check_number
 
 _OPEN_UNIT: Final = Range(gt=0, lt=1)

@@ -14,24 +14,241 @@ us. Without the price, 200 values and weights that are nearly equal take 25 ms a
 """
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.state_arrays import FloatArray, IntArray, Layout, declared_fields
-from keyhole.semibandit.knapsack_solver_search import (
-    EMPTY,
-    FULL,
-    LOG,
-    SLACK,
-    TIE,
-    Scratch,
-    count_fitting,
-    depth_first,
-    grow_sets,
-)
+from keyhole.contract.state_arrays import Layout, declared_fields
+from keyhole.policy import FloatArray, IntArray, float_array, int_array
 from keyhole.validate import Range, check_number, check_vector
+
+SLACK: Final = 1e-10
+"""Tolerance of the capacity, because sums of decimals are not exact."""
+
+TIE: Final = 1e-12
+SETS: Final = 64  # capacity of a list, per item; a power of two, so that positions are shifts
+LOG: Final = 256  # capacity of the log, per item
+EMPTY, FULL = -1, -2
+KEPT: Final = 2**40  # subtracted from an item to mark its entry of the log as reachable
+
+
+class Scratch:
+    """Working memory of `knapsack`, as part of a policy's state."""
+
+    order = int_array("arms")
+    """Candidate items, the best value per weight first."""
+    keys = float_array("arms")
+    weight_sums = float_array("arms")
+    gain_sums = float_array("arms")
+    """Prefix sums in this order; a gain is a value less the price."""
+    lightest = float_array("arms")
+    """Suffix minima of the weights in this order."""
+    set_weights = float_array(2, "arms", SETS)
+    set_values = float_array(2, "arms", SETS)
+    set_names = int_array(2, "arms", SETS)
+    """Two lists of sets, before and after an item; the name of a set is its entry in the log."""
+    last_items = int_array("arms", LOG)
+    other_items = int_array("arms", LOG)
+    """The log, a forest of linked lists: each set's last item, and the name of the set without it.
+    """
+    new_names = int_array("arms", LOG)
+
+
+def count_fitting(space: float, lightest: float, most: int) -> int:
+    """Return an upper bound on the number of items that fit."""
+    if lightest * most <= space:
+        return most
+    return int(space / lightest)
+
+
+def upper_bound(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    first: int, stop: int, left: float,
+) -> float:  # fmt: skip
+    """Return a bound on the value that items from `first` on can add; those before `stop` fit."""
+    before = 0.0 if first == 0 else s.gain_sums[first - 1]
+    most = 0.0
+    # Items from `paying` on have no gain, and add nothing to the bound.
+    if stop >= paying:
+        if paying > first:
+            most = s.gain_sums[paying - 1] - before
+    else:
+        item = s.order[stop]
+        # All items before `stop`, and the fraction of the next one that still fits.
+        used = 0.0
+        if stop > first:
+            used = s.weight_sums[stop - 1] - (0.0 if first == 0 else s.weight_sums[first - 1])
+            most = s.gain_sums[stop - 1] - before
+        most += (values[item] - price) * (left - used) / weights[item]
+    # Gains are values less the price: it is added back once for each item that can fit.
+    if price > 0.0 and first < count:
+        most += price * count_fitting(left, s.lightest[first], count - first)
+    return most
+
+
+def grow_sets(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
+    paying: int,
+) -> int:  # fmt: skip
+    """Return the name of the best set, or `FULL` if the lists exceed their memory."""
+    old, sets, logged, best = 0, 1, 0, 0.0
+    write_set(s, 0, 0, 0.0, 0.0)
+    s.set_names[0, 0, 0] = EMPTY
+    for k in range(count):
+        # An item adds at most an entry for each set: remove the unreachable ones before it could
+        # overflow.
+        if logged + sets > len(s.order) * LOG:
+            logged = compact_log(s, old, sets, logged)
+        # A merge at most doubles the list.
+        if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
+            return FULL
+        sets, logged, best = add_item(
+            s, values, weights, count, space, price, paying, k, old, sets, logged, best
+        )
+        old = 1 - old
+    # By weight, and without dominated sets also by value: the last is the best.
+    return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
+
+
+def add_item(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
+    paying: int, k: int, old: int, sets: int, logged: int, best: float,
+) -> tuple[int, int, float]:  # fmt: skip
+    """Merge a list of sets with its copy that has the k-th item, by weight; prune the result.
+
+    Return the length of the other list, which has the result, the length of the log, and the
+    largest value of a feasible set so far.
+    """
+    # A set survives if no lighter one has its value (dominance), and if its upper bound is not
+    # below the value of the best greedy completion so far.
+    item, top, stop, kept = s.order[k], -1.0, count, 0
+    without, with_it = 0, 0
+    while without < sets or with_it < sets:
+        add = is_next_with_item(s, old, sets, without, with_it, weights[item])
+        at = with_it if add else without
+        without, with_it = without + (not add), with_it + add
+        weight = s.set_weights[old, at // SETS, at % SETS]
+        value = s.set_values[old, at // SETS, at % SETS]
+        if add:
+            weight, value = weight + weights[item], value + values[item]
+        if weight > space or value <= top + TIE:
+            continue
+        # Sets come by weight, so that the space left, and with it `stop`, only shrinks.
+        while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > space - weight:
+            stop -= 1
+        # The set with all following items that fit is feasible: its value is a lower bound.
+        greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
+        best = max(best, value + greedy)
+        more = upper_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
+        if value + more < best - SLACK:
+            continue
+        name = s.set_names[old, at // SETS, at % SETS]
+        if add:
+            s.last_items[logged // LOG, logged % LOG] = item
+            s.other_items[logged // LOG, logged % LOG] = name
+            name, logged = logged, logged + 1
+        write_set(s, 1 - old, kept, weight, value)
+        s.set_names[1 - old, kept // SETS, kept % SETS] = name
+        top, kept = value, kept + 1
+    return kept, logged, best
+
+
+def is_next_with_item(
+    s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
+) -> bool:
+    """Return whether the next lightest set is one with the item; ties go to the one without."""
+    if without == sets or with_it == sets:
+        return without == sets
+    other = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
+    return bool(other < s.set_weights[old, without // SETS, without % SETS])
+
+
+def compact_log(s: Scratch, side: int, sets: int, logged: int) -> int:
+    """Remove unreachable entries from the log; return the number of remaining ones."""
+    # Mark and compact, in place: entries point to earlier ones only, so one pass renames them.
+    for j in range(sets):
+        name = s.set_names[side, j // SETS, j % SETS]
+        while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:
+            s.last_items[name // LOG, name % LOG] -= KEPT
+            name = s.other_items[name // LOG, name % LOG]
+    kept = 0
+    for name in range(logged):
+        row, column = name // LOG, name % LOG
+        if s.last_items[row, column] < 0:
+            s.new_names[row, column] = kept
+            other = s.other_items[row, column]
+            s.last_items[kept // LOG, kept % LOG] = s.last_items[row, column] + KEPT
+            s.other_items[kept // LOG, kept % LOG] = (
+                EMPTY if other == EMPTY else s.new_names[other // LOG, other % LOG]
+            )
+            kept += 1
+    for j in range(sets):
+        name = s.set_names[side, j // SETS, j % SETS]
+        if name != EMPTY:
+            s.set_names[side, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
+    return kept
+
+
+def depth_first(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
+    paying: int, chosen: IntArray,
+) -> None:  # fmt: skip
+    """Choose the best set by branch and bound, depth first, in constant memory.
+
+    Among sets of equal value the first that is found is chosen.
+    """
+    # The lists' memory serves as a stack: entry k has the sums of the items taken before the k-th,
+    # and as its name whether the k-th is taken.
+    best, k = 0.0, 0
+    write_set(s, 0, 0, 0.0, 0.0)
+    while k >= 0:
+        row, column = k // SETS, k % SETS
+        weight, value = s.set_weights[0, row, column], s.set_values[0, row, column]
+        if k < count and can_improve(
+            s, values, weights, count, price, paying, k, space - weight, best - value
+        ):
+            item = s.order[k]
+            fits = weight + weights[item] <= space
+            s.set_names[0, row, column] = 1 if fits else 0
+            if fits:
+                weight += weights[item]
+                value += values[item]
+            k += 1
+            write_set(s, 0, k, weight, value)
+            continue
+        if k == count and value > best + TIE:
+            best = value
+            for j in range(count):
+                chosen[s.order[j]] = s.set_names[0, j // SETS, j % SETS]
+        k -= 1
+        while k >= 0 and s.set_names[0, k // SETS, k % SETS] == 0:
+            k -= 1
+        if k >= 0:
+            # Backtrack: leave out the item that was taken here.
+            row, column = k // SETS, k % SETS
+            s.set_names[0, row, column] = 0
+            k += 1
+            write_set(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
+
+
+def write_set(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
+    """Write the weight and value of a set into a list."""
+    s.set_weights[side, position // SETS, position % SETS] = weight
+    s.set_values[side, position // SETS, position % SETS] = value
+
+
+def can_improve(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    first: int, left: float, needed: float,
+) -> bool:  # fmt: skip
+    """Return whether the bound on the items from `first` on exceeds `needed`."""
+    before = 0.0 if first == 0 else s.weight_sums[first - 1]
+    stop = first
+    while stop < count and s.weight_sums[stop] - before <= left:
+        stop += 1
+    most = upper_bound(s, values, weights, count, price, paying, first, stop, left)
+    return most > needed + TIE
 
 
 def knapsack(

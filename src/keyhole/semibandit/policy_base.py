@@ -1,14 +1,25 @@
-"""Base class of the policies that divide a resource among arms (places where losses may occur)."""
+"""Base classes of the policies that divide a resource among arms."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.semibandit.learner import Learner
-from keyhole.semibandit.setting import SETTING, Facts
-from keyhole.semibandit.study_adapter import StudyVocabulary
+from keyhole.policy import FloatArray, IntArray, Kernel, Stream, parameter
+from keyhole.semibandit.allocation_kernels import (
+    AllocationState,
+    KnapsackState,
+    allocate_best,
+    count_all_violations,
+    count_losses,
+    count_violations,
+    format_counts,
+    write_allocation,
+)
+from keyhole.semibandit.learner import Learner, StudyVocabulary
+from keyhole.semibandit.setting import SETTING, Facts, is_sufficient
+from keyhole.validate import Range, check_integer
 
 
 class _Giving(Protocol):
@@ -75,3 +86,105 @@ def unfinished_search_warning(p: CorePolicy, rounds: int, facts: Mapping[str, An
     if horizon is None or rounds <= horizon:
         return ""
     return f"{p} may search for {rounds:,} rounds, more than the horizon of {horizon:,}"
+
+
+class KnownThresholdPolicy(Policy, abstract=True):
+    r"""Base class of policies that fund the best arms whose known thresholds fit (a knapsack).
+
+    .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
+
+    A subclass defines the kernel ``fill(p, s, t, rng)``, which writes all :math:`\tilde\mu_i` into
+    ``s.values``.
+    """
+
+    needs = ("thresholds",)
+    oracle = True
+    # Feedback is not imputed: `select` itself counts the rounds since the knapsack was solved.
+    pending = ("ignore",)
+
+    solve_every: int = parameter(
+        default=1, ge=1, le=2**40, doc="rounds from one knapsack to the next"
+    )
+
+    helpers: ClassVar[tuple[str, ...]] = ("fill",)
+    helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
+
+    class State(KnapsackState):
+        """State of `KnapsackState`, without additions."""
+
+    def init(p, s: State) -> None:
+        """Set the arms' amounts to the thresholds."""
+        for arm in range(p.arms):
+            s.amounts[arm] = p.thresholds[arm]
+
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
+        """Fund the best knapsack."""
+        allocate_best(p, s, t, rng, fill)
+        write_allocation(p, s, allocation)
+
+    def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
+        """Count the losses."""
+        count_losses(p, s, allocation, losses)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return a line for each arm with its amount and its losses."""
+        return format_counts(learner.state)
+
+
+class EqualSharePolicy(Policy, abstract=True):
+    r"""Base class of policies that give m arms nothing, and share the resource among the others.
+
+    Each of the others gets :math:`Q / (K - m)`, at most 1. If the threshold :math:`\theta_c` is
+    common to all arms and known, :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see
+    `count_funded_arms`). A subclass defines `select`.
+    """
+
+    m: int = parameter(ge=0, doc="how many arms are given nothing")
+
+    class State(AllocationState):
+        """State of `AllocationState`, without additions."""
+
+    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the checked facts; refuse fewer arms than m."""
+        facts = super().check_facts(values)
+        check_integer("m", self.m, Range(ge=0, le=facts["arms"]))
+        return facts
+
+    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if an equal share is below the threshold of an arm of the problem."""
+        if problem is None or self.m == facts["arms"]:
+            return ""
+        share, needed = (
+            equal_share(self, facts["arms"], facts["resource"]),
+            problem.thresholds.max(),
+        )
+        if is_sufficient(share, needed):
+            return ""
+        return f"{self} gives {share:.4g} to each arm that it funds; up to {needed:.4g} is needed"
+
+    def init(p, s: State) -> None:
+        """Set the arms' amounts to equal shares of the resource."""
+        for arm in range(p.arms):
+            s.amounts[arm] = equal_share(p, p.arms, p.resource)
+
+    def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
+        """Count the losses."""
+        count_losses(p, s, allocation, losses)
+        count_violations(p, s, allocation, losses)
+
+    def recommend(  # type: ignore[override]
+        p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
+    ) -> None:
+        """Report the arms' amounts, a search of 0 rounds, and the losses that contradict them."""
+        for arm in range(p.arms):
+            estimates[arm] = s.amounts[arm]
+        searched[0], refuted[0] = 0, count_all_violations(s, p.arms)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return a line for each arm with its amount and its losses."""
+        return format_counts(learner.state)
+
+
+def equal_share(p: EqualSharePolicy, arms: int, resource: float) -> float:
+    """Return the amount of each funded arm."""
+    return min(1.0, resource / max(1, arms - p.m))

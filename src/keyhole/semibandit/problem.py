@@ -11,15 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.arm_names import check_arm_texts, order_by_name, split_names
-from keyhole.contract.environment import Environment
-from keyhole.contract.problem import Problem as AnyProblem
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.reward_problem import list_values
-from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_joint_environment
-from keyhole.semibandit.joint_losses import DayDistribution, Days
+from keyhole.policy import Environment, FloatArray
+from keyhole.policy import Problem as AnyProblem
+from keyhole.semibandit.environment import (
+    DayDistribution,
+    Days,
+    Losses,
+    ReplayEnvironment,
+    make_joint_environment,
+)
 from keyhole.semibandit.knapsack import solve_knapsack
+from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
-from keyhole.semibandit.study_adapter import zeros_and_ones
+from keyhole.spec_values import ProblemFactory
 from keyhole.validate import (
     Range,
     SequenceLike,
@@ -281,3 +286,12 @@ def _thresholds(thresholds: Any, arms: int) -> FloatArray:
     if len(found) != arms:
         raise ValueError(f"thresholds must have {arms} entries, one for each arm; got {len(found)}")
     return found
+
+
+PROBLEM_FACTORIES: Final = {
+    "mean_losses": ProblemFactory("the mean loss of each arm, in [0, 1]", Problem),
+    "losses": ProblemFactory(
+        "recorded days: for each a list of 0 or 1, whether each arm would have had a loss",
+        Problem.replay,
+    ),
+}

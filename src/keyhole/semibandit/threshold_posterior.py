@@ -9,8 +9,7 @@ the density of the threshold at x is proportional to B(1 + S, 1 + F(x)), B the b
 import math
 from typing import Final
 
-from keyhole.contract.state_arrays import float_array, int_array
-from keyhole.draws.streams import Stream, uniform
+from keyhole.policy import Stream, float_array, int_array, uniform
 from keyhole.semibandit.setting import ENOUGH
 
 PIECES: Final = 16

@@ -8,24 +8,20 @@ Its policies can be the base of policies of other settings, such as `keyhole.del
 
 from keyhole.distributions import CustomDistribution
 from keyhole.stochastic.learner import Learner
-from keyhole.stochastic.policies import (
-    KLUCB,
-    MOSS,
-    UCB1,
-    BernsteinUCB,
-    BestArmStopping,
-    HoeffdingUCB,
-    ImprovedUCB,
-    OptimisticThompson,
-    ThompsonSampling,
-    TopTwoThompson,
-    Uniform,
-)
-from keyhole.stochastic.policy_base import IndexPolicy, Policy
-from keyhole.stochastic.problem import Problem
-from keyhole.stochastic.problem_factories import PROBLEM_FACTORIES
+from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
+from keyhole.stochastic.policies.best_arm_stopping import BestArmStopping
+from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB
+from keyhole.stochastic.policies.improved_ucb import ImprovedUCB
+from keyhole.stochastic.policies.klucb import KLUCB
+from keyhole.stochastic.policies.moss import MOSS
+from keyhole.stochastic.policies.optimistic_thompson import OptimisticThompson
+from keyhole.stochastic.policies.thompson_sampling import ThompsonSampling
+from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson
+from keyhole.stochastic.policies.ucb1 import UCB1
+from keyhole.stochastic.policies.uniform import Uniform
+from keyhole.stochastic.policy_base import IndexPolicy, Policy, UCBPolicy
+from keyhole.stochastic.problem import PROBLEM_FACTORIES, Problem
 from keyhole.stochastic.setting import SETTING
-from keyhole.stochastic.ucb_policy import UCBPolicy
 
 __all__ = [
     "KLUCB",

@@ -14,7 +14,7 @@ from typing import Final
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
+from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.validate import Range, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)

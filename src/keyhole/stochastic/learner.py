@@ -1,9 +1,19 @@
-"""Learner (a policy at work in memory) of the stochastic bandit, the classical one.
+"""Learner of the classical bandit, and the words in which its studies ask and tell."""
 
-A user asks it in each round which option (arm) to choose, and tells it the reward of that.
-"""
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from keyhole.play.arm_learner import ArmLearner
+from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
+
+
+class StudyVocabulary(CoreVocabulary):
+    """Calls of a study: ``ask()`` gives an ``arm``; ``tell(id, reward)`` its reward."""
+
+    def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> str:
+        """Return the arm that looks best."""
+        best: str = self.arms[live[int(report["best"].item())]]
+        return best
 
 
 class Learner(ArmLearner):

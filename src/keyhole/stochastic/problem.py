@@ -4,20 +4,19 @@ A problem is what an experiment is made on: policies do not know these, and must
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
-from keyhole.contract.environment import Environment
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import environment_of
+from keyhole.policy import Environment, FloatArray
+from keyhole.spec_values import ProblemFactory
 from keyhole.stochastic.environment import BanditEnvironment
-from keyhole.stochastic.setting import SETTING
-from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
+from keyhole.stochastic.setting import SETTING, suboptimality_gaps
 from keyhole.validate import SequenceLike
 
 
@@ -139,3 +138,9 @@ class Problem(RewardProblem):
     def truth(self) -> dict[str, Any]:
         """Return the fields of the environment, which no policy sees."""
         return super().truth() | {"gaps": self.gaps}
+
+
+PROBLEM_FACTORIES: Final = {
+    "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
+    "samples": ProblemFactory("recorded rewards: a list for each arm", Problem.replay),
+}

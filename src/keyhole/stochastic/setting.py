@@ -6,9 +6,9 @@ reward is seen.
 
 from typing import Final
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field
+import numpy as np
+
+from keyhole.policy import Field, FloatArray, Setting, fact
 
 
 class Facts:
@@ -34,3 +34,19 @@ SETTING: Final = Setting(
     fixed_means=True,
 )
 """Pull an arm, see its reward; maximise the sum of rewards."""
+
+
+TIE: Final = 1e-12
+"""Arms whose means differ by at most this much are equal: rounding errors are smaller."""
+
+
+def suboptimality_gaps(means: FloatArray) -> FloatArray:
+    """Return the suboptimality gaps along the first axis; gaps up to `TIE` are 0.
+
+    Examples
+    --------
+    >>> suboptimality_gaps(np.array([0.1 + 0.2, 0.3, 0.25])).round(2)
+    array([0.  , 0.  , 0.05])
+    """
+    gaps = means.max(axis=0) - means
+    return np.asarray(np.where(gaps > TIE, gaps, 0.0))

@@ -79,7 +79,7 @@ def check_setting(
     Examples
     --------
     >>> from keyhole.thresholding.setting import SETTING
-    >>> from keyhole.thresholding.study_adapter import StudyVocabulary
+    >>> from keyhole.thresholding.learner import StudyVocabulary
     >>> check_setting(SETTING, {"arms": 3, "threshold": 0.5}, vocabulary=StudyVocabulary)
     """
     case = SettingCase(setting, facts, context or {}, failing or {}, vocabulary, decision)

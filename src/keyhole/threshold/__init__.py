@@ -8,25 +8,21 @@ In `keyhole.thresholding` a threshold is another thing: it divides arms by their
 """
 
 from keyhole.threshold.distributions import CustomDistribution
-from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.learner import Learner
-from keyhole.threshold.policies import (
-    DKWUCB,
-    KMUCB,
-    OPTIM,
-    AnytimeDKWUCB,
-    AnytimeKaplanMeierUCB,
-    AnytimeOPTIM,
-    CappedKLUCB,
-    KaplanMeierThompson,
-    KaplanMeierUCB,
-    PerThresholdUCB,
-    SurvivalThompson,
-    Uniform,
-)
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.problem import Problem
-from keyhole.threshold.problem_factories import PROBLEM_FACTORIES
+from keyhole.threshold.policies.anytime_dkwucb import AnytimeDKWUCB
+from keyhole.threshold.policies.anytime_kaplan_meier_ucb import AnytimeKaplanMeierUCB
+from keyhole.threshold.policies.anytime_optim import AnytimeOPTIM
+from keyhole.threshold.policies.capped_klucb import CappedKLUCB
+from keyhole.threshold.policies.dkwucb import DKWUCB
+from keyhole.threshold.policies.kaplan_meier_thompson import KaplanMeierThompson
+from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
+from keyhole.threshold.policies.kmucb import KMUCB
+from keyhole.threshold.policies.optim import OPTIM
+from keyhole.threshold.policies.per_threshold_ucb import PerThresholdUCB
+from keyhole.threshold.policies.survival_thompson import SurvivalThompson
+from keyhole.threshold.policies.uniform import Uniform
+from keyhole.threshold.policy_base import IndexPolicy, Policy
+from keyhole.threshold.problem import PROBLEM_FACTORIES, Problem
 from keyhole.threshold.setting import SETTING
 from keyhole.threshold.survival_estimators import KaplanMeierEstimator, ModifiedKaplanMeierEstimator
 

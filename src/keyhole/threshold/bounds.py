@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl
-from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
+from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.threshold.problem import Problem
 from keyhole.validate import Range, SequenceLike, check_integer, check_number, check_vector
 

@@ -10,12 +10,12 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 
 from keyhole.contract.arm_names import entry_names, split_names
-from keyhole.contract.environment import Environment
-from keyhole.contract.problem import Problem as AnyProblem
-from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.distributions import Replay
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
-from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps
+from keyhole.policy import Environment, FloatArray, IntArray
+from keyhole.policy import Problem as AnyProblem
+from keyhole.spec_values import ProblemFactory
+from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.threshold.distributions import parse_arms, survival_function
 from keyhole.threshold.environment import ThresholdEnvironment
 from keyhole.threshold.setting import SETTING, Feedback
@@ -281,3 +281,14 @@ def _matrix(name: str, arms: Any) -> tuple[FloatArray, tuple[Any, ...] | None]:
                 f"{field} must have as many levels as {fields[0]}, {len(rows[0])}; got {len(row)}"
             )
     return np.array(rows), names
+
+
+PROBLEM_FACTORIES: Final = {
+    "survival": ProblemFactory("for each arm the chances to reach level 1, 2, ..., m", Problem),
+    "mass": ProblemFactory(
+        "for each arm the chances of the levels 0, 1, ..., m", Problem.from_mass
+    ),
+    "samples": ProblemFactory(
+        "recorded samples, from 0 to the number of levels: a list for each arm", Problem.replay
+    ),
+}

@@ -7,9 +7,7 @@ it.
 
 from typing import Final, Literal, get_args
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field
+from keyhole.policy import Field, Setting, fact
 from keyhole.stochastic.setting import arm_exists
 
 Feedback = Literal["uncensored", "censored"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.threshold.reach_counts import add_observation
+from keyhole.threshold.policy_base import add_observation
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT_OPEN = Range(gt=0, lt=1)

@@ -7,22 +7,18 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 """
 
 from keyhole.distributions import CustomDistribution
-from keyhole.thresholding.confidence_coverage_problem import ConfidenceCoverageProblem
 from keyhole.thresholding.learner import Learner
-from keyhole.thresholding.policies import (
-    APT,
-    LSA,
-    UCBE,
-    FamilywiseStopping,
-    KnownGaps,
-    OptKG,
-    PerArmStopping,
-    PooledKG,
-    Uniform,
-)
+from keyhole.thresholding.policies.apt import APT
+from keyhole.thresholding.policies.familywise_stopping import FamilywiseStopping
+from keyhole.thresholding.policies.known_gaps import KnownGaps
+from keyhole.thresholding.policies.lsa import LSA
+from keyhole.thresholding.policies.optkg import OptKG
+from keyhole.thresholding.policies.per_arm_stopping import PerArmStopping
+from keyhole.thresholding.policies.pooled_kg import PooledKG
+from keyhole.thresholding.policies.ucbe import UCBE
+from keyhole.thresholding.policies.uniform import Uniform
 from keyhole.thresholding.policy_base import IndexPolicy, Policy
-from keyhole.thresholding.problem import Problem
-from keyhole.thresholding.problem_factories import PROBLEM_FACTORIES
+from keyhole.thresholding.problem import PROBLEM_FACTORIES, ConfidenceCoverageProblem, Problem
 from keyhole.thresholding.setting import SETTING
 
 __all__ = [

@@ -4,6 +4,7 @@ An arm is one of several options; each pull (trial) gives a random reward. In th
 labelled as above or below the threshold, a given number for its mean reward.
 """
 
+import math
 from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
@@ -17,6 +18,7 @@ from keyhole.policy import (
     float_array,
     int_array,
     integer,
+    number,
     seek_pull,
     uniform,
 )
@@ -144,6 +146,68 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
 
 class FiniteSampleGoldEnvironment(GoldLabelEnvironment, FiniteSampleEnvironment):
     """Environment with gold labels that draws recorded rewards without replacement."""
+
+
+class ConfidenceSequences(RewardEnvironment):
+    """Environment that records whether the running means of Bernoulli arms leave their bounds."""
+
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
+        Metric("third_width_misses", "chance of ever leaving a third of it", drawn="share"),
+        Metric(
+            "maximal_misses",
+            "chance of ever leaving Hoeffding's maximal inequality",
+            drawn="share",
+        ),
+        Metric("narrower_share", "share of rounds in which Lemma 19 is the narrower"),
+        Metric("radius_ratio", "Lemma 19's radius over the other's"),
+    )
+    helpers = ()
+
+    horizon = integer()
+    means = float_array("arms")
+    a = number()
+    b = number()
+    failure = number()
+
+    class State:
+        """Pulls and summed rewards of each arm; the bounds that were left, and their radii."""
+
+        pulls = int_array("arms")
+        totals = float_array("arms")
+        missed = float_array(3)
+        narrower = float_array()
+        ratio = float_array()
+
+    def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
+        """Return the reward of the arm's next pull, and compare the mean with its bounds."""
+        seek_pull(rng, arm, s.pulls[arm])
+        reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
+        s.pulls[arm] += 1
+        s.totals[arm] += reward
+        t = float(s.pulls[arm])
+        # The bounds hold after each pull of the arm, so its own pulls are the time, not the rounds.
+        off = abs(s.totals[arm] / t - e.means[arm])
+        radius = math.sqrt((e.a + e.b * math.log(e.horizon / t)) / t)
+        maximal = math.sqrt(e.horizon / 2.0 * math.log(2.0 / e.failure)) / t
+        if off > radius:
+            s.missed[0] = 1.0
+        if off > radius / 3.0:
+            s.missed[1] = 1.0
+        if off > maximal:
+            s.missed[2] = 1.0
+        if radius < maximal:
+            s.narrower[0] += 1.0
+        s.ratio[0] = radius / maximal
+        return reward
+
+    def score(e, s: State, t: int, metrics: Any) -> None:  # type: ignore[override]
+        """Write which bounds were ever left, and their radii."""
+        metrics.lemma_19_misses[0] = s.missed[0]
+        metrics.third_width_misses[0] = s.missed[1]
+        metrics.maximal_misses[0] = s.missed[2]
+        metrics.narrower_share[0] = s.narrower[0] / t
+        metrics.radius_ratio[0] = s.ratio[0]
 
 
 ENVIRONMENTS: Final = (

@@ -1,15 +1,22 @@
-"""Learner (a policy at work in memory) that sorts options into above and below a threshold.
+"""Learner that labels arms as above or below a threshold, and the words of its studies."""
 
-A user asks it which option (arm) to try next, tells it the reward, and gets in the end a label for
-each arm: its mean reward is at least the threshold (a given number), or below.
-"""
-
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.play.arm_learner import ArmLearner
+from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
+
+
+class StudyVocabulary(CoreVocabulary):
+    """Calls of a study: ``ask()`` gives an ``arm``; ``tell(id, reward)`` its reward."""
+
+    def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
+        """Return for each arm whether its mean is estimated to be at least the threshold."""
+        labels = report["labels"].tolist()
+        return {self.arms[arm]: label > 0.5 for arm, label in zip(live, labels, strict=True)}
 
 
 class Learner(ArmLearner):

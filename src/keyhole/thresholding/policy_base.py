@@ -1,27 +1,29 @@
 """Base classes of the policies that try options, to tell whose mean is at least a threshold."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
-from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.contract.text_formatting import count_text, mean_text
-from keyhole.draws.streams import Stream
-from keyhole.kernels.fingerprint import Kernel
-from keyhole.thresholding.learner import Learner
+from keyhole.policy import FloatArray
+from keyhole.policy import Policy as CorePolicy
+from keyhole.stochastic.policy_base import Policy as StochasticPolicy
+from keyhole.stochastic.policy_base import RewardCounts
+from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.setting import SETTING, Facts
-from keyhole.thresholding.study_adapter import StudyVocabulary
 
 # The largest relative rounding error of a float64.
 _ROUNDING: Final = 2.0**-53
 
 
-class _RewardCounts(Protocol):
-    pulls: FloatArray
-    totals: FloatArray
+def is_above(pulls: float, total: float, threshold: float) -> bool:
+    """Return whether an arm's mean is at least the threshold, or would be but for rounding."""
+    # The sum of n rewards has at most n - 1 rounding errors; decimals, the division and
+    # the threshold add three.
+    slack = (pulls + 2.0) * _ROUNDING
+    return pulls == 0.0 or total / pulls >= threshold - slack
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -74,19 +76,12 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner: this policy, asked for one decision at a time."""
 
-    def impute(p, s: _RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:
-        """Impute the mean reward of the arm, or 1/2 for an arm without pulls."""
-        pulls = s.pulls[arm]
-        update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
+    impute = StochasticPolicy.impute
 
-    def recommend(p, s: _RewardCounts, labels: FloatArray) -> None:
+    def recommend(p, s: RewardCounts, labels: FloatArray) -> None:
         """Label the arms by their empirical means."""
         for arm in range(p.arms):
-            pulls = s.pulls[arm]
-            # The sum of n rewards has at most n - 1 rounding errors; decimals, the division and
-            # the threshold add three.
-            slack = (pulls + 2.0) * _ROUNDING
-            labels[arm] = pulls == 0.0 or s.totals[arm] / pulls >= p.threshold - slack
+            labels[arm] = is_above(s.pulls[arm], s.totals[arm], p.threshold)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the label, the pulls and the mean of each arm."""

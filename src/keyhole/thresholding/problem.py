@@ -8,24 +8,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.arm_names import order_by_name
-from keyhole.contract.environment import Environment
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import Replay, replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.reward_problem import RewardProblem, list_values
 from keyhole.distributions.sampler_dispatch import environment_of
+from keyhole.policy import Environment, FloatArray
+from keyhole.spec_values import ProblemFactory
+from keyhole.thresholding.bounds import confidence_failure
 from keyhole.thresholding.environment import (
+    ConfidenceSequences,
     FiniteSampleEnvironment,
     FiniteSampleGoldEnvironment,
     GoldLabelEnvironment,
     RewardEnvironment,
 )
 from keyhole.thresholding.setting import SETTING
-from keyhole.validate import Range, SequenceLike, check_number, check_sequence, short_repr
+from keyhole.validate import (
+    Range,
+    SequenceLike,
+    check_number,
+    check_sequence,
+    check_vector,
+    short_repr,
+)
 
 Gold: TypeAlias = Sequence[bool | int | None] | Mapping[Any, bool | int | None]
 
@@ -252,3 +261,65 @@ def _check_gold(gold: Any, arms: int) -> FloatArray:
     if not (values >= 0).any():
         raise ValueError("gold must have at least one entry that is not None")
     return values
+
+
+class ConfidenceCoverageProblem(Problem):
+    """Problem that compares running means of Bernoulli arms with Lemma 19; L is the horizon.
+
+    The metrics of `keyhole.simulate` are 1 if the mean of any arm has ever left a bound:
+    ``lemma_19_misses`` (`keyhole.thresholding.bounds.confidence_sequence`), ``third_width_misses``
+    (a third of its radius) and ``maximal_misses`` (for the same chance of failure,
+    `keyhole.thresholding.bounds.maximal_inequality`); ``narrower_share``, the share of rounds in
+    which Lemma 19 was the narrower; and ``radius_ratio``, its radius over the other's at the last
+    pull.
+
+    Parameters
+    ----------
+    means : sequence of float, shape (arms,)
+        The mean reward of each arm, in [0, 1].
+    threshold : float, default 0.5
+        In (0, 1); only the policy depends on it.
+    a, b : float
+        Constants of Lemma 19, above 0, with a chance of failure below 1.
+
+    References
+    ----------
+    Tao et al. (2019), Lemma 19.
+
+    Examples
+    --------
+    >>> problem = ConfidenceCoverageProblem([0.5], a=12, b=1)
+    >>> round(problem.failure, 3)
+    0.034
+    """
+
+    def __init__(self, means: ArrayLike, threshold: float = 0.5, *, a: float, b: float) -> None:
+        super().__init__(check_vector("means", means, Range(ge=0, le=1)), threshold)
+        self.a, self.b = check_number("a", a, Range(gt=0)), check_number("b", b, Range(gt=0))
+        self.failure = confidence_failure(self.a, self.b)
+        if self.failure >= 1.0:
+            raise ValueError(
+                f"a must be larger for b = {b:g}, for a chance of failure below 1; got {a:g}"
+            )
+
+    @property
+    def environment(self) -> type[Environment]:
+        """The environment class of the problem."""
+        return ConfidenceSequences
+
+    def truth(self) -> dict[str, Any]:
+        """Return the fields of the environment, which no policy sees."""
+        numbers = {"means": self.means, "a": self.a, "b": self.b, "failure": self.failure}
+        return super().truth() | numbers
+
+
+PROBLEM_FACTORIES: Final = {
+    "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
+    "watched": ProblemFactory(
+        "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
+        ConfidenceCoverageProblem,
+    ),
+    "samples": ProblemFactory(
+        "recorded rewards: a list for each arm", Problem.replay, excluded=("gold",)
+    ),
+}

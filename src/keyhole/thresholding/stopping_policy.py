@@ -22,7 +22,7 @@ from keyhole.contract.stopping_wrapper import (
 from keyhole.draws.e_process import is_mean_above, is_mean_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
 from keyhole.thresholding.policies.lsa import LSA
-from keyhole.thresholding.policy_base import Policy
+from keyhole.thresholding.policy_base import Policy, is_above
 from keyhole.thresholding.problem import Problem
 
 
@@ -64,9 +64,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     def recommend(p, s: Evidence, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
-            pulls = s.evidence_pulls[arm]
-            slack = (pulls + 2.0) * 2.0**-53  # see `keyhole.thresholding.Policy.recommend`
-            above = pulls == 0.0 or s.evidence_totals[arm] / pulls >= p.threshold - slack
+            above = is_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
             labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:

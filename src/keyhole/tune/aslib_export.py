@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.data import write_aslib
-from keyhole.data.aslib_export import RunToExport
+from keyhole.data.aslib_files import RunToExport
 from keyhole.tune.folder import SPEC
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.trial_log import TrialRecord

@@ -8,7 +8,7 @@ import pytest
 from keyhole.papers.abernethy2016.ucb_potential import potential, potential_bound, regret_bound
 from keyhole.stochastic import BernsteinUCB, HoeffdingUCB
 from keyhole.stochastic.bounds import hoeffding_ucb_bound
-from keyhole.stochastic.ucb_policy import UCBPolicy
+from keyhole.stochastic.policy_base import UCBPolicy
 from tests.stochastic.cases import FIVE, bernoulli, drive
 
 

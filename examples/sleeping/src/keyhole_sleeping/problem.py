@@ -1,11 +1,12 @@
 """Problem: means and probabilities to be awake of all arms."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.policy import Problem as AnyProblem
+from keyhole.spec_values import ProblemFactory
 from keyhole.validate import Range, check_vector
 from keyhole_sleeping.environment import Sleepers
 from keyhole_sleeping.setting import SETTING
@@ -38,3 +39,7 @@ class Problem(AnyProblem):
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms, with these repeated in order."""
         return Problem(np.resize(self.means, arms), np.resize(self.awake, arms))
+
+
+PROBLEM_FACTORIES: Final = {"means": ProblemFactory("means of all arms, in [0, 1]", Problem)}
+"""The spec entries that describe problems."""

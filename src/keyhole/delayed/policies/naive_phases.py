@@ -6,7 +6,7 @@ with low means are dropped. It must know the longest delay of a reward.
 
 import math
 
-from keyhole.delayed.phase_policy import PhasePolicy, log_term
+from keyhole.delayed.policy_base import PhasePolicy, log_term
 from keyhole.policy import parameter
 
 

@@ -5,7 +5,7 @@ are of one option (arm). After each phase the options with low means are dropped
 mean delay of a reward, from which the length of the row follows.
 """
 
-from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
+from keyhole.delayed.policy_base import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
 
 

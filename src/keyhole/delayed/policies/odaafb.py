@@ -7,7 +7,7 @@ are waited for. It must know the mean and the longest delay.
 
 import numpy as np
 
-from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
+from keyhole.delayed.policy_base import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
 from keyhole.validate import Range, check_number
 

@@ -5,7 +5,7 @@ are of one option (arm). After each phase the options with low means are dropped
 are waited for. It must know the mean and the variance of the delays.
 """
 
-from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
+from keyhole.delayed.policy_base import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
 from keyhole.validate import Range, check_number
 

@@ -23,8 +23,8 @@ from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
-from keyhole.stochastic.policies import HoeffdingUCB
-from keyhole.stochastic.ucb_policy import UCBPolicy, delta
+from keyhole.stochastic import HoeffdingUCB
+from keyhole.stochastic.policy_base import UCBPolicy, delta
 from keyhole.validate import Range, check_integer, check_vector
 
 _PULLS: Final = Range(ge=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.resource.policies import ZoomingRCUCB
+from keyhole.resource import ZoomingRCUCB
 from keyhole.resource.problem import Problem
 
 _POLICY: Final = ZoomingRCUCB(alpha=0.02, delta=0.05, refine=2, lipschitz=2, gain_range=1)

@@ -8,7 +8,7 @@ import math
 
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn_from_run
-from keyhole.resource.refined_limit_grid import finest_pair, log_ratio, start_grids
+from keyhole.resource.refined_grid_policy import finest_pair, log_ratio, start_grids
 
 
 class AnytimeZoomingRCUCB(ZoomingRCUCB):

@@ -4,7 +4,7 @@ An arm is a thing that can be run, such as a solver; its run is stopped at the l
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from keyhole.policy import (
     FloatArray,
@@ -17,19 +17,13 @@ from keyhole.policy import (
     parameter,
 )
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scaling import scale_gain
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.policy_base import Policy
-from keyhole.resource.ucb_kernels import net_reward
+from keyhole.resource.policy_base import Policy, net_reward, scale_gain
+from keyhole.resource.setting import limit_index
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
+from keyhole.stochastic.policy_base import RewardCounts
 
 _NEAR: Final = 1.0 - 1e-12  # limits whose ratio is closer to 1 are equal
-
-
-class _Base(Protocol):
-    pulls: FloatArray
-    totals: FloatArray
 
 
 class FixedLimit(WrapperPolicy, Policy):
@@ -139,7 +133,7 @@ class FixedLimit(WrapperPolicy, Policy):
             gain = net_reward(p.cost, reward, consumption, exceeded)
         base_update(p, s, t, rng, arm, scale_gain(gain, s.fixed_penalty[0]))
 
-    def impute(p, s: _Base, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
+    def impute(p, s: RewardCounts, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
         """Update the base with the arm's mean, or with 1/2 for an arm without observations."""
         pulls = s.pulls[arm]
         base_update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)

@@ -7,8 +7,8 @@ best arm is clear. Instead of time it may be anything that is consumed. A baseli
 import math
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
-from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.policy_base import Policy
+from keyhole.resource.setting import limit_index
 
 
 class LeapsAndBounds(Policy):

@@ -9,9 +9,8 @@ import math
 
 from keyhole.policy import float_array, int_array, parameter, scratch_array
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.policy_base import Policy
-from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
+from keyhole.resource.policy_base import Policy, argmax_ucb, first_unobserved, net_reward
+from keyhole.resource.setting import limit_index
 
 
 class RCUCB(Policy):

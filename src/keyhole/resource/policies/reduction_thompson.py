@@ -9,10 +9,8 @@ from typing import Any
 
 from keyhole.policy import Stream, betas, float_array, int_array, scratch_array, uniform
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scaling import check_cost_covered, scale_gain
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.policy_base import Policy
-from keyhole.resource.ucb_kernels import net_reward
+from keyhole.resource.policy_base import Policy, check_cost_covered, net_reward, scale_gain
+from keyhole.resource.setting import limit_index
 
 
 class ReductionThompson(Policy):

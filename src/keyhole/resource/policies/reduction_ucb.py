@@ -10,10 +10,15 @@ from typing import Any
 
 from keyhole.policy import float_array, int_array, parameter, scratch_array
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scaling import check_cost_covered, scale_gain
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.policy_base import Policy
-from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
+from keyhole.resource.policy_base import (
+    Policy,
+    argmax_ucb,
+    check_cost_covered,
+    first_unobserved,
+    net_reward,
+    scale_gain,
+)
+from keyhole.resource.setting import limit_index
 
 
 class ReductionUCB(Policy):

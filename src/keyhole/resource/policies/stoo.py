@@ -10,16 +10,15 @@ from typing import Any
 
 from keyhole.policy import Kernel
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.gain_scaling import check_cost_covered
-from keyhole.resource.refined_grid_policy import RefinedGridPolicy
-from keyhole.resource.refined_limit_grid import (
+from keyhole.resource.policy_base import check_cost_covered, net_reward
+from keyhole.resource.refined_grid_policy import (
+    RefinedGridPolicy,
     choose_best,
     common_spread,
     recompute_bounds,
     update_grid,
     update_statistics,
 )
-from keyhole.resource.ucb_kernels import net_reward
 
 
 class StoOO(RefinedGridPolicy):

@@ -8,9 +8,8 @@ import math
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.limit_lookup import limit_index
-from keyhole.resource.policy_base import Policy
-from keyhole.resource.ucb_kernels import net_reward
+from keyhole.resource.policy_base import Policy, net_reward
+from keyhole.resource.setting import limit_index
 
 
 class SuccessiveHalving(Policy):

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import Kernel, float_array, int_array, parameter
-from keyhole.resource.refined_grid_policy import RefinedGridPolicy
-from keyhole.resource.refined_limit_grid import (
+from keyhole.resource.policy_base import net_reward
+from keyhole.resource.refined_grid_policy import (
+    RefinedGridPolicy,
     choose_best,
     common_spread,
     count_earlier_rounds,
@@ -19,7 +20,6 @@ from keyhole.resource.refined_limit_grid import (
     update_grid,
     update_statistics,
 )
-from keyhole.resource.ucb_kernels import net_reward
 
 
 class ZoomingRCUCB(RefinedGridPolicy):

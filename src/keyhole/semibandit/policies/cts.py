@@ -7,7 +7,7 @@ far as the resource suffices, get what they need. A baseline (for comparison).
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
-from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
+from keyhole.semibandit.policy_base import KnownThresholdPolicy
 
 
 class CTS(KnownThresholdPolicy):

@@ -8,7 +8,7 @@ import math
 
 from keyhole.policy import FloatArray, float_array, parameter
 from keyhole.semibandit.allocation_kernels import AllocationState, write_allocation
-from keyhole.semibandit.equal_share_policy import EqualSharePolicy
+from keyhole.semibandit.policy_base import EqualSharePolicy
 from keyhole.semibandit.subset_search import Subsets, best_subset
 
 

@@ -7,7 +7,7 @@ baseline.
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation
-from keyhole.semibandit.equal_share_policy import EqualSharePolicy
+from keyhole.semibandit.policy_base import EqualSharePolicy
 
 
 class MPTS(EqualSharePolicy):

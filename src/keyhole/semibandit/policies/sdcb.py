@@ -8,7 +8,7 @@ import math
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, lower_bound
-from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
+from keyhole.semibandit.policy_base import KnownThresholdPolicy
 
 
 class SDCB(KnownThresholdPolicy):

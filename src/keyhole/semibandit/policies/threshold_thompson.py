@@ -17,8 +17,7 @@ from keyhole.policy import (
     parameter,
     uniform,
 )
-from keyhole.semibandit.knapsack import knapsack, sort_down
-from keyhole.semibandit.knapsack_solver_search import SLACK, Scratch
+from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_down
 from keyhole.semibandit.policy_base import Policy
 from keyhole.semibandit.setting import ENOUGH, clip_to_budget, sum_up
 from keyhole.semibandit.threshold_posterior import (

@@ -7,7 +7,7 @@ plus a margin: wide after few rewards, narrow if their variance, which must be k
 import math
 
 from keyhole.policy import Kernel, parameter
-from keyhole.stochastic.ucb_policy import UCBPolicy, log_term
+from keyhole.stochastic.policy_base import UCBPolicy, log_term
 
 
 class BernsteinUCB(UCBPolicy):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.confidence_sequences.beta_mixture import log_beta
 from keyhole.contract.stopping import Guarantee, settled_arms
 from keyhole.contract.stopping_wrapper import (
     SAME_MEAN,
@@ -19,8 +20,7 @@ from keyhole.contract.stopping_wrapper import (
     settle,
 )
 from keyhole.policy import IntArray, Kernel, Stream, argmin, argmin_fill, int_array, parameter
-from keyhole.stochastic.pair_evidence import is_mean_higher
-from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson
+from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_loss
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
@@ -169,3 +169,21 @@ def give_up_lower(s: BestArmStopping.State, arm: int, other: int, level: float, 
     ):  # fmt: skip
         settle(s, other, 2, arms)
         s.left[0] -= 1
+
+
+def is_mean_higher(
+    pulls: float, total: float, other_pulls: float, other_total: float, level: float
+) -> bool:
+    r"""Return whether the e-process against "the first mean is at most the second" is exp(level).
+
+    See `keyhole.stochastic.BestArmStopping`. Most calls take a few operations: the e-process is at
+    most the likelihood ratio, which is at most the exponential of
+    :math:`\frac{n_1 n_2}{n_1 + n_2} \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`.
+    """
+    gap = total / pulls - other_total / other_pulls
+    both = pulls + other_pulls
+    mean = (total + other_total) / both
+    if gap <= 0.0 or pulls * other_pulls / both * gap * gap < level * mean * (1.0 - mean):
+        return False
+    mixtures = log_beta(total, pulls - total) + log_beta(other_total, other_pulls - other_total)
+    return mixtures + log_loss(both, total + other_total) >= level

@@ -7,7 +7,7 @@ plus a margin: wide after few rewards, and set by the number of rounds, which mu
 import math
 
 from keyhole.policy import Kernel
-from keyhole.stochastic.ucb_policy import UCBPolicy, log_term
+from keyhole.stochastic.policy_base import UCBPolicy, log_term
 
 
 class HoeffdingUCB(UCBPolicy):

@@ -6,8 +6,8 @@ The options (arms) give random rewards; one is left in the end, or a few that ar
 import math
 from typing import Any
 
-from keyhole.policy import IntArray, float_array, int_array
-from keyhole.stochastic.policy_base import Policy
+from keyhole.policy import IntArray, int_array
+from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
 class ImprovedUCB(Policy):
@@ -53,11 +53,9 @@ class ImprovedUCB(Policy):
     cost_per_round = "O(1); O(K) at the end of a phase"
     needs = ("horizon",)
 
-    class State:
+    class State(RewardCounts):
         """Pulls and summed rewards, the remaining arms, the phase, and its current arm."""
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         active = int_array("arms")
         phase = int_array()
         arm = int_array()

@@ -9,7 +9,7 @@ from typing import Final
 
 from keyhole.draws.kl_bound import log_complement
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
-from keyhole.stochastic.policy_base import Policy
+from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 # Attempts to find a number between the two largest bounds. The second mostly succeeds.
 _TRIES: Final = 3
@@ -72,15 +72,13 @@ class KLUCB(Policy):
 
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
-    class State:
+    class State(RewardCounts):
         """Pulls, summed rewards, their mean and its entropy of each arm; the arm pulled last.
 
         `between` is ln(1 - q) for a q that lay between the largest bound and the others;
         `unpulled` is the number of first arms that are known to have pulls.
         """
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         mean = float_array("arms")
         entropy = float_array("arms")
         last = int_array()

@@ -5,7 +5,7 @@ each mean is after these. A draw below the posterior mean explores nothing, and 
 """
 
 from keyhole.policy import Stream
-from keyhole.stochastic.beta_posterior_policy import BetaPosteriorPolicy, draw_means
+from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
 
 class OptimisticThompson(BetaPosteriorPolicy):

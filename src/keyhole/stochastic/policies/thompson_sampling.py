@@ -5,7 +5,7 @@ each mean is after these; they vary more after few rewards, so that all options 
 """
 
 from keyhole.policy import Stream
-from keyhole.stochastic.beta_posterior_policy import BetaPosteriorPolicy, draw_means
+from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
 
 class ThompsonSampling(BetaPosteriorPolicy):

@@ -6,9 +6,9 @@ as the best one: a rule for small regret tries them too rarely.
 
 import math
 
+from keyhole.confidence_sequences.beta_mixture import binary_entropy
 from keyhole.policy import Stream, parameter, uniform
-from keyhole.stochastic.beta_posterior_policy import BetaPosteriorPolicy, draw_means
-from keyhole.stochastic.pair_evidence import transport_cost
+from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
 
 class TopTwoThompson(BetaPosteriorPolicy):
@@ -102,3 +102,20 @@ def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
         if cost < least:
             challenger, least = arm, cost
     return challenger
+
+
+def log_loss(pulls: float, total: float) -> float:
+    r"""Return :math:`n H(\hat\mu)`: minus the largest logarithm of the likelihood of rewards."""
+    return pulls * binary_entropy(min(total / pulls, 1.0)) if pulls > 0.0 else 0.0
+
+
+def transport_cost(pulls: float, total: float, other_pulls: float, other_total: float) -> float:
+    r"""Return the cost to explain two arms' rewards by one mean; 0 if the first's is no higher.
+
+    It is :math:`n_1 \mathrm{kl}(\hat\mu_1, m) + n_2 \mathrm{kl}(\hat\mu_2, m)` with m the mean of
+    all rewards: the logarithm of the likelihood ratio. Both arms have pulls.
+    """
+    if total / pulls <= other_total / other_pulls:
+        return 0.0
+    own = log_loss(pulls, total) + log_loss(other_pulls, other_total)
+    return max(log_loss(pulls + other_pulls, total + other_total) - own, 0.0)

@@ -7,7 +7,7 @@ so options that may be better get tried.
 import math
 
 from keyhole.policy import first_unpulled, float_array, scratch_array
-from keyhole.stochastic.policy_base import Policy
+from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
 class UCB1(Policy):
@@ -49,14 +49,12 @@ class UCB1(Policy):
     off_policy = True
     cost_per_round = "a logarithm, and O(K) multiplications"
 
-    class State:
+    class State(RewardCounts):
         """Pulls, summed rewards, their mean, and one over the root of the pulls of each arm.
 
         `unpulled` is the number of first arms that are known to have pulls.
         """
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         mean = float_array("arms")
         root = float_array("arms")
         unpulled = scratch_array()

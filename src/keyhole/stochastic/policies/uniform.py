@@ -3,8 +3,8 @@
 It never uses the rewards: a policy that does should be better.
 """
 
-from keyhole.policy import float_array, int_array
-from keyhole.stochastic.policy_base import Policy
+from keyhole.policy import int_array
+from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
 class Uniform(Policy):
@@ -41,11 +41,9 @@ class Uniform(Policy):
     off_policy = True
     cost_per_round = "O(1)"
 
-    class State:
+    class State(RewardCounts):
         """Pulls and summed rewards of each arm, and the next arm."""
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         turn = int_array()
 
     def select(p, s: State) -> int:

@@ -5,13 +5,13 @@ bounds the chance that the next one reaches the bar, and pulls the arm with the 
 """
 
 import math
+from typing import ClassVar
 
 from keyhole.policy import parameter
-from keyhole.threshold.index_policy import IndexPolicy
-from keyhole.threshold.reach_counts import add_expected, add_observation
+from keyhole.threshold.policies.dkwucb import DKWUCB
 
 
-class AnytimeDKWUCB(IndexPolicy):
+class AnytimeDKWUCB(DKWUCB):
     r"""Pull the arm whose chance to reach the threshold has the largest bound, for any horizon.
 
     `DKWUCB` for an unknown horizon and uncensored feedback.
@@ -50,9 +50,8 @@ class AnytimeDKWUCB(IndexPolicy):
     """
 
     pending = ("impute", "ignore")
-    feedback = "the sample of the arm pulled (uncensored)"
     cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
-    works_with = ("uncensored",)
+    needs: ClassVar[tuple[str, ...]] = ()
 
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
@@ -60,14 +59,6 @@ class AnytimeDKWUCB(IndexPolicy):
         """Return the upper confidence bound."""
         share = 1.0 / tried
         return reached * share + math.sqrt(0.5 * anytime_log_term(t, p.c) * share)
-
-    def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
-        """Count the sample at all levels."""
-        add_observation(s, arm, p.levels, value)
-
-    def impute(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
-        """Count the pending pull with its expected result at all levels."""
-        add_expected(s.reached, s.tried, arm, p.levels)
 
 
 def anytime_log_term(t: int, c: float) -> float:

@@ -8,8 +8,8 @@ and pulls the one with the largest bound. A sample that reached a bar is seen on
 import math
 
 from keyhole.policy import parameter
-from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
+from keyhole.threshold.policy_base import IndexPolicy
 
 
 class AnytimeKaplanMeierUCB(IndexPolicy):

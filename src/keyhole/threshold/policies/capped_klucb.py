@@ -11,8 +11,7 @@ from typing import Final
 from keyhole.draws.kl_bound import log_complement
 from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_expected, add_observation
+from keyhole.threshold.policy_base import Policy, ReachCounts, add_expected, add_observation
 
 # Factor on the divergence limit: bounds within it are so close that rounding could decide, and are
 # computed and compared exactly.
@@ -71,11 +70,9 @@ class CappedKLUCB(Policy):
 
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
-    class State:
+    class State(ReachCounts):
         """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
 
-        reached = float_array("arms", "levels")
-        tried = float_array("arms", "levels")
         entropy = float_array("arms", "levels")
         """Entropy of the share that reached the level, in nats."""
         last = int_array()

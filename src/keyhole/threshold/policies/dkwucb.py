@@ -5,9 +5,9 @@ reach it. All samples are seen in full (uncensored), so that each one counts for
 """
 
 import math
+from typing import ClassVar
 
-from keyhole.threshold.index_policy import IndexPolicy
-from keyhole.threshold.reach_counts import add_expected, add_observation
+from keyhole.threshold.policy_base import IndexPolicy, add_expected, add_observation
 
 
 class DKWUCB(IndexPolicy):
@@ -50,7 +50,7 @@ class DKWUCB(IndexPolicy):
     pending = ("impute", "ignore")
     feedback = "the sample of the arm pulled (uncensored)"
     cost_per_round = "O(K) square roots, and O(m) to count a sample"
-    needs = ("horizon",)
+    needs: ClassVar[tuple[str, ...]] = ("horizon",)
     works_with = ("uncensored",)
 
     def index(p, t: int, tried: float, reached: float) -> float:

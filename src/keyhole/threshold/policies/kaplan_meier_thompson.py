@@ -5,9 +5,8 @@ reach it. A chance is drawn from its posterior, the values that the samples so f
 A sample that reached a bar is seen only as "reached it" (censored).
 """
 
-from keyhole.policy import Stream, betas, float_array, parameter, scratch_array
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_observation
+from keyhole.policy import Stream, betas, parameter, scratch_array
+from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 
 
 class KaplanMeierThompson(Policy):
@@ -62,11 +61,9 @@ class KaplanMeierThompson(Policy):
     a: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples that reached a level")
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples that did not")
 
-    class State:
+    class State(ReachCounts):
         """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
 
-        reached = float_array("arms", "levels")
-        tried = float_array("arms", "levels")
         up = scratch_array("arms")
         down = scratch_array("arms")
         drawn = scratch_array("arms")

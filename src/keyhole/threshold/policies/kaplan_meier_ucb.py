@@ -8,8 +8,8 @@ lower ones.
 import math
 from typing import ClassVar
 
-from keyhole.threshold.index_policy import IndexPolicy
 from keyhole.threshold.policies.dkwucb import log_term
+from keyhole.threshold.policy_base import IndexPolicy
 
 
 class KaplanMeierUCB(IndexPolicy):

@@ -9,9 +9,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.policy import FloatArray, IntArray, float_array, int_array
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_observation, estimate, find_best_arm
+from keyhole.policy import FloatArray, IntArray, int_array
+from keyhole.threshold.policy_base import (
+    Policy,
+    ReachCounts,
+    add_observation,
+    estimate,
+    find_best_arm,
+)
 
 
 class KMUCB(Policy):
@@ -58,11 +63,9 @@ class KMUCB(Policy):
     pending = ("wait",)  # the next arm depends on all feedback so far
     requires = "each threshold once in every block of as many rounds as there are levels"
 
-    class State:
+    class State(ReachCounts):
         """Counts at each level, the position in block and epoch, and the settled levels."""
 
-        reached = float_array("arms", "levels")
-        tried = float_array("arms", "levels")
         level = int_array()
         """The number of settled levels: the current one is the next."""
         kept = int_array("levels")

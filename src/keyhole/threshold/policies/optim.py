@@ -6,9 +6,8 @@ present one.
 """
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.index_policy import find_largest_index
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
-from keyhole.threshold.reach_counts import add_observation
+from keyhole.threshold.policy_base import add_observation, find_largest_index
 
 
 class OPTIM(KaplanMeierUCB):

@@ -8,7 +8,7 @@ margin, which is wide after few pulls.
 import math
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.index_policy import IndexPolicy, find_largest_index
+from keyhole.threshold.policy_base import IndexPolicy, find_largest_index
 
 
 class PerThresholdUCB(IndexPolicy):

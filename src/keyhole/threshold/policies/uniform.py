@@ -3,9 +3,8 @@
 It never learns which arms reach the bar (the round's threshold): a baseline for other policies.
 """
 
-from keyhole.policy import float_array, int_array
-from keyhole.threshold.policy_base import Policy
-from keyhole.threshold.reach_counts import add_observation
+from keyhole.policy import int_array
+from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 
 
 class Uniform(Policy):
@@ -42,11 +41,9 @@ class Uniform(Policy):
     off_policy = True
     cost_per_round = "O(1), and O(c) to count what is seen"
 
-    class State:
+    class State(ReachCounts):
         """Counts at each level, and the next arm."""
 
-        reached = float_array("arms", "levels")
-        tried = float_array("arms", "levels")
         turn = int_array()
 
     def select(p, s: State) -> int:

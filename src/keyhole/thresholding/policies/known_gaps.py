@@ -7,7 +7,8 @@ worse others are shows the price of not knowing them.
 
 import math
 
-from keyhole.policy import argmin, argmin_tree_array, argmin_update, float_array
+from keyhole.policy import argmin, argmin_tree_array, argmin_update
+from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
 
@@ -52,11 +53,9 @@ class KnownGaps(Policy):
     needs = ("gaps",)
     oracle = True
 
-    class State:
+    class State(RewardCounts):
         """Pulls, summed rewards and index of each arm."""
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         index = argmin_tree_array("arms")
 
     def init(p, s: State) -> None:

@@ -19,6 +19,7 @@ from keyhole.policy import (
     float_array,
     parameter,
 )
+from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
 # Rounding errors accumulate in the incremental updates of I and ln w: after so many pulls of an arm
@@ -91,11 +92,9 @@ class OptKG(Policy):
     a: float = parameter(default=1.0, ge=1e-6, le=1e6, doc="prior successes")
     b: float = parameter(default=1.0, ge=1e-6, le=1e6, doc="prior failures")
 
-    class State:
+    class State(RewardCounts):
         """Pulls, summed rewards, I, ln w, w, and minus the logarithm of the score of each arm."""
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         above = float_array("arms")
         log_weight = float_array("arms")
         weight = float_array("arms")

@@ -19,6 +19,7 @@ from keyhole.policy import (
     float_array,
     parameter,
 )
+from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
 # The prior is fitted anew whenever the number of pulls has grown by this factor.
@@ -115,11 +116,9 @@ class PooledKG(Policy):
         default=4.0, ge=0.3, le=1000, doc="how many pulls the prior may count for"
     )
 
-    class State:
+    class State(RewardCounts):
         """Pulls and summed rewards of each arm, the prior, and the scores."""
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         above = float_array("arms")
         """Probability that the mean is at least the threshold."""
         prior = float_array(2)

@@ -3,7 +3,8 @@
 In the end each arm is labelled by whether its mean reward is at least a threshold, as by others.
 """
 
-from keyhole.policy import float_array, int_array
+from keyhole.policy import int_array
+from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
 
@@ -40,11 +41,9 @@ class Uniform(Policy):
     off_policy = True
     cost_per_round = "O(1)"
 
-    class State:
+    class State(RewardCounts):
         """Pulls and summed rewards of each arm, and the next arm."""
 
-        pulls = float_array("arms")
-        totals = float_array("arms")
         turn = int_array()
 
     def select(p, s: State) -> int:
