@@ -1,5 +1,13 @@
 """The command line `keyhole`, with a module for each group of its commands."""
 
-from keyhole.cli.entry_point import main
+import sys
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command line and exit: see `command_execution`."""
+    # Imported here, so that Ctrl-C during the imports exits cleanly.
+    try:
+        from keyhole.cli.command_execution import main as begin
+    except KeyboardInterrupt:
+        sys.exit(130)
+    begin()

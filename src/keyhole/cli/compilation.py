@@ -5,7 +5,7 @@ from time import monotonic
 
 import typer
 
-from keyhole.cli.json_output import print_json
+from keyhole.cli.output import print_json
 from keyhole.durations import format_duration
 from keyhole.experiment import setting_registry
 from keyhole.experiment.compile_jobs import CompileJob, find_file, setting_jobs, spec_jobs

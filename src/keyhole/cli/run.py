@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import typer
 
-from keyhole.cli.json_output import print_json
-from keyhole.cli.terminal_output import one_line_text, try_to_write
+from keyhole.cli.output import one_line_text, print_json, try_to_write
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration

@@ -7,7 +7,7 @@ from typing import Final
 
 import typer
 
-from keyhole.cli.json_output import print_json
+from keyhole.cli.output import print_json
 from keyhole.experiment.setting_registry import RegisteredSetting
 
 _SUFFIX: Final = ".tmpl"

@@ -1,17 +1,51 @@
-"""The verdicts on claims of a paper, as text or JSON, and the exit code that follows from them."""
+"""Published experiments: their list, verdicts on their claims, and the exit code of these."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from keyhole.cli import exit_codes
-from keyhole.cli.json_output import print_json
-from keyhole.cli.terminal_output import print_heading, print_paragraph
+from keyhole.cli.output import CLAIM_FAILED, print_heading, print_json, print_paragraph
+from keyhole.papers.entry_files import FILES, entry_folder, read_tables
 
 if TYPE_CHECKING:
     from keyhole.papers import ReproducedEntries, Reproduction
     from keyhole.papers.verdicts import Verdict
+
+
+def show_entries(*, as_json: bool = False) -> None:
+    """Print the available reproductions."""
+    # Unchecked tables suffice: a check of an entry creates its problems, which takes seconds.
+    tables = {name: read_tables(*entry_folder(name)) for name in FILES}
+    if as_json:
+        print_json([_entry_as_json(name, table) for name, table in tables.items()])
+        return
+    for name, table in tables.items():
+        print_heading(name, 0)
+        print_paragraph(table["title"], 2)
+        runs = ", ".join(
+            f"{scale} {size['replications']:,} replications"
+            for scale, size in table["scales"].items()
+        )
+        problems = ", ".join(table["problems"])
+        print_paragraph(f"problems: {problems}; claims: {_count_claims(table)}; {runs}", 2)
+        print_paragraph(table["source"], 2)
+
+
+def _count_claims(table: dict[str, Any]) -> int:
+    """Return the number of claims of an entry: a claim about two problems counts twice."""
+    return sum(len(claim.get("problems", [""])) for claim in table.get("claims", []))
+
+
+def _entry_as_json(name: str, table: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": table["title"],
+        "source": table["source"],
+        "problems": list(table["problems"]),
+        "claims": _count_claims(table),
+        "replications": {s: size["replications"] for s, size in table["scales"].items()},
+    }
 
 
 def print_verdicts(result: "Reproduction", *, as_json: bool) -> None:
@@ -62,4 +96,4 @@ def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
 
 def _exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
     failed = any(verdict.status == "does not hold" for verdict in verdicts)
-    raise typer.Exit(exit_codes.CLAIM_FAILED if failed else 0)
+    raise typer.Exit(CLAIM_FAILED if failed else 0)
