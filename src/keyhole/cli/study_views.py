@@ -28,6 +28,8 @@ from keyhole.contract.reward_units import UNIT
 from keyhole.contract.text_formatting import count_text
 from keyhole.validate import check_distinct, short_repr
 
+__all__ = ["app"]  # with the commands of this module and of `keyhole.cli.study`
+
 _ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
 _RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
