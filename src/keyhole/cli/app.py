@@ -205,18 +205,30 @@ def compile_(
     epilog=show_examples(
         "keyhole cache info",
         "keyhole cache clear",
+        "keyhole cache why mine.py:Mine",
     )
 )
 def cache(
-    action: Annotated[str, typer.Argument(metavar="info|clear", help="Show, or remove.")],
+    action: Annotated[
+        str, typer.Argument(metavar="info|clear|why", help="Show, remove, or explain.")
+    ],
+    policy: Annotated[
+        str | None, typer.Argument(metavar="[POLICY]", help="A name, or your FILE.py:CLASS.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the size of the compile cache, or empty it."""
-    from keyhole.cli.compilation import empty_cache, show_cache
+    """Show the size of the compile cache, empty it, or say why a policy is compiled again."""
+    from keyhole.cli.compilation import empty_cache, explain_cache, show_cache
     from keyhole.validate import check_choice
 
-    actions = {"info": show_cache, "clear": empty_cache}
-    actions[check_choice("action", action, actions)](as_json=as_json)
+    check_choice("action", action, ("info", "clear", "why"))
+    if (policy is None) == (action == "why"):
+        problem = "be given with" if policy is None else "be left out without"
+        raise ValueError(f"POLICY must {problem} keyhole cache why")
+    if policy is not None:
+        explain_cache(policy, as_json=as_json)
+    else:
+        {"info": show_cache, "clear": empty_cache}[action](as_json=as_json)
 
 
 @app.command(
