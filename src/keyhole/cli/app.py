@@ -8,7 +8,7 @@ import typer
 
 from keyhole.cli import bench, init, new, reproductions, study_views, tune
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
-from keyhole.cli.output import print_json
+from keyhole.cli.output import print_result
 from keyhole.clusters.cluster_connection import check_address
 from keyhole.extras import require_extra
 
@@ -129,10 +129,7 @@ def report(
         # This ends the command.
         reproductions.conclude(report_again(folder), as_json=as_json)
     written = write_report(folder)
-    if as_json:
-        print_json({"report": written})
-    else:
-        typer.echo(f"report: {written}")
+    print_result({"report": written}, f"report: {written}", as_json=as_json)
 
 
 @app.command(

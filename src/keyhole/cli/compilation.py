@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from keyhole.cli.output import print_json
+from keyhole.cli.output import print_result
 from keyhole.durations import format_duration
 from keyhole.experiment import setting_registry
 from keyhole.experiment.compile_jobs import (
@@ -55,10 +55,8 @@ def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = Fals
         if left and not quiet and (compiled == 1 or line.is_due):
             time_left = format_duration(left * seconds / compiled)
             line.print(f"{left} left to compile, about {time_left}")
-    if as_json:
-        print_json({"kernels": [name for name, _ in jobs], "compiled": compiled})
-        return
-    _print_size()
+    kernels = [name for name, _ in jobs]
+    print_result({"kernels": kernels, "compiled": compiled}, _describe_size(), as_json=as_json)
 
 
 def _jobs(what: str | None) -> list[CompileJob]:
@@ -77,14 +75,10 @@ def _jobs(what: str | None) -> list[CompileJob]:
 
 def show_cache(*, as_json: bool = False) -> None:
     """Print the folder and size of the compile cache."""
-    if as_json:
-        files = cached_files()
-        size = sum(found.st_size for _, found in files)
-        limits = {"bytes": size, "limit_bytes": cache_limit()}
-        print_json({"folder": cache_folder(), "pieces": len(files), **limits})
-        return
-    typer.echo(f"folder: {cache_folder()}")
-    _print_size()
+    files = cached_files()
+    limits = {"bytes": sum(file.st_size for _, file in files), "limit_bytes": cache_limit()}
+    content = {"folder": cache_folder(), "pieces": len(files), **limits}
+    print_result(content, f"folder: {cache_folder()}", _describe_size(), as_json=as_json)
 
 
 def explain_cache(name: str, *, as_json: bool = False) -> None:
@@ -93,16 +87,9 @@ def explain_cache(name: str, *, as_json: bool = False) -> None:
         raise ValueError("KEYHOLE_INTERPRET is set, so that nothing is compiled: unset it")
     keys = read_keys()
     rows = [{"kernel": kernel} | _explain(job, keys) for kernel, job in _policy_jobs(name)]
-    if as_json:
-        print_json(rows)
-        return
-    for row in rows:
-        state = "cached" if row["cached"] else "not cached"
-        if row["changed"] is None:
-            state += ": never compiled here, or removed from the cache"
-        elif row["changed"]:
-            state += f"; changed: {'; '.join(map(_change_text, row['changed']))}"
-        typer.echo(f"{row['kernel']}: {state}")
+    print_result(
+        rows, *(f"{row['kernel']}: {_describe_state(row)}" for row in rows), as_json=as_json
+    )
 
 
 def _policy_jobs(name: str) -> list[CompileJob]:
@@ -130,6 +117,14 @@ def _explain(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> di
     return {"cached": False, "changed": min(changes, key=len, default=None)}
 
 
+def _describe_state(row: dict[str, Any]) -> str:
+    if row["cached"]:
+        return "cached"
+    if row["changed"] is None:
+        return "not cached: never compiled here, or removed from the cache"
+    return f"not cached; changed: {'; '.join(map(_describe_change, row['changed']))}"
+
+
 def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, str | None]]:
     return [
         {"part": part, "cached": cached.get(part), "now": key.get(part)}
@@ -138,7 +133,7 @@ def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, 
     ]
 
 
-def _change_text(change: dict[str, str | None]) -> str:
+def _describe_change(change: dict[str, str | None]) -> str:
     """Return a difference as text, with both values if they are short."""
     part, cached, now = change["part"], change["cached"], change["now"]
     if cached is None or now is None:
@@ -147,19 +142,15 @@ def _change_text(change: dict[str, str | None]) -> str:
     return f"{part} ({cached} -> {now})" if is_short else f"{part}"
 
 
-def _print_size() -> None:
+def _describe_size() -> str:
     files = cached_files()
-    size = sum(found.st_size for _, found in files) / _MEGABYTE
-    typer.echo(
-        f"compiled code: {len(files)} pieces, {size:.1f} MB of at most "
-        f"{cache_limit() / _MEGABYTE:.0f} MB"
-    )
+    size = sum(file.st_size for _, file in files) / _MEGABYTE
+    limit = cache_limit() / _MEGABYTE
+    return f"compiled code: {len(files)} pieces, {size:.1f} MB of at most {limit:.0f} MB"
 
 
 def empty_cache(*, as_json: bool = False) -> None:
     """Empty the compile cache; print how much was removed."""
     removed = clear_cache()
-    if as_json:
-        print_json({"folder": cache_folder(), "removed": removed})
-    else:
-        typer.echo(f"removed {removed} pieces of compiled code from {cache_folder()}")
+    text = f"removed {removed} pieces of compiled code from {cache_folder()}"
+    print_result({"folder": cache_folder(), "removed": removed}, text, as_json=as_json)

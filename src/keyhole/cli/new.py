@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from keyhole.cli.options import AsJson, show_examples
-from keyhole.cli.output import print_json
+from keyhole.cli.output import print_result
 from keyhole.validate import check_choice
 
 EXAMPLES: Final = show_examples(
@@ -105,10 +105,6 @@ def write_files(texts: Mapping[Path, str], next_command: str = "", *, as_json: b
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(texts[path], encoding="utf-8")
-    if as_json:
-        print_json({"files": paths} | ({"next": next_command} if next_command else {}))
-        return
-    for path in paths:
-        typer.echo(path)
-    if next_command:
-        typer.echo(f"next: {next_command}")
+    content = {"files": paths} | ({"next": next_command} if next_command else {})
+    hint = [f"next: {next_command}"] if next_command else []
+    print_result(content, *paths, *hint, as_json=as_json)

@@ -97,6 +97,15 @@ def exit_code_of(error: Exception) -> int:
     return TRY_LATER if getattr(error, "later", False) else BAD_INPUT
 
 
+def print_result(content: Any, *lines: object, as_json: bool) -> None:
+    """Print the result of a command as JSON, or as lines of text."""
+    if as_json:
+        print_json(content)
+        return
+    for line in lines:
+        typer.echo(line)
+
+
 def print_json(content: Any) -> None:
     """Print data as one line of JSON, in which numbers that are not finite are null."""
     typer.echo(json.dumps(_plain(content)))

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from keyhole.cli.output import CLAIM_FAILED, print_heading, print_json, print_paragraph
+from keyhole.cli.output import (
+    CLAIM_FAILED,
+    print_heading,
+    print_json,
+    print_paragraph,
+    print_result,
+)
 from keyhole.papers.entry_files import FILES, entry_folder, read_tables
 
 if TYPE_CHECKING:
@@ -67,14 +73,14 @@ def conclude(result: "Reproduction", *, as_json: bool) -> None:
 
 def conclude_all(result: "ReproducedEntries", *, as_json: bool) -> None:
     """Print how many claims hold, by their origin, and end with 1 if one does not."""
-    if as_json:
-        print_json(_verdicts_as_json(result.verdicts) | {"index": result.index})
-    else:
-        for line in result.counts:
-            typer.echo(line)
-        entries = "1 entry" if len(result.parts) == 1 else f"{len(result.parts)} entries"
-        typer.echo(f"{entries}, {len(result.verdicts)} claims in all")
-        typer.echo(f"index: {result.index}")
+    entries = "1 entry" if len(result.parts) == 1 else f"{len(result.parts)} entries"
+    print_result(
+        _verdicts_as_json(result.verdicts) | {"index": result.index},
+        *result.counts,
+        f"{entries}, {len(result.verdicts)} claims in all",
+        f"index: {result.index}",
+        as_json=as_json,
+    )
     _exit_by_status(result.verdicts)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from keyhole.cli.options import AsJson, show_examples
-from keyhole.cli.output import print_json
+from keyhole.cli.output import print_result
 from keyhole.contract.text_formatting import count_text
 from keyhole.files import read_toml
 from keyhole.validate import check_choice, short_repr
@@ -118,10 +118,8 @@ def create(
     name, arms = content.pop("name"), content.pop("arms")
     with Study.create(storage, name, policy, arms, **content, **facts) as study:
         created = {"name": name, "policy": repr(study.policy), "arms": study.arms}
-    if as_json:
-        print_json(created)
-    else:
-        typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
+    text = f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}"
+    print_result(created, text, as_json=as_json)
 
 
 def _check_table(name: str, value: object) -> dict[str, Any]:
@@ -148,10 +146,8 @@ def ask(
     """Print a decision: its id and its fields."""
     with open_study(storage, name, own) as study:
         decision = study.ask(key=key, **parse_key_values(words))
-    if as_json:
-        print_json(decision.as_json())
-    else:
-        typer.echo(f"{decision.id} {format_key_values(decision.words)}")
+    text = f"{decision.id} {format_key_values(decision.words)}"
+    print_result(decision.as_json(), text, as_json=as_json)
 
 
 @app.command(
@@ -262,10 +258,8 @@ def backup(
     from keyhole.study import backup
 
     names = backup(storage, path)
-    if as_json:
-        print_json({"backup": path, "studies": names})
-    else:
-        typer.echo(f"{path}: {count_text(len(names), 'study')}")
+    text = f"{path}: {count_text(len(names), 'study')}"
+    print_result({"backup": path, "studies": names}, text, as_json=as_json)
 
 
 @app.command(
@@ -319,13 +313,11 @@ def import_results(
     with open_study(storage, name, own) as study:
         imported = study.import_csv(path, **options)
         pending = len(study.pending) if imported else 0
-    if as_json:
-        print_json({"imported": imported, "pending": pending})
-    elif imported:
+    text = "imported before, nothing is changed"
+    if imported:
         waiting = f", {pending:,} of them pending" if pending else ""
-        typer.echo(f"{name}: {count_text(imported, 'decision')} imported{waiting}")
-    else:
-        typer.echo(f"{name}: imported before, nothing is changed")
+        text = f"{count_text(imported, 'decision')} imported{waiting}"
+    print_result({"imported": imported, "pending": pending}, f"{name}: {text}", as_json=as_json)
 
 
 @app.command(epilog=show_examples("keyhole study change items.db labels APT epsilon=0.05"))

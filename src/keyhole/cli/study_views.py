@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from keyhole.cli.options import AsJson, Quiet, show_examples
-from keyhole.cli.output import DAMAGED, print_json
+from keyhole.cli.output import DAMAGED, print_json, print_result
 from keyhole.cli.study import (
     Name,
     Other,
@@ -44,10 +44,7 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     from keyhole.study import list_studies
 
     names = list_studies(storage)
-    if as_json:
-        print_json(names)
-    else:
-        typer.echo("\n".join(names))
+    print_result(names, "\n".join(names), as_json=as_json)
 
 
 @app.command(epilog=show_examples("keyhole study history items.db labels"))
@@ -196,13 +193,9 @@ def replay(
     with open_study(storage, name, own) as study:
         other, facts = make_other_policy(study, policy, words)
         found = study.replay(other, **facts)
-    if as_json:
-        counts = {"asked": found.asked, "agreed": found.agreed}
-        print_json(
-            {"policy": repr(found.policy), **counts, "decisions": found.decisions.to_pylist()}
-        )
-    else:
-        typer.echo(repr(found))
+    counts = {"asked": found.asked, "agreed": found.agreed}
+    content = {"policy": repr(found.policy), **counts, "decisions": found.decisions.to_pylist()}
+    print_result(content, repr(found), as_json=as_json)
 
 
 @app.command(epilog=show_examples("keyhole study check items.db"))
@@ -239,21 +232,15 @@ def check(
             raise ValueError("--repair-to must be given with the NAME of a study")
         found = copy_intact_events(storage, name, repair_to, out, policies=load_user_policies(own))
         lost = found.events - repair_to
-        if as_json:
-            print_json(asdict(found) | {"continues_after": repair_to, "storage": out})
-            return
-        typer.echo(str(found))
         without = f", without the last {count_text(lost, 'event')}" if lost else ""
-        typer.echo(f"{name}: goes on after event {repair_to} in {out}{without}")
+        text = f"{name}: goes on after event {repair_to} in {out}{without}"
+        content = asdict(found) | {"continues_after": repair_to, "storage": out}
+        print_result(content, found, text, as_json=as_json)
         return
     result = check_database(storage, name, policies=load_user_policies(own))
-    if as_json:
-        print_json({"is_whole": result.is_whole, **asdict(result)})
-    else:
-        if result.damage:
-            typer.echo(f"{storage}: damaged: {result.damage}")
-        for study in result.studies:
-            typer.echo(str(study))
+    damage = [f"{storage}: damaged: {result.damage}"] if result.damage else []
+    content = {"is_whole": result.is_whole, **asdict(result)}
+    print_result(content, *damage, *result.studies, as_json=as_json)
     raise typer.Exit(0 if result.is_whole else DAMAGED)
 
 
@@ -319,13 +306,11 @@ def plan(
         replications=replications,
         progress=not quiet,
     )
-    if as_json:
-        print_json(asdict(times) | {"names": names, "means": rewards, "means_so_far": not means})
-        return
+    content = asdict(times) | {"names": names, "means": rewards, "means_so_far": not means}
     pairs = zip(names, rewards, strict=True)
     texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
-    typer.echo(f"means: {', '.join(texts)}{'' if means else _SO_FAR}")
-    typer.echo(times)
+    means_text = f"means: {', '.join(texts)}{'' if means else _SO_FAR}"
+    print_result(content, means_text, times, as_json=as_json)
 
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
