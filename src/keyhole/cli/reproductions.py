@@ -12,6 +12,7 @@ from keyhole.cli.output import (
     print_paragraph,
     print_result,
 )
+from keyhole.contract.text_formatting import count_text
 from keyhole.papers.entry_files import FILES, entry_folder, read_tables
 
 if TYPE_CHECKING:
@@ -73,11 +74,10 @@ def conclude(result: "Reproduction", *, as_json: bool) -> None:
 
 def conclude_all(result: "ReproducedEntries", *, as_json: bool) -> None:
     """Print how many claims hold, by their origin, and end with 1 if one does not."""
-    entries = "1 entry" if len(result.parts) == 1 else f"{len(result.parts)} entries"
     print_result(
         _verdicts_as_json(result.verdicts) | {"index": result.index},
         *result.counts,
-        f"{entries}, {len(result.verdicts)} claims in all",
+        f"{count_text(len(result.parts), 'entry')}, {len(result.verdicts)} claims in all",
         f"index: {result.index}",
         as_json=as_json,
     )

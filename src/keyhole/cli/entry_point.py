@@ -1,0 +1,12 @@
+"""The entry point, which imports the command line so that Ctrl-C during imports exits cleanly."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit: see `command_execution`."""
+    try:
+        from keyhole.cli.command_execution import main as begin
+    except KeyboardInterrupt:
+        sys.exit(130)
+    begin()
