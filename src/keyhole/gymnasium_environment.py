@@ -27,18 +27,26 @@ Observation = dict[str, Any]
 _LONGEST: Final = 2**40
 
 
+def _arm(action: Any) -> dict[str, Any]:
+    return {"arm": int(action)}
+
+
+def _as_it_is(feedback: Mapping[str, Any]) -> Mapping[str, Any]:
+    return feedback
+
+
 @dataclass(frozen=True)
 class _Translation:
     """How the actions and observations of a problem translate into decisions and feedback."""
 
     actions: Space[Any]
     feedback: Mapping[str, Space[Any]]
-    decide: Callable[[Any], Mapping[str, Any]]
-    """The decision of an action."""
-    observe: Callable[[Mapping[str, Any]], Observation]
-    """The observation of the feedback."""
     reward: Callable[[Mapping[str, Any], Mapping[str, Any]], float]
     """The reward of a decision and its feedback, as one who sees only these can compute it."""
+    decide: Callable[[Any], Mapping[str, Any]] = _arm
+    """The decision of an action."""
+    observe: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_it_is
+    """The values of the spaces of feedback."""
 
 
 class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
@@ -147,7 +155,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         )
         self._is_over = False
         self._begin_round(self._played)
-        empty = {name: _zero(space) for name, space in self._translation.feedback.items()}
+        empty = {name: _element(space, 0) for name, space in self._translation.feedback.items()}
         return {**empty, **self._context}, {"regret": 0.0} if self._with_regret else {}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -167,7 +175,9 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
             raise ValueError(f"action must lie in {self.action_space}, got {action!r}")
         decision = self._translation.decide(action)
         feedback = played.respond(decision)
-        seen = self._translation.observe(feedback)
+        values = self._translation.observe(feedback)
+        spaces = self._translation.feedback
+        seen = {name: _element(space, values[name]) for name, space in spaces.items()}
         reward = self._translation.reward({**decision, **self._context}, feedback)
         # Regret does not depend on a recommendation, but the kernel needs a limit that exists.
         report = {"best_limit": decision.get("limit")}
@@ -182,29 +192,21 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         self._context = {name: np.int64(view[()]) for name, view in context.items()}
 
 
-def _zero(space: Space[Any]) -> Any:
-    """Return the element of a space of feedback that stands for none."""
-    return np.int64(0) if isinstance(space, Discrete) else np.zeros(space.shape, np.float64)
+def _element(space: Space[Any], value: Any) -> Any:
+    """Return a value, or as many equal ones, as an element of a space of feedback."""
+    if isinstance(space, Discrete):
+        return np.int64(value)
+    return np.full(space.shape, value, np.float64)
 
 
 def _numbers(high: float, *, count: int = 1) -> Box:
     return Box(0.0, high, (count,), np.float64)
 
 
-def _one(value: Any) -> Any:
-    return np.array([value], np.float64)
-
-
-def _arm(action: Any) -> dict[str, Any]:
-    return {"arm": int(action)}
-
-
 def _rewards(problem: Problem) -> _Translation:
     return _Translation(
         actions=Discrete(problem.arms),
         feedback={"reward": _numbers(1.0)},
-        decide=_arm,
-        observe=lambda feedback: {"reward": _one(feedback["reward"])},
         reward=lambda decision, feedback: float(feedback["reward"]),
     )
 
@@ -213,8 +215,6 @@ def _threshold(problem: Any) -> _Translation:
     return _Translation(
         actions=Discrete(problem.arms),
         feedback={"value": Discrete(problem.levels + 1)},
-        decide=_arm,
-        observe=lambda feedback: {"value": np.int64(feedback["value"])},
         reward=lambda decision, feedback: float(feedback["value"] >= decision["threshold"]),
     )
 
@@ -226,17 +226,16 @@ def _delayed(problem: Any) -> _Translation:
         count = int(feedback["count"])
         sources, rewards = feedback["sources"][:count], feedback["rewards"][:count]
         return {
-            "totals": np.bincount(sources, rewards, arms).astype(np.float64),
-            "counts": np.bincount(sources, minlength=arms).astype(np.float64),
+            "totals": np.bincount(sources, rewards, arms),
+            "counts": np.bincount(sources, minlength=arms),
         }
 
     named = {name: _numbers(np.inf, count=arms) for name in ("totals", "counts")}
     return _Translation(
         actions=Discrete(arms),
         feedback=named if problem.named else {"total": _numbers(np.inf)},
-        decide=_arm,
-        observe=by_arm if problem.named else lambda feedback: {"total": _one(feedback["total"])},
         reward=lambda decision, feedback: float(feedback["total"]),
+        observe=by_arm if problem.named else _as_it_is,
     )
 
 
@@ -249,9 +248,8 @@ def _semibandit(problem: Any) -> _Translation:
     return _Translation(
         actions=_numbers(1.0, count=problem.arms),
         feedback={"losses": _numbers(1.0, count=problem.arms)},
-        decide=decide,
-        observe=lambda feedback: {"losses": feedback["losses"].copy()},
         reward=lambda decision, feedback: -float(feedback["losses"].sum()),
+        decide=decide,
     )
 
 
@@ -268,25 +266,12 @@ def _resource(problem: Any) -> _Translation:
             return -float(problem.penalty(decision["limit"]))
         return float(feedback["reward"] - problem.cost(feedback["consumption"]))
 
-    arms: Space[Any] = MultiDiscrete([problem.arms, len(problem.limits)])
+    actions: Space[Any] = MultiDiscrete([problem.arms, len(problem.limits)])
     if problem.continuous:
         lowest = 2.0**-53  # a limit is above 0
-        arms = TupleSpace([Discrete(problem.arms), Box(lowest, 1.0, (1,), np.float64)])
-    return _Translation(
-        actions=arms,
-        feedback={
-            "reward": _numbers(1.0),
-            "consumption": _numbers(longest),
-            "exceeded": Discrete(2),
-        },
-        decide=decide,
-        observe=lambda feedback: {
-            "reward": _one(feedback["reward"]),
-            "consumption": _one(feedback["consumption"]),
-            "exceeded": np.int64(feedback["exceeded"]),
-        },
-        reward=gain,
-    )
+        actions = TupleSpace([Discrete(problem.arms), Box(lowest, 1.0, (1,), np.float64)])
+    spaces = {"reward": _numbers(1.0), "consumption": _numbers(longest), "exceeded": Discrete(2)}
+    return _Translation(actions, spaces, reward=gain, decide=decide)
 
 
 _TRANSLATIONS: Final[dict[str, Callable[[Any], _Translation]]] = {

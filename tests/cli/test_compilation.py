@@ -88,7 +88,7 @@ def test_every_setting_lists_the_kernels_to_compile(tmp_path):
     [
         (["compile", "tresholding"], "compile must be given one of the settings"),
         (["compile", "missing.toml"], "there is no file missing.toml"),
-        (["cache", "empty"], "action must be one of info, clear; got 'empty'"),
+        (["cache", "empty"], "action must be one of info, clear, why; got 'empty'"),
     ],
 )
 def test_bad_input_is_one_line(keyhole, arguments, message):

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from keyhole.cli import questions
+from keyhole.cli import init
 from keyhole.cli.init import GOALS, SITUATIONS
 from keyhole.experiment import load_run
 from keyhole.experiment.setting_registry import BUILT_IN
@@ -45,7 +45,7 @@ def answers(monkeypatch):
     """Return a function that types lines on what is taken for a terminal."""
 
     def type_lines(*lines):
-        monkeypatch.setattr(questions, "can_ask", lambda: True)
+        monkeypatch.setattr(init, "can_ask", lambda: True)
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
 
     return type_lines
@@ -131,9 +131,9 @@ def test_a_closed_stream_is_no_terminal(stream, monkeypatch):
     terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert questions.can_ask()
+    assert init.can_ask()
     monkeypatch.setattr(sys, stream, None)
-    assert not questions.can_ask()
+    assert not init.can_ask()
 
 
 def test_errors_do_not_go_to_standard_output(keyhole, monkeypatch):
@@ -183,8 +183,8 @@ def test_questions_take_numbers_words_and_defaults(keyhole, answers, folder):
     answers("1", "thresholdin", "thresholding", "")
     code, out, err = keyhole("init")
     assert (code, out.splitlines()[0]) == (0, "experiment.toml")
-    for number, (word, what) in enumerate(GOALS.items(), 1):
-        assert re.search(rf"^  {number} {word} +{re.escape(what)}$", err, re.MULTILINE)
+    for number, (word, goal) in enumerate(GOALS.items(), 1):
+        assert re.search(rf"^  {number} {word} +{re.escape(goal.text)}$", err, re.MULTILINE)
     assert "did you mean 'thresholding'?" in err
     assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 1000
 

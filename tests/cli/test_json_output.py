@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 from keyhole.cli.app import app
-from keyhole.cli.json_output import print_json
+from keyhole.cli.output import print_json
 from keyhole.papers import Reproduction
 from tests.cli.conftest import TEXT
 

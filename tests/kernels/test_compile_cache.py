@@ -228,8 +228,8 @@ def test_the_file_of_code_is_found_before_it_is_compiled(monkeypatch, tmp_path):
         return compile_cache.compile_cached("made up", "of the test", lambda: seven, "int64()")
 
     file = compile_cache.find_code_file(compile_it)
-    assert (file.parent, file.suffix) == (tmp_path, ".code")
-    assert not file.exists()
+    assert (file.path.parent, file.path.suffix) == (tmp_path, ".code")
+    assert not file.path.exists()
     with interpreted():
         assert compile_cache.find_code_file(compile_it) is None
 

@@ -34,7 +34,7 @@ import io, json, sys
 from contextlib import redirect_stdout
 
 from llvmlite import binding
-from keyhole.cli.entry_point import main
+from keyhole.cli import main
 from keyhole.kernels.numba_internals import machine_code
 
 results = played(sys.argv[1])

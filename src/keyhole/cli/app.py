@@ -6,20 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli import (
-    bench,
-    file_commands,
-    study,
-    study_check,
-    study_import,
-    study_plan,
-    study_replay_and_change,
-    study_show,
-    tune,
-)
-from keyhole.cli.json_output import print_json
+from keyhole.cli import bench, init, new, reproductions, study_views, tune
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
-from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
+from keyhole.cli.output import print_result
 from keyhole.clusters.cluster_connection import check_address
 from keyhole.extras import require_extra
 
@@ -34,27 +23,9 @@ app = typer.Typer(
 )
 
 app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
-app.command(name="init", epilog=file_commands.INIT_EXAMPLES)(file_commands.init)
-app.command(name="new", epilog=file_commands.NEW_EXAMPLES)(file_commands.new)
-for command, *examples in (
-    (
-        study_show.show,
-        "keyhole study show items.db labels",
-        "keyhole study show items.db labels --json",
-    ),
-    (study_replay_and_change.replay, "keyhole study replay items.db labels APT epsilon=0.05"),
-    (study_replay_and_change.change, "keyhole study change items.db labels APT epsilon=0.05"),
-    (study_check.check, "keyhole study check items.db"),
-    (
-        study_plan.plan,
-        "keyhole study plan --means .04,.05,.07",
-        "keyhole study plan items.db buttons --means .04,.07 --delta .1",
-        "keyhole study plan --means .2,.4,.7 --threshold .5 --rule FamilywiseStopping",
-    ),
-):
-    study.app.command(epilog=show_examples(*examples))(command)
-study.app.command("import", epilog=study_import.EXAMPLES)(study_import.import_results)
-app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
+app.command(name="init", epilog=init.EXAMPLES)(init.init)
+app.command(name="new", epilog=new.EXAMPLES)(new.new)
+app.add_typer(study_views.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
 
@@ -156,12 +127,9 @@ def report(
 
     if is_reproduction(folder):
         # This ends the command.
-        conclude(report_again(folder), as_json=as_json)
+        reproductions.conclude(report_again(folder), as_json=as_json)
     written = write_report(folder)
-    if as_json:
-        print_json({"report": written})
-    else:
-        typer.echo(f"report: {written}")
+    print_result({"report": written}, f"report: {written}", as_json=as_json)
 
 
 @app.command(
@@ -187,9 +155,7 @@ def reproduce(
 ) -> None:
     """Rerun published experiments and judge their claims."""
     if list_:
-        from keyhole.cli.reproduction_list import show_entries
-
-        show_entries(as_json=as_json)
+        reproductions.show_entries(as_json=as_json)
         return
     check_address(on, threads)
     require_extra("files,plots,scipy", "keyhole reproduce")
@@ -208,11 +174,11 @@ def reproduce(
         one = papers.reproduce(
             name, scale=scale, out=out, threads=threads, progress=not quiet, on=on
         )
-        conclude(one, as_json=as_json)
+        reproductions.conclude(one, as_json=as_json)
     several = papers.reproduce_all(
         out=out, paper=paper, scale=scale, threads=threads, progress=not quiet, on=on
     )
-    conclude_all(several, as_json=as_json)
+    reproductions.conclude_all(several, as_json=as_json)
 
 
 @app.command(
@@ -236,18 +202,30 @@ def compile_(
     epilog=show_examples(
         "keyhole cache info",
         "keyhole cache clear",
+        "keyhole cache why mine.py:Mine",
     )
 )
 def cache(
-    action: Annotated[str, typer.Argument(metavar="info|clear", help="Show, or remove.")],
+    action: Annotated[
+        str, typer.Argument(metavar="info|clear|why", help="Show, remove, or explain.")
+    ],
+    policy: Annotated[
+        str | None, typer.Argument(metavar="[POLICY]", help="A name, or your FILE.py:CLASS.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the size of the compile cache, or empty it."""
-    from keyhole.cli.compilation import empty_cache, show_cache
+    """Show the size of the compile cache, empty it, or say why a policy is compiled again."""
+    from keyhole.cli.compilation import empty_cache, explain_cache, show_cache
     from keyhole.validate import check_choice
 
-    actions = {"info": show_cache, "clear": empty_cache}
-    actions[check_choice("action", action, actions)](as_json=as_json)
+    check_choice("action", action, ("info", "clear", "why"))
+    if (policy is None) == (action == "why"):
+        problem = "be given with" if policy is None else "be left out without"
+        raise ValueError(f"POLICY must {problem} keyhole cache why")
+    if policy is not None:
+        explain_cache(policy, as_json=as_json)
+    else:
+        {"info": show_cache, "clear": empty_cache}[action](as_json=as_json)
 
 
 @app.command(
@@ -279,4 +257,6 @@ def demo(
     require_extra("files,plots,scipy", "keyhole demo")
     from keyhole import papers
 
-    print_verdicts(papers.demo(out or _DEMO, threads=threads, progress=not quiet), as_json=as_json)
+    reproductions.print_verdicts(
+        papers.demo(out or _DEMO, threads=threads, progress=not quiet), as_json=as_json
+    )

@@ -5,9 +5,8 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, Out, Quiet, Threads, show_examples
-from keyhole.cli.terminal_output import print_heading
+from keyhole.cli.output import print_heading, print_json
 from keyhole.extras import require_extra
 
 EXAMPLES: Final = show_examples(

@@ -15,10 +15,9 @@ from typing import Any, Final, TextIO, cast
 
 import typer
 
-from keyhole.cli import exit_codes
+from keyhole.cli import output
 from keyhole.cli.app import app
-from keyhole.cli.completion_shell_check import check_shell
-from keyhole.cli.terminal_output import EscapedStream, error_text, one_line_text
+from keyhole.cli.output import EscapedStream, error_text, one_line_text
 from keyhole.status_output import print_status
 from keyhole.validate import short_repr
 
@@ -30,8 +29,8 @@ _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 def main() -> None:
     """Run the command line and exit; see the module's docstring for the codes."""
-    output = None if sys.stdout is None else cast(TextIO, EscapedStream(sys.stdout))
-    with warnings.catch_warnings(), redirect_stdout(output):
+    stream = None if sys.stdout is None else cast(TextIO, EscapedStream(sys.stdout))
+    with warnings.catch_warnings(), redirect_stdout(stream):
         warnings.showwarning = lambda message, *_, **__: _warned(message)
         code = _code()
     sys.exit(code or 0)
@@ -41,13 +40,12 @@ def _code() -> int | None:
     """Run the command line; return its exit code."""
     code: int | None
     try:
-        check_shell(sys.argv[1:])
         # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
         code = app(prog_name=_PROGRAM, standalone_mode=False)
-        if code == exit_codes.INTERRUPTED:  # Typer may also return it by itself
+        if code == output.INTERRUPTED:  # Typer may also return it by itself
             raise KeyboardInterrupt
     except (KeyboardInterrupt, typer.Abort) as end:
-        code = _refused(str(end) or _interruption_text(), exit_codes.INTERRUPTED)
+        code = _refused(str(end) or _interruption_text(), output.INTERRUPTED)
     except BrokenPipeError:
         code = _discard_output()
     except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
@@ -58,7 +56,7 @@ def _code() -> int | None:
         code = _refused(str(error) or "there is not enough memory")
     # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
-        code = _refused(error_text(error), exit_codes.exit_code_of(error))
+        code = _refused(error_text(error), output.exit_code_of(error))
     except Exception as error:
         # Typer's usage errors have no public base class, but all of them have this method.
         if not hasattr(error, "format_message"):
@@ -97,6 +95,6 @@ def _discard_output() -> int:
     return 0
 
 
-def _refused(message: str, code: int = exit_codes.BAD_INPUT) -> int:
+def _refused(message: str, code: int = output.BAD_INPUT) -> int:
     print_status(f"keyhole: {one_line_text(message)}")
     return code

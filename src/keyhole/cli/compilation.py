@@ -1,22 +1,35 @@
 """Commands `compile` and `cache`: compile policies ahead of time, show or empty the cache."""
 
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import typer
 
-from keyhole.cli.json_output import print_json
+from keyhole.cli.output import print_result
 from keyhole.durations import format_duration
 from keyhole.experiment import setting_registry
-from keyhole.experiment.compile_jobs import CompileJob, find_file, setting_jobs, spec_jobs
+from keyhole.experiment.compile_jobs import (
+    CompileJob,
+    find_file,
+    policy_jobs,
+    setting_jobs,
+    spec_jobs,
+)
 from keyhole.experiment.spec import Spec
+from keyhole.experiment.spec_factories import is_policy_file, load_user_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
+from keyhole.kernels.compile_cache import find_code_file, read_keys
 from keyhole.kernels.compiler_fork_locks import import_numba
+from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.play.progress import StatusLine
-from keyhole.validate import short_repr, suggestion
+from keyhole.validate import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
 _SECONDS_BETWEEN_LINES = 10.0
+_KERNEL = ("owner", "driver", "the compiler's options")  # what one key has, and others do not
+_SHOWN_VALUES = 60  # characters of two values together
 
 
 def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = False) -> None:
@@ -42,10 +55,8 @@ def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = Fals
         if left and not quiet and (compiled == 1 or line.is_due):
             time_left = format_duration(left * seconds / compiled)
             line.print(f"{left} left to compile, about {time_left}")
-    if as_json:
-        print_json({"kernels": [name for name, _ in jobs], "compiled": compiled})
-        return
-    _print_size()
+    kernels = [name for name, _ in jobs]
+    print_result({"kernels": kernels, "compiled": compiled}, _describe_size(), as_json=as_json)
 
 
 def _jobs(what: str | None) -> list[CompileJob]:
@@ -64,29 +75,82 @@ def _jobs(what: str | None) -> list[CompileJob]:
 
 def show_cache(*, as_json: bool = False) -> None:
     """Print the folder and size of the compile cache."""
-    if as_json:
-        files = cached_files()
-        size = sum(found.st_size for _, found in files)
-        limits = {"bytes": size, "limit_bytes": cache_limit()}
-        print_json({"folder": cache_folder(), "pieces": len(files), **limits})
-        return
-    typer.echo(f"folder: {cache_folder()}")
-    _print_size()
-
-
-def _print_size() -> None:
     files = cached_files()
-    size = sum(found.st_size for _, found in files) / _MEGABYTE
-    typer.echo(
-        f"compiled code: {len(files)} pieces, {size:.1f} MB of at most "
-        f"{cache_limit() / _MEGABYTE:.0f} MB"
+    limits = {"bytes": sum(file.st_size for _, file in files), "limit_bytes": cache_limit()}
+    content = {"folder": cache_folder(), "pieces": len(files), **limits}
+    print_result(content, f"folder: {cache_folder()}", _describe_size(), as_json=as_json)
+
+
+def explain_cache(name: str, *, as_json: bool = False) -> None:
+    """Print for each kernel of a policy whether its code is cached, and if not, what changed."""
+    if is_interpreted():
+        raise ValueError("KEYHOLE_INTERPRET is set, so that nothing is compiled: unset it")
+    keys = read_keys()
+    rows = [{"kernel": kernel} | _explain(job, keys) for kernel, job in _policy_jobs(name)]
+    print_result(
+        rows, *(f"{row['kernel']}: {_describe_state(row)}" for row in rows), as_json=as_json
     )
+
+
+def _policy_jobs(name: str) -> list[CompileJob]:
+    """Return the kernels of a policy of Keyhole or of a file, in its settings."""
+    if is_policy_file(name):
+        policy = load_user_policy(name, Path(), field="POLICY")
+        return policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
+    settings = list(setting_registry.all_settings())
+    known = sorted({policy for setting in settings for policy in setting.policies})
+    check_choice("POLICY", name, known, "keyhole catalog")
+    matches = [setting for setting in settings if name in setting.policies]
+    return [job for setting in matches for job in policy_jobs(setting.policies[name], setting)]
+
+
+def _explain(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+    """Return whether a kernel's code is cached; if not, how its key differs from the nearest."""
+    file = find_code_file(compile_it)
+    if file is None:
+        raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
+    if file.path.exists():
+        return {"cached": True, "changed": []}
+    key = file.key()
+    versions = [other for other in keys if all(other.get(part) == key[part] for part in _KERNEL)]
+    changes = [_differences(other, key) for other in reversed(versions)]  # the last used first
+    return {"cached": False, "changed": min(changes, key=len, default=None)}
+
+
+def _describe_state(row: dict[str, Any]) -> str:
+    if row["cached"]:
+        return "cached"
+    if row["changed"] is None:
+        return "not cached: never compiled here, or removed from the cache"
+    return f"not cached; changed: {'; '.join(map(_describe_change, row['changed']))}"
+
+
+def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, str | None]]:
+    return [
+        {"part": part, "cached": cached.get(part), "now": key.get(part)}
+        for part in {**key, **cached}
+        if cached.get(part) != key.get(part)
+    ]
+
+
+def _describe_change(change: dict[str, str | None]) -> str:
+    """Return a difference as text, with both values if they are short."""
+    part, cached, now = change["part"], change["cached"], change["now"]
+    if cached is None or now is None:
+        return f"{part} ({'new' if cached is None else 'gone'})"
+    is_short = len(cached) + len(now) <= _SHOWN_VALUES
+    return f"{part} ({cached} -> {now})" if is_short else f"{part}"
+
+
+def _describe_size() -> str:
+    files = cached_files()
+    size = sum(file.st_size for _, file in files) / _MEGABYTE
+    limit = cache_limit() / _MEGABYTE
+    return f"compiled code: {len(files)} pieces, {size:.1f} MB of at most {limit:.0f} MB"
 
 
 def empty_cache(*, as_json: bool = False) -> None:
     """Empty the compile cache; print how much was removed."""
     removed = clear_cache()
-    if as_json:
-        print_json({"folder": cache_folder(), "removed": removed})
-    else:
-        typer.echo(f"removed {removed} pieces of compiled code from {cache_folder()}")
+    text = f"removed {removed} pieces of compiled code from {cache_folder()}"
+    print_result({"folder": cache_folder(), "removed": removed}, text, as_json=as_json)

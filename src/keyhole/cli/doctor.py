@@ -1,56 +1,63 @@
-"""`doctor`: a table of versions, folders and optional programs on this machine."""
+"""`doctor`: versions, folders and optional programs on this machine, and what is slow here."""
 
 import os
 import platform
 import shutil
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Final
 
 import typer
 
-from keyhole.cli.json_output import print_json
-from keyhole.cli.slowdowns import find_slowdowns
-from keyhole.cli.terminal_output import one_line_text
+from keyhole.cli.output import one_line_text, print_json
+from keyhole.contract.text_formatting import count_text
 from keyhole.extras import EXTRAS
-from keyhole.kernels.cache_files import cache_folder, cache_limit
+from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_usable
+from keyhole.kernels.changed_numba_settings import changed_settings
+from keyhole.kernels.interpreted_mode import is_interpreted
+from keyhole.kernels.kernel_declaration import has_internals
 from keyhole.runner import Runner
 
 _PACKAGES: Final = ("numba", "numpy")
 _COMPILERS: Final = ("c++", "g++", "clang++")
+_ALMOST: Final = 0.9  # of the cache's limit: the next pieces remove others
+_QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
 def show_doctor(*, as_json: bool = False) -> None:
     """Print versions, folders, what is there of what need not be, and what is slow."""
+    mine, there = _processors()
     rows = {
         "keyhole": version("keyhole"),
         "python": f"{platform.python_version()}, {sys.executable}",
         "packages": ", ".join(f"{name} {version(name)}" for name in _PACKAGES),
         "machine": f"{platform.platform()}, {platform.machine()}",
-        "cores": _cores(),
-        "compiled code": _cache(),
-        "runs": _runs(),
+        "cores": f"{mine} of {there}",
+        "compiled code": _describe_cache(),
+        "runs": _describe_runner(),
         "C++ compiler": next(filter(None, map(shutil.which, _COMPILERS)), "none"),
-    } | {f"keyhole[{extra}]": _extra(there.package) for extra, there in EXTRAS.items()}
-    slow = find_slowdowns()
+    } | {f"keyhole[{name}]": _describe_package(extra.package) for name, extra in EXTRAS.items()}
+    slow = [*_slow_compilation(), *_slow_processors()]
     if as_json:
         print_json(rows | {"slow": slow})
         return
     width = max(map(len, rows))
-    for name, value in rows.items():
+    lines = [*rows.items(), *(("slow", text) for text in slow or ["nothing found"])]
+    for name, value in lines:
         typer.echo(f"{name:{width}}  {one_line_text(value)}")
-    for text in slow or ["nothing found"]:
-        typer.echo(f"{'slow':{width}}  {one_line_text(text)}")
 
 
-def _cores() -> str:
-    """Return how many processors this process may use, of how many."""
+def _processors() -> tuple[int, int]:
+    """Return how many processors this process may use, and how many there are."""
     there = os.cpu_count() or 1
-    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there
-    return f"{mine} of {there}"
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there, there
 
 
-def _cache() -> str:
+def _describe_cache() -> str:
     folder = cache_folder()
     # The cache need not exist yet: whether it can be made is up to the nearest folder above.
     above = next(path for path in (folder, *folder.parents) if path.exists())
@@ -58,7 +65,7 @@ def _cache() -> str:
     return f"{folder}{writable}, at most {cache_limit() // 10**6} MB"
 
 
-def _runs() -> str:
+def _describe_runner() -> str:
     """Return how processes of runs are killed on this system."""
     try:
         # A runner tests at its start what the system allows.
@@ -68,8 +75,70 @@ def _runs() -> str:
         return f"none: {error}"
 
 
-def _extra(package: str) -> str:
+def _describe_package(package: str) -> str:
     try:
         return f"{package} {version(package)}"
     except PackageNotFoundError:
         return f"not there: {package}"
+
+
+def _slow_compilation() -> Iterator[str]:
+    """Yield a sentence for each thing that makes compiled code slow, or compiles it again."""
+    if is_interpreted():
+        yield (
+            "KEYHOLE_INTERPRET is set: policies run in Python, which takes some 100 times as long; "
+            "unset it"
+        )
+    if changed := changed_settings():
+        names = ", ".join(f"NUMBA_{name}" for name in changed)
+        yield f"Numba's settings are changed, which may make kernels slower: {names}; unset them"
+    folder, files = cache_folder(), cached_files()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the sentences below say the same
+        has_cache, is_kept = has_internals(), is_usable(folder) and os.access(folder, os.W_OK)
+    if not has_cache:
+        yield (
+            "compiled code is not kept, and kernels are slower: Keyhole does not know this release "
+            "of Numba, or KEYHOLE_PLAIN_NUMBA is set"
+        )
+    elif not is_kept:
+        yield (
+            f"compiled code is not kept: every process compiles anew, for seconds a policy, since "
+            f"{folder} cannot be used; let KEYHOLE_CACHE_DIR name a folder of your own"
+        )
+    elif not files:
+        yield (
+            "nothing is compiled yet: the first run of a policy on a kind of problem takes seconds "
+            "longer; `keyhole compile` compiles ahead"
+        )
+    elif sum(file.st_size for _, file in files) > _ALMOST * cache_limit():
+        yield (
+            f"the cache of compiled code is full ({cache_limit() // 10**6} MB): what is removed "
+            "must be compiled again; set KEYHOLE_CACHE_MB to more"
+        )
+
+
+def _slow_processors() -> Iterator[str]:
+    """Yield a sentence for each thing that keeps processors from this process."""
+    mine, there = _processors()
+    if mine < there:
+        yield f"this process may use {mine} of {count_text(there, 'processor')} (its affinity)"
+    if (quota := _quota()) < mine:
+        yield (
+            f"a quota allows {quota:.3g} of {count_text(mine, 'processor')}: more threads wait for "
+            f"each other; --threads {max(1, int(quota))}"
+        )
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > 0.5 * mine:
+        yield (
+            f"other programs are at work: on average {load:.1f} of {count_text(mine, 'processor')} "
+            "were busy in the last minute"
+        )
+
+
+def _quota() -> float:
+    """Return how many processors the control group of this container may use."""
+    with suppress(OSError, ValueError):  # no group, or the bound "max"
+        share, period = _QUOTA.read_text().split()
+        return int(share) / int(period)
+    return float("inf")

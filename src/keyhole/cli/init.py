@@ -1,22 +1,64 @@
 """Command `init`: three questions, and a commented file to start from that runs as it stands."""
 
+import json
 import re
+import shlex
 import sys
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
-from pathlib import Path
-from typing import Any, Final
+from itertools import count
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Final, NamedTuple
 
-from keyhole.cli import init_files
-from keyhole.cli.questions import Question, choice_question
-from keyhole.cli.template_files import check_absent, write_files
+import typer
+
+from keyhole.cli.new import check_absent, fill_template, write_files
+from keyhole.cli.options import AsJson, show_examples
 from keyhole.durations import parse_duration
-from keyhole.validate import Range, check_distinct, check_line, check_number, short_repr
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_distinct,
+    check_line,
+    check_number,
+    short_repr,
+)
+
+EXAMPLES: Final = show_examples(
+    "keyhole init",
+    "keyhole init --goal simulate --setting stochastic --horizon 5000 --out test.toml",
+    "keyhole init --goal study --setting thresholding --arms 'cat, dog, owl'",
+    "keyhole init --goal tune --command 'make test' --command 'make -j4 test' --limit 10m",
+)
+
+
+class _Goal(NamedTuple):
+    text: str
+    options: tuple[str, ...]
+    file: str
+    next_command: str
+
 
 GOALS: Final = {
-    "simulate": "compare policies in simulations",
-    "study": "take decisions for real, and learn from what comes of each",
-    "tune": "run commands, and learn which one to run and when to give up on it",
+    "simulate": _Goal(
+        "compare policies in simulations",
+        ("setting", "horizon"),
+        "experiment.toml",
+        "keyhole run {file} --out results",
+    ),
+    "study": _Goal(
+        "take decisions for real, and learn from what comes of each",
+        ("setting", "arms"),
+        "study.py",
+        "python {file}",
+    ),
+    "tune": _Goal(
+        "run commands, and learn which one to run and when to give up on it",
+        ("command", "limit", "instances"),
+        "tune.toml",
+        "keyhole tune {file} --dry-run",
+    ),
 }
 # As docs/which_setting.md says it.
 SITUATIONS: Final = {
@@ -27,78 +69,96 @@ SITUATIONS: Final = {
     "semibandit": "a traffic split, a quota, patrols: how much each place gets, so that none fails",
     "resource": "a timeout: what to run, such as a solver, and when to give up on it",
 }
-_HORIZONS: Final = {
-    "stochastic": 5000,
-    "thresholding": 1000,
-    "threshold": 2000,
-    "delayed": 10_000,
-    "semibandit": 5000,
-    "resource": 1000,
-}
-_OPTIONS: Final = {
-    "simulate": ("setting", "horizon"),
-    "study": ("setting", "arms"),
-    "tune": ("command", "limit", "instances"),
-}
-_FILES: Final = {"simulate": "experiment.toml", "study": "study.py", "tune": "tune.toml"}
+_HORIZON: Final = 5000
+_HORIZONS: Final = {"thresholding": 1000, "threshold": 2000, "delayed": 10_000, "resource": 1000}
+_MOST_ROUNDS: Final = 2**53
+_LEAST_SHARE: Final = 100  # of the largest limit of a tune
 # Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
 _LIMITS: Final = Range(ge=0.1, le=10**9)
-
-_GOAL: Final = choice_question("--goal", "1. What do you want to do?", GOALS)
-_SETTING: Final = choice_question("--setting", "2. What do you have?", SITUATIONS)
+_PACKAGE: Final = Path(__file__).parents[1]
 
 
-def write_first_file(
-    goal: str | None, given: Mapping[str, Any], out: Path | None, *, force: bool, as_json: bool
+def init(
+    goal: Annotated[str | None, typer.Option("--goal", help="simulate, study or tune.")] = None,
+    setting: Annotated[
+        str | None, typer.Option("--setting", help="Of a simulation or a study: what you have.")
+    ] = None,
+    horizon: Annotated[
+        str | None, typer.Option("--horizon", metavar="N", help="Decisions of a simulation.")
+    ] = None,
+    arms: Annotated[
+        str | None, typer.Option("--arms", metavar="NAME,NAME,...", help="The arms of a study.")
+    ] = None,
+    command: Annotated[
+        list[str] | None, typer.Option("--command", help="A command of a tune; repeatable.")
+    ] = None,
+    limit: Annotated[
+        str | None, typer.Option("--limit", help="The time limit of its commands, such as 10m.")
+    ] = None,
+    instances: Annotated[
+        str | None, typer.Option("--instances", help="The files of {instance}, as 'cnf/*.cnf'.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="By default experiment.toml, study.py or tune.toml, here.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Ask what `given` leaves open; write the file, and print its path and what to do next."""
-    goal = _GOAL.answer(goal)
-    for option, value in given.items():
-        if value and option not in _OPTIONS[goal]:
+    """Answer three questions, and get a file to run.
+
+    The file is commented, and runs as it stands: an experiment, a study, or the spec of a tune.
+    Options answer the questions beforehand; without a terminal, the options of the goal are needed.
+    To extend Keyhole by a policy, setting, problem or entry of your own, there is keyhole new.
+    """
+    texts = {name: choice.text for name, choice in GOALS.items()}
+    goal = _choose("--goal", goal, "1. What do you want to do?", texts)
+    options = {"setting": setting, "horizon": horizon, "arms": arms, "command": command}
+    options |= {"limit": limit, "instances": instances}
+    for option, value in options.items():
+        if value and option not in GOALS[goal].options:
             raise ValueError(
                 f"--{option} must be left out with the goal {goal!r}, got {short_repr(value)}"
             )
-    path = _check_path(out or Path(_FILES[goal]), goal)
+    path = _check_path(out or Path(GOALS[goal].file), goal)
     # Before the questions too, so that nobody answers them in vain.
-    check_absent([path], advice="choose another --out, or overwrite it with --force", force=force)
+    check_absent(path, advice="choose another --out, or overwrite it with --force", force=force)
     if goal == "study":
-        _check_no_database(path)
-    make: dict[str, Callable[[Mapping[str, Any], Path], str]] = {
-        "simulate": _simulation,
-        "study": _study,
-        "tune": _tune,
-    }
-    text = make[goal](given, path)
-    write_files({path: text}, next_command=init_files.next_command(goal, path), as_json=as_json)
+        _check_study(path)
+    text = (
+        _tune_text(command, limit, instances, path)
+        if goal == "tune"
+        else _setting_text(goal, setting, arms, horizon, path)
+    )
+    next_command = GOALS[goal].next_command.format(file=_argument(path))
+    write_files({path: text}, next_command, as_json=as_json)
 
 
 def _check_path(path: Path, goal: str) -> Path:
-    suffix = Path(_FILES[goal]).suffix
+    suffix = Path(GOALS[goal].file).suffix
     check_line("--out", str(path))
     if path.name == suffix:
         raise ValueError(f"--out must have a name before {suffix}, got {str(path)!r}")
     if path.suffix != suffix:
         raise ValueError(f"--out must end with {suffix} with the goal {goal!r}, got {str(path)!r}")
-    if suffix == ".py":
-        _check_module(path)
     return path
 
 
-def _check_module(path: Path) -> None:
-    """Refuse a program that its own imports would find in the place of a module."""
+def _check_study(path: Path) -> None:
+    """Refuse a program that hides a module from its imports, or goes on with another study."""
     here = {path.parent.resolve(), Path.cwd()}
     others = [entry for entry in sys.path if Path(entry).resolve() not in here]
-    found = None if "." in path.stem else PathFinder.find_spec(path.stem, others)
+    module = None if "." in path.stem else PathFinder.find_spec(path.stem, others)
     # A folder without code has a spec too, but no origin; a file goes before it anyway.
-    if path.stem in sys.stdlib_module_names or (found and found.origin):
+    if path.stem in sys.stdlib_module_names or (module and module.origin):
         raise ValueError(
             f"--out must not be called like a module of Python, Keyhole or another installed "
             f"package, which the program would hide from its imports, got {str(path)!r}"
         )
-
-
-def _check_no_database(path: Path) -> None:
-    """Refuse a program beside whose name there is a database, which holds another study."""
     database = path.with_suffix(".db")
     if database.exists():
         raise FileExistsError(
@@ -107,61 +167,198 @@ def _check_no_database(path: Path) -> None:
         )
 
 
-def _simulation(given: Mapping[str, Any], path: Path) -> str:
-    setting = _SETTING.answer(given["setting"])
+def _setting_text(
+    goal: str, setting: str | None, arms: str | None, horizon: str | None, path: Path
+) -> str:
+    """Return an experiment or a program of a study; ask for what is missing of its options."""
+    setting = _choose("--setting", setting, "2. What do you have?", SITUATIONS)
+    template = _PACKAGE / setting / "starters" / f"{goal}{path.suffix}.tmpl"
+    if goal == "study":
+        question = "3. What do you choose among? Names, with commas between"
+        return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _names)))
     # The answer is the text of the file, so that a number that does not suit it is asked again.
-    text: str = Question(
+    text: str = _answer(
         "--horizon",
+        horizon,
         "3. How many decisions are there?",
-        lambda text: init_files.simulation_text(setting, _parse_count("--horizon", text), path),
-        str(_HORIZONS[setting]),
-    ).answer(given["horizon"])
+        lambda typed: _simulation_text(template, typed, path),
+        default=str(_HORIZONS.get(setting, _HORIZON)),
+    )
     return text
 
 
-def _study(given: Mapping[str, Any], path: Path) -> str:
-    setting = _SETTING.answer(given["setting"])
-    arms = Question(
-        "--arms", "3. What do you choose among? Names, with commas between", _parse_names
-    ).answer(given["arms"])
-    return init_files.study_text(setting, arms, path)
+def _names(text: str) -> list[str]:
+    names = [check_line("each name of --arms", name.strip()) for name in text.split(",")]
+    return list(check_distinct("--arms", names))
 
 
-def _tune(given: Mapping[str, Any], path: Path) -> str:
-    commands = Question(
-        "--command",
-        "2. A command, or an empty line at the end",
-        lambda text: init_files.check_command(text, path.parent.resolve()),
-        note="{instance} in a command stands for a file that it is run on, {seed} for a number.",
-    ).answer_several(given["command"])
-    limit = Question(
-        "--limit", "3. When do you give up on it today? Such as 30s or 10m", _parse_limit
-    ).answer(given["limit"])
-    pattern = given["instances"]
-    if pattern is None and not any("{instance}" in command for command in commands):
-        return init_files.tune_text(commands, limit, None, path)
-    # The answer is the text of the file, so that a pattern of no file is asked again.
-    text: str = Question(
-        "--instances",
-        "Which files is {instance}? A pattern such as cnf/*.cnf",
-        lambda text: init_files.tune_text(commands, limit, text, path),
-    ).answer(pattern)
-    return text
+def _simulation_text(template: Path, typed: str, path: Path) -> str:
+    """Return an experiment with the policies that are recommended for a setting."""
+    from keyhole.experiment.spec import Spec
 
-
-def _parse_count(option: str, text: str) -> int:
     # Longer numbers are above 2**53, and Python refuses very long ones with a message of its own.
-    typed = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", text.strip())
-    digits = typed[0].replace(",", "").replace("_", "") if typed else "0"
-    if not 1 <= int(digits) <= init_files.MOST_ROUNDS:
-        raise ValueError(f"{option} must be a whole number from 1 to 2**53, got {short_repr(text)}")
-    return int(digits)
+    number = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", typed.strip())
+    horizon = int(re.sub("[,_]", "", number[0])) if number else 0
+    if not 1 <= horizon <= _MOST_ROUNDS:
+        raise ValueError(
+            f"--horizon must be a whole number from 1 to 2**53, got {short_repr(typed)}"
+        )
+    text = _fill(template, path, horizon=str(horizon))
+    try:
+        Spec.from_text(text, folder=path.parent)
+    except ValueError as error:  # all else in the file is valid
+        raise ValueError(f"--horizon {horizon} does not suit the setting: {error}") from error
+    return text
 
 
-def _parse_names(text: str) -> tuple[str, ...]:
-    names = [name.strip() for name in text.split(",")]
-    return check_distinct("--arms", [check_line("each name of --arms", name) for name in names])
+def _tune_text(
+    commands: list[str] | None, limit: str | None, pattern: str | None, path: Path
+) -> str:
+    """Return the spec of a tune; ask for what is missing of its commands, limit and instances."""
+    question = "2. A command, or an empty line at the end"
+    note = "{instance} in a command stands for a file that it is run on, {seed} for a number."
+
+    def check_command(text: str) -> str:
+        return _check_command(text, path.parent.resolve())
+
+    if commands:
+        commands = [check_command(command) for command in commands]
+    else:
+        commands = [_answer("--command", None, question, check_command, note=note)]
+        while command := _answer("--command", None, question, check_command, optional=True):
+            commands.append(command)
+    seconds = _answer(
+        "--limit",
+        limit,
+        "3. When do you give up on it today? Such as 30s or 10m",
+        lambda text: check_number("--limit", parse_duration("--limit", text), _LIMITS),
+    )
+    if pattern is None and not any("{instance}" in command for command in commands):
+        return _tune_spec(commands, seconds, "", path)
+    text: str = _answer(
+        "--instances",
+        pattern,
+        "Which files is {instance}? A pattern such as cnf/*.cnf",
+        lambda typed: _tune_spec(commands, seconds, f"instances = {_quote(typed)}\n", path),
+    )
+    return text
 
 
-def _parse_limit(text: str) -> float:
-    return check_number("--limit", parse_duration("--limit", text), _LIMITS)
+def _check_command(text: str, folder: Path) -> str:
+    """Return a command that can be split into words, and whose program is found from a folder."""
+    check_line("--command", text)
+    # Here, since only this command needs them.
+    from keyhole.tune.arms import RUN_FIELDS, Arm, split_command
+    from keyhole.tune.shell_syntax import explain_shell_syntax
+
+    words = split_command("--command", text)
+    if shell_error := explain_shell_syntax("--command", text):
+        raise ValueError(shell_error)
+    # Here, and not with the whole file: a question is asked again only for its own answer.
+    example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
+    Arm("command", words).check("--command", example, folder)
+    return text
+
+
+def _tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path) -> str:
+    """Return the checked spec of a tune of commands, with a line for its instances if any."""
+    from keyhole.tune import Spec
+
+    arms = []
+    names: list[str] = []
+    for command in commands:
+        program = PurePath(shlex.split(command)[0]).name or "command"
+        numbered = (program if number == 1 else f"{program}-{number}" for number in count(1))
+        names.append(next(name for name in numbered if name not in names))
+        arms.append(f"[[arm]]\nname = {_quote(names[-1])}\ncommand = {_quote(command)}\n")
+    text = _fill(
+        Path(__file__).parent / "starters" / "tune.toml.tmpl",
+        path,
+        least=f"{limit / _LEAST_SHARE:g}",
+        limit=repr(int(limit) if limit.is_integer() else limit),
+        instances=instances and f"\n# The files that {{instance}} stands for.\n{instances}",
+        arms="\n".join(arms).rstrip(),
+    )
+    Spec.from_table(tomllib.loads(text), folder=path.parent)
+    return text
+
+
+def _fill(template: Path, path: Path, **values: str) -> str:
+    file = _argument(Path(path.name))
+    if path.suffix == ".py":  # where it stands in a docstring
+        file = file.replace("\\", "\\\\").replace('"', '\\"')
+    return fill_template(template, file=file, name=_quote(path.stem), **values)
+
+
+def _argument(path: Path) -> str:
+    """Return a path as an argument in a shell, which no command takes for an option."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def _quote(value: Any) -> str:
+    """Return a text or list as a literal that TOML and Python both read."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _choose(option: str, typed: str | None, question: str, choices: Mapping[str, str]) -> str:
+    """Return one of numbered choices: a word, or on the terminal also its number."""
+    words = list(choices)
+    width = max(map(len, words))
+    lines = (
+        f"  {number} {word:{width}}  {text}"
+        for number, (word, text) in enumerate(choices.items(), 1)
+    )
+
+    def parse(text: str) -> str:
+        if text.isdecimal() and 1 <= int(text) <= len(words):
+            return words[int(text) - 1]
+        return check_choice(option, text, words)
+
+    question = f"{question} A number or a word"
+    chosen: str = _answer(option, typed, question, parse, note="\n".join(lines))
+    return chosen
+
+
+def _answer(
+    option: str,
+    typed: str | None,
+    question: str,
+    parse: Callable[[str], Any],
+    *,
+    note: str = "",
+    default: str = "",
+    optional: bool = False,
+) -> Any:
+    """Return the answer of an option; without it, ask on the terminal until there is a valid one.
+
+    `parse` raises a ValueError that names the option; `note` is printed above the question. Where
+    an answer is optional, it is empty for an empty line.
+    """
+    if typed is not None:
+        return parse(typed)
+    if not can_ask():
+        raise ValueError(f"{option} must be given where there is no terminal to ask on")
+    if note:
+        typer.echo(note, err=True)
+    while True:
+        # Not `typer.prompt`, which also writes to standard output: only the result belongs there.
+        typer.echo(f"{question}{f' [{default}]' if default else ''}: ", nl=False, err=True)
+        if not (line := sys.stdin.readline()):
+            typer.echo(err=True)  # the message is not to follow the question on its line
+            raise typer.Abort("the input ended before the last answer; nothing was written")
+        text = line.strip() or default
+        if optional and not text:
+            return text
+        try:
+            if text:
+                return parse(text)
+        except ValueError as error:
+            typer.echo(f"  {error}", err=True)
+
+
+def can_ask() -> bool:
+    """Return whether a person can read questions on standard error, and answer them."""
+    # Python has None for a stream that was closed before it began, as by `0<&-` in a shell.
+    streams = (sys.stdin, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)

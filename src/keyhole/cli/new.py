@@ -1,50 +1,70 @@
-"""Command `new`: write files to start from: a policy, setting, problem, or reproduction."""
+"""Command `new`: stubs of a policy, setting, problem or reproduction, and the writer of files."""
 
 import inspect
 import keyword
 import re
-from importlib import resources
-from importlib.resources.abc import Traversable
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
-from typing import Final
+from typing import Annotated, Final
 
-from keyhole.cli.template_files import check_absent, list_templates, setting_folder, write_files
-from keyhole.experiment import setting_registry
+import typer
+
+from keyhole.cli.options import AsJson, show_examples
+from keyhole.cli.output import print_result
 from keyhole.validate import check_choice
 
+EXAMPLES: Final = show_examples(
+    "keyhole new policy Mine --setting thresholding",
+    "keyhole new problem narrow_gap --out problems",
+)
 _POLICY: Final = "policy"
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DEFAULT_SETTING: Final = "thresholding"
+_SUFFIX: Final = ".tmpl"
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def write_stubs(kind: str, name: str, setting: str | None, out: Path, *, as_json: bool) -> None:
-    """Write the stubs of one kind, and print their paths; no file is overwritten."""
-    templates = resources.files("keyhole.cli") / "templates"
-    check_choice("KIND", kind, sorted([_POLICY, *(folder.name for folder in templates.iterdir())]))
+def new(
+    kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
+    setting: Annotated[
+        str | None, typer.Option("--setting", help="The setting of a policy.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for the new files.")
+    ] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Write a stub with its test, to extend Keyhole.
+
+    It is code of a policy, setting, problem or entry of your own. For a file that uses Keyhole as
+    it is (an experiment, a study, or the spec of a tune), there is keyhole init.
+    """
+    folders = {path.name: path for path in (Path(__file__).parent / "templates").iterdir()}
+    check_choice("KIND", kind, sorted([_POLICY, *folders]))
     if setting is not None and kind != _POLICY:
         raise ValueError(f"--setting must be left out for a new {kind}, got {setting!r}")
-    if kind == _POLICY:
-        name_of_setting = setting or _DEFAULT_SETTING
-        folder = _policy_stubs(setting_registry.find_setting(name_of_setting, "--setting"))
-    else:
-        folder = templates / kind
+    folder = folders[kind] if kind != _POLICY else _policy_stubs(setting or _DEFAULT_SETTING)
     snake, camel = _spellings(name)
-    stubs = {
-        out / path.replace("name", snake): Template(file.read_text(encoding="utf-8")).substitute(
-            name=snake, Name=camel
-        )
-        for path, file in list_templates(folder)
-    }
+    texts = {}
+    for template in folder.rglob(f"*{_SUFFIX}"):
+        file = str(template.relative_to(folder)).removesuffix(_SUFFIX)
+        texts[out / file.replace("name", snake)] = fill_template(template, name=snake, Name=camel)
     # All are checked before the first is written, so that a refused call leaves nothing behind.
-    check_absent(stubs, advice="choose another NAME or --out")
-    write_files(stubs, as_json=as_json)
+    for path in texts:
+        check_absent(path, advice="choose another NAME or --out")
+    write_files(texts, as_json=as_json)
 
 
-def _policy_stubs(registered: setting_registry.RegisteredSetting) -> Traversable:
+def _policy_stubs(setting: str) -> Path:
     """Return the folder `stubs` beside the module of a setting."""
-    if (folder := setting_folder(registered, "stubs")) is not None:
-        return folder
+    from keyhole.experiment.setting_registry import find_setting
+
+    registered = find_setting(setting, "--setting")
+    # A setting of another package may be a single module, which has no folder.
+    for folder in getattr(registered.module, "__path__", ()):
+        if (stubs := Path(folder) / "stubs").is_dir():
+            return stubs
     file = inspect.getfile(next(iter(registered.policies.values()), registered.module))
     raise ValueError(
         f"--setting: {registered.package} has no stubs of a policy for its setting "
@@ -63,3 +83,28 @@ def _spellings(name: str) -> tuple[str, str]:
     if not name[0].isupper():
         camel = "".join(word.capitalize() for word in snake.split("_"))
     return snake, camel
+
+
+def fill_template(template: Path, **values: str) -> str:
+    """Return the text of a template with its values."""
+    return Template(template.read_text(encoding="utf-8")).substitute(values)
+
+
+def check_absent(path: Path, *, advice: str, force: bool = False) -> None:
+    """Refuse a file that exists, with `force` only a folder of that name; and one below a file."""
+    if path.is_dir() or (path.exists() and not force):
+        raise FileExistsError(f"{path} exists already; {advice}")
+    above = next(folder for folder in path.parents if folder.exists())
+    if not above.is_dir():
+        raise NotADirectoryError(f"--out must lie in a folder, got {path}: {above} is a file")
+
+
+def write_files(texts: Mapping[Path, str], next_command: str = "", *, as_json: bool) -> None:
+    """Write files; print their paths, and the command to type next if there is one."""
+    paths = sorted(texts)
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[path], encoding="utf-8")
+    content = {"files": paths} | ({"next": next_command} if next_command else {})
+    hint = [f"next: {next_command}"] if next_command else []
+    print_result(content, *paths, *hint, as_json=as_json)

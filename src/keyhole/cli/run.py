@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import typer
 
-from keyhole.cli.json_output import print_json
-from keyhole.cli.terminal_output import one_line_text, try_to_write
+from keyhole.cli.output import one_line_text, print_json, print_result, try_to_write
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
@@ -93,11 +92,8 @@ def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = F
             warm_up_workers(cluster)
             starting += perf_counter() - began
         found = forecast(spec, threads=threads, cluster=cluster)
-    if as_json:
-        print_json(asdict(found) | {"starting": starting, "on": on})
-        return
-    for line in _lines(found, on, starting):
-        typer.echo(line)
+    content = asdict(found) | {"starting": starting, "on": on}
+    print_result(content, *_lines(found, on, starting), as_json=as_json)
 
 
 def _print_sweep(spec: Spec) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import typer
 
-from keyhole.cli.terminal_output import print_heading, print_paragraph
+from keyhole.cli.output import print_heading, print_paragraph
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.metric import Metric

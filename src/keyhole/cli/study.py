@@ -1,15 +1,16 @@
-"""The commands `keyhole study`: ask a policy in production for decisions, tell it their outcome."""
+"""The commands `keyhole study` that write: ask a policy for decisions, tell it their outcome."""
 
-from datetime import UTC, datetime
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import typer
 
-from keyhole.cli.json_output import print_json
-from keyhole.cli.key_values import format_key_values, parse_key_values
 from keyhole.cli.options import AsJson, show_examples
-from keyhole.cli.user_policies import load_user_policies
+from keyhole.cli.output import print_result
 from keyhole.contract.text_formatting import count_text
 from keyhole.files import read_toml
 from keyhole.validate import check_choice, short_repr
@@ -66,6 +67,9 @@ Own = Annotated[
     ),
 ]
 
+Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
+
+_RESERVED: Final = ("id", "key", "self", "policy")  # arguments of the commands themselves
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "timeout",
                    "timeout_decisions", "on_timeout", "seed", "time_unit", "scale",
                    "durability")  # fmt: skip
@@ -114,10 +118,8 @@ def create(
     name, arms = content.pop("name"), content.pop("arms")
     with Study.create(storage, name, policy, arms, **content, **facts) as study:
         created = {"name": name, "policy": repr(study.policy), "arms": study.arms}
-    if as_json:
-        print_json(created)
-    else:
-        typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
+    text = f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}"
+    print_result(created, text, as_json=as_json)
 
 
 def _check_table(name: str, value: object) -> dict[str, Any]:
@@ -144,10 +146,8 @@ def ask(
     """Print a decision: its id and its fields."""
     with open_study(storage, name, own) as study:
         decision = study.ask(key=key, **parse_key_values(words))
-    if as_json:
-        print_json(decision.as_json())
-    else:
-        typer.echo(f"{decision.id} {format_key_values(decision.words)}")
+    text = f"{decision.id} {format_key_values(decision.words)}"
+    print_result(decision.as_json(), text, as_json=as_json)
 
 
 @app.command(
@@ -223,29 +223,6 @@ def retire(
         study.retire(arm)
 
 
-@app.command(epilog=show_examples("keyhole study history items.db labels"))
-def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
-    """Print all events, one a line."""
-    from keyhole.study.log_export import EventFormatter
-
-    with open_study(storage, name, own) as study:
-        formatter = EventFormatter(study.definition)
-        for row in study.log():
-            event = formatter.words(row)
-            if as_json:
-                print_json(event)
-            else:
-                when = datetime.fromtimestamp(event.pop("at"), UTC)
-                first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
-                # Left out: the position of the random stream and the whole definition. They are
-                # long, and of use to programs only, which have --json.
-                rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
-                if "head" in event:
-                    rest["policy"] = event["head"]["policy"]
-                words = (first, event.get("decision", ""), format_key_values(rest))
-                typer.echo(" ".join(filter(None, words)))
-
-
 @app.command(epilog=show_examples("keyhole study export items.db labels labels.jsonl"))
 def export(
     storage: Storage,
@@ -281,22 +258,79 @@ def backup(
     from keyhole.study import backup
 
     names = backup(storage, path)
-    if as_json:
-        print_json({"backup": path, "studies": names})
-    else:
-        typer.echo(f"{path}: {count_text(len(names), 'study')}")
+    text = f"{path}: {count_text(len(names), 'study')}"
+    print_result({"backup": path, "studies": names}, text, as_json=as_json)
 
 
-@app.command(name="list", epilog=show_examples("keyhole study list items.db"))
-def list_(storage: Storage, as_json: AsJson = False) -> None:
-    """Print the studies in a database."""
-    from keyhole.study import list_studies
+@app.command(
+    "import",
+    epilog=show_examples(
+        "keyhole study import items.db labels past.csv",
+        "keyhole study import items.db labels past.csv --arm item --reward label",
+        "keyhole study import shop.db buttons past.csv --shown-at shown --converted-at bought "
+        "--key visitor --delimiter ';' --date-format '%d.%m.%Y %H:%M'",
+    ),
+)
+def import_results(
+    storage: Storage,
+    name: Name,
+    path: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A row for each decision.")],
+    arm: Annotated[str, typer.Option("--arm", help="The column of the arm's name.")] = "arm",
+    reward: Annotated[str, typer.Option("--reward", help="The column of its reward.")] = "reward",
+    converted_at: Annotated[
+        str | None, typer.Option("--converted-at", help="The column that is empty for a reward 0.")
+    ] = None,
+    shown_at: Annotated[
+        str | None, typer.Option("--shown-at", help="The column of the decisions' times.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option("--within", help="The length of a window: 7d (default: timeout).")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="The column of keys; younger rows become pending.")
+    ] = None,
+    delimiter: Annotated[str, typer.Option("--delimiter", help="Such as ';' or '\\t'.")] = ",",
+    date_format: Annotated[
+        str | None, typer.Option("--date-format", help="'%d.%m.%Y %H:%M', unix, unix_ms.")
+    ] = None,
+    decimal: Annotated[str, typer.Option("--decimal", help="The decimal sign.")] = ".",
+    as_json: AsJson = False,
+    own: Own = None,
+) -> None:
+    """Begin a new study, just created, from past decisions and their rewards.
 
-    names = list_studies(storage)
-    if as_json:
-        print_json(names)
-    else:
-        typer.echo("\n".join(names))
+    All rows are imported or none; the same file again changes nothing. Import only for policies
+    that learn as well from decisions of others, and only rows in the order of time that were not
+    selected by their rewards. Other commands that write to the study wait meanwhile.
+
+    Rows that may yet convert would count as 0: leave them out, or give --shown-at and
+    --converted-at. They are then left out for you or, with --key, are pending until they are told
+    (keyhole study tell --by-key) or expire.
+    """
+    columns = {"arm": arm, "reward": reward, "converted_at": converted_at, "shown_at": shown_at}
+    form = {"key": key, "delimiter": delimiter, "date_format": date_format, "decimal": decimal}
+    options: dict[str, Any] = {**columns, **form, "within": within}
+    with open_study(storage, name, own) as study:
+        imported = study.import_csv(path, **options)
+        pending = len(study.pending) if imported else 0
+    text = "imported before, nothing is changed"
+    if imported:
+        waiting = f", {pending:,} of them pending" if pending else ""
+        text = f"{count_text(imported, 'decision')} imported{waiting}"
+    print_result({"imported": imported, "pending": pending}, f"{name}: {text}", as_json=as_json)
+
+
+@app.command(epilog=show_examples("keyhole study change items.db labels APT epsilon=0.05"))
+def change(
+    storage: Storage, name: Name, policy: Other, words: Parameters = None, own: Own = None
+) -> None:
+    """Replace the policy; the new one learns the whole log.
+
+    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
+    """
+    with open_study(storage, name, own) as study:
+        other, facts = make_other_policy(study, policy, words)
+        study.change_policy(other, **facts)
 
 
 def open_study(storage: str, name: str, own: list[str] | None) -> Any:
@@ -304,3 +338,70 @@ def open_study(storage: str, name: str, own: list[str] | None) -> Any:
     from keyhole.study import Study
 
     return Study.open(storage, name, policies=load_user_policies(own))
+
+
+def make_other_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
+    """Return a policy of the study's setting, and the facts given with it."""
+    from keyhole.experiment.spec_factories import find_policy_class
+
+    kind = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
+    given = parse_key_values(words)
+    # Parameters and facts come in one list of words. The number of arms is no fact to be given: the
+    # study has it, and it may grow.
+    own = [field.name for field in fields(cast(Any, kind))]
+    facts_known = [n for n in study.policy.setting.facts if n != "arms"]
+    for word in given:
+        check_choice("a parameter or fact", word, [*own, *facts_known])
+    parameters = {n: v for n, v in given.items() if n in own}
+    facts = {n: v for n, v in given.items() if n not in parameters}
+    return kind.from_parameters(parameters), facts
+
+
+def load_user_policies(names: list[str] | None) -> list[Any]:
+    """Return the classes given as ``file.py:Class``; import the packages that add settings."""
+    from keyhole.experiment import setting_registry, spec_factories
+
+    # Policies of installed packages are found by name only after their import.
+    setting_registry.import_plugins()
+    for name in names or []:
+        if not spec_factories.is_policy_file(name):
+            raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
+    return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names or []]
+
+
+def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
+    """Return arguments such as ``reward=1`` as TOML values, or as text where they are not TOML."""
+    found: dict[str, Any] = {}
+    for argument in arguments or []:
+        name, sign, text = argument.partition("=")
+        if not sign or not name.isidentifier():
+            raise ValueError(
+                f"an argument must be FIELD=VALUE, such as reward=1, got {short_repr(argument)}"
+            )
+        if name in _RESERVED or name in found:
+            raise ValueError(
+                f"each field must be one of the study's, and given once, got {short_repr(argument)}"
+            )
+        try:
+            content = tomllib.loads(f"value = {text}")
+        except (tomllib.TOMLDecodeError, RecursionError):
+            content = {}
+        # A text with a line break may be TOML with further keys.
+        found[name] = content["value"] if content.keys() == {"value"} else text
+    return found
+
+
+def format_recommendation(found: Any) -> str:
+    """Return a recommendation on one line."""
+    if isinstance(found, dict):
+        return format_key_values(found)
+    return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
+
+
+def format_key_values(values: Mapping[str, Any]) -> str:
+    """Return values as ``parse_key_values`` reads them."""
+    return " ".join(f"{name}={_short(value)}" for name, value in values.items())
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

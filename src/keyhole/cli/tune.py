@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
-from keyhole.cli.terminal_output import try_to_write
+from keyhole.cli.output import print_json, print_result, try_to_write
 from keyhole.clusters.cluster_connection import check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.durations import parse_duration
@@ -162,13 +161,10 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     # there, and its user is still warned.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
-    if as_json:
-        print_json(summary.best_as_json(tune))
-        return
-    typer.echo(f"{summary.command_line(tune, pair.arm)}    # for at most {pair.limit:g} s")
+    command = f"{summary.command_line(tune, pair.arm)}    # for at most {pair.limit:g} s"
     # The command says which pair is the best.
-    for text in summary.format_recommendation(tune)[0 if pair.untried else 1 :]:
-        typer.echo(text)
+    sentences = summary.format_recommendation(tune)[0 if pair.untried else 1 :]
+    print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
 
 
 @app.command(epilog=show_examples("keyhole tune report results"))
@@ -179,10 +175,7 @@ def report(folder: Folder, as_json: AsJson = False) -> None:
     from keyhole.tune.report import write_report
 
     page = write_report(SavedTune.load(folder))
-    if as_json:
-        print_json({"report": page})
-    else:
-        typer.echo(f"report: {page}")
+    print_result({"report": page}, f"report: {page}", as_json=as_json)
 
 
 @app.command(epilog=show_examples("keyhole tune export results --aslib scenario"))
@@ -196,10 +189,7 @@ def export(
     from keyhole.tune.aslib_export import write_scenario
 
     scenario = write_scenario(SavedTune.load(folder), aslib)
-    if as_json:
-        print_json({"scenario": scenario})
-    else:
-        typer.echo(f"scenario: {scenario}")
+    print_result({"scenario": scenario}, f"scenario: {scenario}", as_json=as_json)
 
 
 def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:

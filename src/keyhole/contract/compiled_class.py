@@ -39,9 +39,11 @@ from keyhole.contract.state_arrays import (
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.kernels.fingerprint import (
+    CodeDigest,
     Kernel,
     code_location,
     fingerprint,
+    fingerprint_parts,
     fresh_copy,
     is_own,
     python_function,
@@ -152,9 +154,18 @@ class CompiledClass:
         """The digest of everything that machine code depends on, also the lines of its errors."""
         return self._compute_digest(error_lines=True)
 
-    def _compute_digest(self, *, error_lines: bool) -> str:
+    def code_parts(self) -> dict[str, str]:
+        """Return what `code_digest` is the digest of, by name."""
+        parts = {f"the declared fields of {self.owner.__name__}": repr(self._declarations())}
+        for _, kernel in self._all_sources():
+            parts |= fingerprint_parts(kernel)
+        return parts
+
+    def _declarations(self) -> tuple[object, ...]:
         ways = [layout.fields for layout in self.records.layouts]
-        layouts = (self.inputs.fields, self.state.fields, self.metrics.fields, ways)
+        return (self.inputs.fields, self.state.fields, self.metrics.fields, ways)
+
+    def _compute_digest(self, *, error_lines: bool) -> str:
         prints = [
             (name, fingerprint(kernel, error_lines=error_lines))
             for name, kernel in self._all_sources()
@@ -163,7 +174,8 @@ class CompiledClass:
         named = self.owner.__name__ if self.helper_sources else ""
         # Only of a policy that can stop, so that the others keep their digests.
         stops = ("can stop",) if self.can_stop else ()
-        return hashlib.sha256(repr((layouts, prints, named, *stops)).encode()).hexdigest()
+        content = (self._declarations(), prints, named, *stops)
+        return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @property
     def can_stop(self) -> bool:
@@ -278,7 +290,7 @@ def compile_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     return bind_kernel(owner, setting.allowed, GUARD.call(), expressions, {}, returns)
 
 
-def code_digest(driver: str, *sources: CompiledClass | Kernel) -> str:
+def code_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     """Return the digest of a driver's machine code, which is made of classes and functions."""
     digests = [
         source.code_digest
@@ -286,7 +298,19 @@ def code_digest(driver: str, *sources: CompiledClass | Kernel) -> str:
         else fingerprint(source, error_lines=True)
         for source in sources
     ]
-    return hashlib.sha256(repr((driver, digests)).encode()).hexdigest()
+
+    def parts() -> dict[str, str]:
+        named = {"driver": driver}
+        for source in sources:
+            if isinstance(source, CompiledClass):
+                named |= source.code_parts()
+            else:
+                named |= fingerprint_parts(source)
+        return named
+
+    digest = CodeDigest(hashlib.sha256(repr((driver, digests)).encode()).hexdigest())
+    digest.parts = parts
+    return digest
 
 
 def _identity(call: str) -> dict[str, str]:

@@ -25,10 +25,14 @@ CompileJob = tuple[str, Callable[[], object]]
 
 def setting_jobs(registered: RegisteredSetting) -> list[CompileJob]:
     """Return the kernels of a setting: each policy as a learner and in each environment."""
+    return [job for kind in registered.policies.values() for job in policy_jobs(kind, registered)]
+
+
+def policy_jobs(kind: type[Policy], registered: RegisteredSetting) -> list[CompileJob]:
+    """Return the kernels of a policy: as a learner and in each environment of its setting."""
     # Base classes of environments lack kernels, which their subclasses define.
     environments = [one for one in registered.environments if _is_complete(one)]
-    kinds = [_with_base(kind) for kind in registered.policies.values()]
-    return [job for kind in kinds for job in _jobs(kind, environments)]
+    return _jobs(_with_base(kind), environments)
 
 
 def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
@@ -44,7 +48,8 @@ def find_file(job: CompileJob) -> Path | None:
     """Return the file of a kernel in the cache, which need not exist; None if it is not kept."""
     # A kernel that is refused has no file; compiling it says why.
     with suppress(TypeError, ValueError):
-        return find_code_file(job[1])
+        if file := find_code_file(job[1]):
+            return file.path
     return None
 
 

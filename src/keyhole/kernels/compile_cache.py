@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar, copy_context
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -23,6 +24,7 @@ from keyhole.kernels.cache_files import (
     CODE_SUFFIX,
     cache_folder,
     cache_limit,
+    cached_files,
     has_code,
     is_usable,
     read_file,
@@ -30,7 +32,7 @@ from keyhole.kernels.cache_files import (
 )
 from keyhole.kernels.changed_numba_settings import changed_settings
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
-from keyhole.kernels.fingerprint import Kernel
+from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import interpret, is_interpreted
 from keyhole.kernels.kernel_declaration import (
     has_internals,
@@ -75,21 +77,45 @@ def _compilers() -> list[str]:
     return [version(package) for package in ("numba", "llvmlite")]
 
 
+def _environment() -> dict[str, object]:
+    """Return everything that machine code depends on beyond the kernels, by name."""
+    # Several versions, processors and settings may share the folder. A part that is missing here
+    # would run stale code.
+    return {
+        "Keyhole's own compiled packages": code_digest(),
+        "the processor": import_loader().processor(),
+        "the versions of Numba and llvmlite": _compilers(),
+        "the version of NumPy": np.__version__,
+        "the version of Python": sys.implementation.cache_tag,
+        "the kind of machine": platform.machine(),
+        "Numba's settings": sorted(changed_settings().items()),
+        "the compiler's options": sorted(options().items()),
+    }
+
+
 def _path(digest: str) -> Path:
-    # Everything that machine code depends on beyond the kernels: several versions, processors and
-    # settings may share the folder. A part that is missing here would run stale code.
-    words = (
-        code_digest(),
-        digest,
-        import_loader().processor(),
-        _compilers(),
-        np.__version__,
-        sys.implementation.cache_tag,
-        platform.machine(),
-        sorted(changed_settings().items()),
-        sorted(options().items()),
-    )
-    return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{CODE_SUFFIX}"
+    words = repr((digest, _environment()))
+    return cache_folder() / f"{hashlib.sha256(words.encode()).hexdigest()}{CODE_SUFFIX}"
+
+
+class CodeFile(NamedTuple):
+    """The file of a piece of code, which need not exist yet, and the parts of its key by name."""
+
+    path: Path
+    key: Callable[[], dict[str, str]]
+
+
+def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
+    """Return the file of some code; None if it is not to be kept."""
+    if not (has_internals() and is_usable(cache_folder())):
+        return None
+
+    def key() -> dict[str, str]:
+        parts = digest.parts() if isinstance(digest, CodeDigest) else {}
+        environment = {part: str(value) for part, value in _environment().items()}
+        return {"owner": owner, **environment, **parts}
+
+    return CodeFile(_path(name), key)
 
 
 def _load(path: Path) -> Kernel | None:
@@ -128,6 +154,16 @@ def _error_text(error: Exception) -> str:
         if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"
     return text
+
+
+def read_keys() -> list[dict[str, str]]:
+    """Return the keys of all code in the cache by their parts, least recently used first."""
+    keys = []
+    # Each file counts as used, but in this order, so that the least recently used stays so.
+    for path, _ in cached_files():
+        with contextlib.suppress(ValueError, TypeError):
+            keys.append(import_loader().MachineCode.from_bytes(read_file(path) or b"").key)
+    return keys
 
 
 @contextlib.contextmanager
@@ -190,10 +226,10 @@ def _announce(owner: str, path: Path | None) -> Iterator[None]:
 
 
 def _compile(
-    owner: str, path: Path | None, build: Callable[[], Any], signature: str, hold_gil: bool
+    owner: str, file: CodeFile | None, build: Callable[[], Any], signature: str, hold_gil: bool
 ) -> Kernel:
     chosen = options() | {"nogil": not hold_gil}
-    with _announce(owner, path):
+    with _announce(owner, file and file.path):
         numba = import_numba()
         try:
             if not has_internals():
@@ -202,43 +238,43 @@ def _compile(
             machine = import_internals().compile_entry_point(build(), signature, chosen)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
-    if path is not None and machine.lasting:
-        write_file(path, machine.to_bytes())
+    if file is not None and machine.lasting:
+        write_file(file.path, replace(machine, key=file.key()).to_bytes())
     loaded: Kernel = import_loader().load(machine)
     return loaded
 
 
 def _load_or_compile(
-    owner: str, path: Path | None, build: Callable[[], Any], signature: str, hold_gil: bool
+    owner: str, file: CodeFile | None, build: Callable[[], Any], signature: str, hold_gil: bool
 ) -> Kernel:
-    if path is None:
+    if file is None:
         return _compile(owner, None, build, signature, hold_gil)
-    if (found := _load(path)) is not None:
+    if (found := _load(file.path)) is not None:
         return found
     cache_limit()  # a wrong limit is refused before the work, not after it
     # Looked up again under the lock: another process may have compiled it meanwhile.
-    with _file_lock(path):
-        return _load(path) or _compile(owner, path, build, signature, hold_gil)
+    with _file_lock(file.path):
+        return _load(file.path) or _compile(owner, file, build, signature, hold_gil)
 
 
 class _FileFoundError(Exception):
     """Raised in place of compiling, with the file of the code, where only that is wanted."""
 
-    def __init__(self, path: Path | None) -> None:
-        super().__init__(path)
-        self.path = path
+    def __init__(self, file: CodeFile | None) -> None:
+        super().__init__(file)
+        self.file = file
 
 
-def find_code_file(compile_it: Callable[[], object]) -> Path | None:
+def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     """Return the file of the code that a function compiles by `compile_cached`; compile nothing.
 
-    The file need not exist yet. None if the code is not kept in a file, or is interpreted.
+    None if the code is not kept in a file, or is interpreted.
     """
     token = _only_file.set(True)
     try:
         compile_it()
     except _FileFoundError as found:
-        return found.path
+        return found.file
     finally:
         _only_file.reset(token)
     return None
@@ -249,12 +285,12 @@ def compile_cached(
 ) -> Kernel:
     """Return the machine code for a digest, compiling it if neither memory nor disk has it.
 
-    `digest` stands for everything that goes into the function: equal digest, equal code. `build`
-    makes the function, not yet compiled; it is called only when the code is not on disk, and only
-    then Numba is imported. `signature` is text, such as ``"int64(float64[::1], int64)"``. The
-    result does not check the types of its arguments. It releases the GIL during a call, unless
-    `hold_gil` is set. Its code is freed with the last reference to it (those used last are
-    referenced here).
+    `digest` stands for everything that goes into the function: equal digest, equal code. The parts
+    of a `CodeDigest` are kept with the code, so that one can see why it was compiled. `build` makes
+    the function, not yet compiled; it is called only when the code is not on disk, and only then
+    Numba is imported. `signature` is text, such as ``"int64(float64[::1], int64)"``. The result
+    does not check the types of its arguments. It releases the GIL during a call, unless `hold_gil`
+    is set. Its code is freed with the last reference to it (those used last are referenced here).
 
     Within `interpret_first`, code that is not on disk is not compiled: a `TieredFunction` is
     returned.
@@ -265,17 +301,15 @@ def compile_cached(
         return AtomicCall(owner, run) if hold_gil else run
     name = f"{digest} {options()} {signature} {hold_gil}"
     if _only_file.get():
-        raise _FileFoundError(
-            _path(name) if has_internals() and is_usable(cache_folder()) else None
-        )
+        raise _FileFoundError(_code_file(owner, digest, name))
     with compiler_lock():
         function = _alive.get(name)
         if function is None:
-            kept = has_internals() and is_usable(cache_folder())
             budget = _budgets.setdefault(name, TimeBudget())
             if is_tiered() and not budget.is_spent:
                 # The file name takes 0.2 s to compute, which an empty folder does not need.
-                function = _load(_path(name)) if kept and has_code() else None
+                if has_code() and (file := _code_file(owner, digest, name)):
+                    function = _load(file.path)
                 if function is None:
                     again = partial(
                         compile_cached, owner, digest, build, signature, hold_gil=hold_gil
@@ -283,8 +317,8 @@ def compile_cached(
                     with contextlib.suppress(TypeError):  # it cannot be interpreted: compile it
                         return _make_tiered(owner, build, budget, again, hold_gil)
             if function is None:
-                path = _path(name) if kept else None
-                function = _load_or_compile(owner, path, build, signature, hold_gil)
+                file = _code_file(owner, digest, name)
+                function = _load_or_compile(owner, file, build, signature, hold_gil)
             _alive[name] = function
         _recent.pop(name, None)
         _recent[name] = function

@@ -192,6 +192,25 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     return walk.digest.hexdigest()
 
 
+def fingerprint_parts(function: Kernel) -> dict[str, str]:
+    """Return what `fingerprint` is the digest of, by name: sources as digests, constants as text.
+
+    Names of variables and modules are left out, which follow from the sources.
+    """
+    walk = _Fingerprint(error_lines=True)
+    walk.function(python_function(function))
+    return {
+        name: hashlib.sha256(part).hexdigest() if isinstance(part, bytes) else repr(part)
+        for name, part in walk.parts.items()
+    }
+
+
+class CodeDigest(str):
+    """The digest of a piece of code, with a function that returns its parts by name."""
+
+    parts: Callable[[], dict[str, str]] = dict
+
+
 def code_location(code: CodeType) -> tuple[str, int, bytes]:
     """Return the file and the lines of some code, which change when it moves."""
     return code.co_filename, code.co_firstlineno, code.co_linetable
@@ -235,6 +254,7 @@ class _Fingerprint:
         self.digest = hashlib.sha256()
         self.error_lines = error_lines
         self.seen: dict[int, tuple[int, FunctionType]] = {}
+        self.parts: dict[str, object] = {}
 
     def put(self, *words: object) -> None:
         self.digest.update(_encode_words(words))
@@ -252,8 +272,11 @@ class _Fingerprint:
         self.seen[id(function)] = (len(self.seen), function)
         code = function.__code__
         self.digest.update(_code_bytes(code))
+        self.parts[f"the source of {function.__qualname__}"] = _code_bytes(code)
         if self.error_lines and _RAISES in code_words(code):
             self.put(*code_location(code))
+            lines = _encode_words(code_location(code))
+            self.parts[f"the lines of {function.__qualname__}, which raises errors"] = lines
         _check_globals(function)
         for default in function.__defaults__ or ():
             self.value(f"{function.__qualname__} has a default", default, ())
@@ -284,6 +307,7 @@ class _Fingerprint:
             or is_type(value)
         ):
             self.put(type(value).__qualname__, value)
+            self.parts[use] = value
         elif _is_fixed(value):
             self.put(value.__module__, getattr(value, "__qualname__", type(value).__qualname__))
         else:
@@ -296,6 +320,7 @@ class _Fingerprint:
         if array.nbytes > _LARGEST:
             raise TypeError(f"{use}, an array of more than {_LARGEST:,} bytes")
         self.put(array.dtype.descr, array.shape, array.tobytes())
+        self.parts[use] = array.tobytes()
 
     def kind(self, use: str, kind: type) -> None:
         if issubclass(kind, BaseException) and kind.__module__ == "__main__":

@@ -1,11 +1,14 @@
 """Conformance tests: whether policies, problems and settings, also yours, keep their contract."""
 
 from keyhole.testing.check_context import CheckContext
-from keyhole.testing.policy_checks import CHECKS, check_policy
-from keyhole.testing.problem_checks import PROBLEM_CHECKS, check_problem
-from keyhole.testing.pytest_decorator import parametrize_with_checks
-from keyhole.testing.setting_case import SettingCase
-from keyhole.testing.setting_checks import SETTING_CHECKS, check_setting
+from keyhole.testing.policy_checks import (
+    CHECKS,
+    PROBLEM_CHECKS,
+    check_policy,
+    check_problem,
+    parametrize_with_checks,
+)
+from keyhole.testing.setting_checks import SETTING_CHECKS, SettingCase, check_setting
 
 __all__ = [
     "CHECKS",

@@ -1,7 +1,7 @@
 """The check that functions of policies give the same results compiled, and run by Python."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,7 @@ def interpreted_and_compiled_agree(subject: CheckContext) -> None:
 
 
 def _compare_learners(subject: CheckContext) -> None:
-    pairs = []
-    for python in (False, True):
-        with interpreted(python):
-            pairs.append((subject.learner(), subject.environment()))
+    pairs = _make_both(lambda: (subject.learner(), subject.environment()))
     # Both in step: the first difference is the cause, and later ones follow from it.
     for t in range(1, subject.horizon + 1):
         if pairs[0][0].is_done:
@@ -61,20 +58,16 @@ def _compare_learners(subject: CheckContext) -> None:
 
 
 def _compare_engines(subject: CheckContext) -> None:
-    found = []
-    for python in (False, True):
-        with interpreted(python):
-            values = subject.simulate_metrics()
-        found.append({"a metric": dict(zip(subject.metrics, values, strict=True))})
-    _refuse_difference(subject, f"a simulation of {subject.horizon} rounds", *found)
+    groups = [
+        {"a metric": dict(zip(subject.metrics, values, strict=True))}
+        for values in _make_both(subject.simulate_metrics)
+    ]
+    _refuse_difference(subject, f"a simulation of {subject.horizon} rounds", *groups)
 
 
 def _compare_pending(subject: CheckContext, mode: str) -> None:
     # Decisions are told out of order, as in a study.
-    pairs: list[tuple[PendingPolicy, Any, list[Any]]] = []
-    for python in (False, True):
-        with interpreted(python):
-            pairs.append((PendingPolicy(subject, mode), subject.environment(), []))
+    pairs = _make_both(lambda: (PendingPolicy(subject, mode), subject.environment(), []))
     for t in range(1, subject.horizon + 1):
         for pending, environment, rows in pairs:
             rows.append(pending.ask(environment, rows))
@@ -84,11 +77,20 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
             {
                 "the decision": pending.taken,
                 "the state": pending.views,
-                "the stream": {"rng": words},
+                "the stream": {"rng": pending.stream},
             }
-            for pending, words in ((pair[0], pair[0].stream) for pair in pairs)
+            for pending, _, _ in pairs
         ]
         _refuse_difference(subject, f"round {t} with decisions pending ({mode!r})", *groups)
+
+
+def _make_both(make: Callable[[], Any]) -> list[Any]:
+    """Return what a function makes with compiled kernels, and with interpreted ones."""
+    both = []
+    for python in (False, True):
+        with interpreted(python):
+            both.append(make())
+    return both
 
 
 def _refuse_difference(

@@ -1,4 +1,4 @@
-"""Checks of a policy (a rule that chooses): each tests one promise of `docs/contract.md`."""
+"""Checks of policies, and of problems that they play: each tests a promise of the contract."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import math
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.problem import Problem
-from keyhole.contract.state_arrays import declared_state
+from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem
+from keyhole.contract.state_arrays import declared_fields, declared_state
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.learner import Learner
 from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_of
@@ -211,6 +211,47 @@ def play_sizes(subject: CheckContext, sizes: Sequence[int]) -> None:
         assert np.isfinite(values).all(), f"{subject.policy}: no finite metrics with {arms} arms"
 
 
+def environment_and_problem_share_a_setting(subject: CheckContext) -> None:
+    """Check that the problem, its environment and the policy are of the same setting."""
+    problem = subject.problem
+    assert problem.setting is problem.environment.setting, (
+        f"{problem}: its environment is of another setting"
+    )
+    assert subject.policy.setting is problem.setting, f"{subject.policy} is of another setting"
+
+
+def truth_is_complete(subject: CheckContext) -> None:
+    """Check that `truth` returns all values that the environment declares, in their shapes."""
+    truth, environment = subject.problem.truth(), subject.problem.environment
+    fields = {n: f for n, f in declared_fields(environment).items() if n not in ROUND_COUNT_NAMES}
+    missing = [name for name in fields if name not in truth]
+    assert not missing, f"{subject.problem}: truth() lacks {', '.join(missing)}"
+    sizes = {n: int(truth[n]) for n, f in fields.items() if f.dtype == "int64" and not f.shape}
+    sizes |= dict.fromkeys(ROUND_COUNT_NAMES, subject.horizon)
+    for name, declaration in fields.items():
+        found, wanted = np.shape(truth[name]), declaration.extent(sizes)
+        assert found == wanted, f"{subject.problem}: {name} has the shape {found}, not {wanted}"
+        assert not np.isnan(truth[name]).any(), f"{subject.problem}: {name} is not a number"
+
+
+def facts_are_allowed(subject: CheckContext) -> None:
+    """Check that the problem has every quantity that all policies know, with allowed values."""
+    setting, facts = subject.problem.setting, {}
+    for name in setting.known_quantities(()):
+        facts[name] = subject.horizon if name in ROUND_COUNT_NAMES else subject.problem.fact(name)
+    setting.check((), facts)
+
+
+def feedback_and_metrics_are_numbers(subject: CheckContext) -> None:
+    """Check that no index leaves its array, and that feedback and metrics are never NaN."""
+    learner, environment = subject.learner(), subject.environment()
+    for _ in subject.play_rounds(learner, environment):
+        for name, value in (environment.context | environment.feedback).items():
+            assert not np.isnan(value).any(), f"{subject.problem}: {name} became NaN"
+        for name, metric in environment.score(learner._recommend()).items():
+            assert np.isfinite(metric), f"{subject.problem}: the metric {name} became {metric}"
+
+
 Check = Callable[[Any], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -230,6 +271,15 @@ CHECKS: Final[tuple[Check, ...]] = (
     works_for_any_number_of_arms,
 )
 """All checks of a policy, by name; each takes a `CheckContext`."""
+
+PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
+    environment_and_problem_share_a_setting,
+    truth_is_complete,
+    facts_are_allowed,
+    feedback_and_metrics_are_numbers,
+    engine_is_deterministic,
+)
+"""All checks of a problem, by name; each takes a `CheckContext`, whose policy plays it."""
 
 
 def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]) -> None:
@@ -280,3 +330,65 @@ def check_policy(
     """
     subject = CheckContext(policy, problem, horizon, seed, failing or {})
     run_checks(CHECKS, subject, subject.failing)
+
+
+def check_problem(
+    problem: Problem,
+    policy: Policy,
+    *,
+    horizon: int = 100,
+    seed: int = 0,
+    failing: Mapping[str, str] | None = None,
+) -> None:
+    """Check that a problem and its environment keep the contract.
+
+    `policy`, one of its setting, plays it; the other parameters are those of `check_policy`.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding import LSA, Problem
+    >>> check_problem(Problem(means=[0.2, 0.45, 0.7], threshold=0.5), LSA())
+    """
+    subject = CheckContext(policy, problem, horizon, seed, failing or {})
+    run_checks(PROBLEM_CHECKS, subject, subject.failing)
+
+
+def parametrize_with_checks(
+    subjects: Iterable[Any], checks: Sequence[Check] = CHECKS
+) -> Callable[[Any], Any]:
+    """Return a pytest decorator that runs each check on each subject as a test of its own.
+
+    The test takes two arguments, ``check`` and ``subject``. A check that a subject lists as
+    `failing` must fail.
+
+    Parameters
+    ----------
+    subjects : iterable of CheckContext or SettingCase
+        The arguments of the checks.
+    checks : sequence of callable, default CHECKS
+        Or `PROBLEM_CHECKS`, `SETTING_CHECKS`.
+
+    Examples
+    --------
+    >>> from keyhole.testing import CheckContext
+    >>> from keyhole.thresholding import APT, LSA, Problem
+    >>> problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+    >>> @parametrize_with_checks([CheckContext(LSA(), problem), CheckContext(APT(), problem)])
+    ... def test_it_keeps_the_contract(check, subject):
+    ...     check(subject)
+    """
+    import pytest  # not a dependency of Keyhole itself
+
+    names = [check.__name__ for check in checks]
+    cases = []
+    for subject in subjects:
+        what = repr(getattr(subject, "policy", subject))
+        for name in subject.failing:
+            check_choice(f"failing of {what}", name, names)
+        for check in checks:
+            reason = subject.failing.get(check.__name__)
+            # Strict: a check that is listed as failing and passes is an error, as in `run_checks`.
+            marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)
+            cases.append(pytest.param(check, subject, id=f"{what}-{check.__name__}", marks=marks))
+    decorator: Callable[[Any], Any] = pytest.mark.parametrize(("check", "subject"), cases)
+    return decorator

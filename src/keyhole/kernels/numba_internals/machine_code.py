@@ -13,7 +13,7 @@ import builtins
 import ctypes
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -45,6 +45,7 @@ class MachineCode:
     # whether another process may load it: it contains no address of an object in this one
     lasting: bool
     code: bytes  # an object file
+    key: dict[str, str] = field(default_factory=dict)  # the parts of the cache's key, by name
 
     def to_bytes(self) -> bytes:
         """Return the serialised code."""

@@ -1,11 +1,13 @@
-"""Layout of output: wrapped on a terminal, one line per item in a pipe."""
+"""Output of commands and their exit codes: text, wrapped on a terminal, or one line of JSON."""
 
 import errno
+import json
+import math
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -14,6 +16,14 @@ import typer
 from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
 from keyhole.validate import escape_controls
+
+# See `command_execution`.
+CLAIM_FAILED: Final = 1
+DAMAGED: Final = 1
+BAD_INPUT: Final = 2
+TRY_LATER: Final = 3
+DONE: Final = 4
+INTERRUPTED: Final = 130
 
 _MOST_COLUMNS: Final = 100
 _STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")  # bold, say
@@ -78,3 +88,38 @@ def print_paragraph(text: str, indent: int) -> None:
     else:
         # Where a program reads, a sentence stays in one line, in which `grep` finds it.
         typer.echo(pad + text)
+
+
+def exit_code_of(error: Exception) -> int:
+    """Return the code of an error: that of bad input, unless the error says otherwise."""
+    if getattr(error, "done", False):
+        return DONE
+    return TRY_LATER if getattr(error, "later", False) else BAD_INPUT
+
+
+def print_result(content: Any, *lines: object, as_json: bool) -> None:
+    """Print the result of a command as JSON, or as lines of text."""
+    if as_json:
+        print_json(content)
+        return
+    for line in lines:
+        typer.echo(line)
+
+
+def print_json(content: Any) -> None:
+    """Print data as one line of JSON, in which numbers that are not finite are null."""
+    typer.echo(json.dumps(_plain(content)))
+
+
+def _plain(content: Any) -> Any:
+    """Return data with paths as texts, and null for infinities and NaN."""
+    match content:
+        case Mapping():
+            return {str(name): _plain(value) for name, value in content.items()}
+        case list() | tuple():
+            return [_plain(value) for value in content]
+        case Path():
+            return str(content)
+        case float() if not math.isfinite(content):
+            return None
+    return content

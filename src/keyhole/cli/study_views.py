@@ -1,0 +1,336 @@
+"""The commands `keyhole study` that change nothing: show, history, replay, check, plan."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from keyhole.cli.options import AsJson, Quiet, show_examples
+from keyhole.cli.output import DAMAGED, print_json, print_result
+from keyhole.cli.study import (
+    Name,
+    Other,
+    Own,
+    Parameters,
+    Storage,
+    app,
+    format_key_values,
+    format_recommendation,
+    load_user_policies,
+    make_other_policy,
+    open_study,
+)
+from keyhole.contract.reward_units import UNIT
+from keyhole.contract.text_formatting import count_text
+from keyhole.validate import check_distinct, short_repr
+
+__all__ = ["app"]  # with the commands of this module and of `keyhole.cli.study`
+
+_ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
+_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
+_SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
+Means = Annotated[
+    str | None, typer.Option(metavar="MEAN,...", help="Mean rewards that you think possible.")
+]
+
+
+@app.command(name="list", epilog=show_examples("keyhole study list items.db"))
+def list_(storage: Storage, as_json: AsJson = False) -> None:
+    """Print the studies in a database."""
+    from keyhole.study import list_studies
+
+    names = list_studies(storage)
+    print_result(names, "\n".join(names), as_json=as_json)
+
+
+@app.command(epilog=show_examples("keyhole study history items.db labels"))
+def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
+    """Print all events, one a line."""
+    from keyhole.study.log_export import EventFormatter
+
+    with open_study(storage, name, own) as study:
+        formatter = EventFormatter(study.definition)
+        for row in study.log():
+            event = formatter.words(row)
+            if as_json:
+                print_json(event)
+            else:
+                when = datetime.fromtimestamp(event.pop("at"), UTC)
+                first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
+                # Left out: the position of the random stream and the whole definition. They are
+                # long, and of use to programs only, which have --json.
+                rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
+                if "head" in event:
+                    rest["policy"] = event["head"]["policy"]
+                words = (first, event.get("decision", ""), format_key_values(rest))
+                typer.echo(" ".join(filter(None, words)))
+
+
+@app.command(
+    epilog=show_examples(
+        "keyhole study show items.db labels",
+        "keyhole study show items.db labels --json",
+    )
+)
+def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
+    """Print the recommendation, the means by arm, and the pending decisions.
+
+    Of more than 10 pending decisions the first and the last 5 are printed (JSON: all).
+    Pending decisions that expired and wait to be asked again are counted and marked (JSON: their
+    ids, to_ask_again). A decision past its time expires at the next ask, not here.
+    Recommended arms without feedback are listed after the recommendation (JSON:
+    recommended_without_feedback): the policy has only its assumptions about them. The interval of a
+    mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
+    The chance to be best is that of the policy's posterior, where it has one.
+    Means, and the list of arms without feedback, are left out above 200,000 events; in Python
+    Study.means() counts them.
+    """
+    from keyhole.study.arm_means import chances_text, mean_lines
+    from keyhole.study.study_summary import MOST_EVENTS
+
+    with open_study(storage, name, own) as study:
+        policy, pending, expired = study.policy, study.pending, study.to_ask_again
+        rule = study.definition.rule
+        means = study.means(most_events=MOST_EVENTS)
+        content = {"name": name} | _content(study, means, MOST_EVENTS)
+    if as_json:
+        waiting = {"pending": [decision.as_json() for decision in pending], "to_ask_again": expired}
+        print_json(content | waiting)
+        return
+    _print_state(policy, content, len(pending), len(expired))
+    for line in mean_lines(means or {}):
+        typer.echo(line)
+    if content["intervals"] is not None:
+        typer.echo(content["intervals"])
+    if content["best_chances"]:
+        typer.echo("chance to be best: " + chances_text(content["best_chances"], len(pending)))
+    if means is None:
+        typer.echo(f"More than {MOST_EVENTS:,} events: Study.means() in Python counts them.")
+    marked = frozenset(expired)
+    now = time.time()
+    overdue = sum(
+        decision.id not in marked and rule.has_expired(now - decision.at.timestamp(), 0)
+        for decision in pending
+    )
+    if overdue:
+        typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
+    lines = [
+        f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
+        f"{', expired: to ask again' if decision.id in marked else ''}"
+        for decision in pending
+    ]
+    if len(lines) > 2 * _ENDS:
+        lines[_ENDS:-_ENDS] = [f"... {len(lines) - 2 * _ENDS:,} more pending (all: --json)"]
+    typer.echo("".join(f"{line}\n" for line in lines), nl=False)
+
+
+def _content(study: Any, means: Any, most: int) -> dict[str, Any]:
+    """Return all that is shown of a study as JSON, but its name and its pending decisions."""
+    from keyhole.study.arm_means import means_as_json
+
+    policy = study.policy
+    found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
+    without = study.arms_without_feedback(most_events=most)
+    has_feedback = without != list(study.arms)
+    return {
+        "policy": repr(policy),
+        "arms": study.arms,
+        "recommended": found,
+        "recommended_without_feedback": None if without is None else _select_named(found, without),
+        "settled": study.settled,
+        "is_done": study.is_done,
+        "means": None if means is None else means_as_json(means),
+        "best_chances": study.best_chances(most_events=most) if has_feedback else None,
+        "intervals": study.explain_intervals(most_events=most) if has_feedback else None,
+    }
+
+
+def _select_named(recommendation: Any, arms: list[str]) -> list[str]:
+    """Return those of some arms that a recommendation names."""
+    if isinstance(recommendation, dict):
+        recommendation = (*recommendation, *recommendation.values())
+    words = recommendation if isinstance(recommendation, tuple) else (recommendation,)
+    return [arm for arm in arms if arm in words]
+
+
+def _print_state(policy: Any, content: Mapping[str, Any], pending: int, to_ask_again: int) -> None:
+    """Print the lines on policy, recommendation and settled arms."""
+    from keyhole.study.study_summary import progress_text
+
+    arms, settled = content["arms"], content["settled"]
+    waiting = f"{pending} pending{f' ({to_ask_again} to ask again)' if to_ask_again else ''}"
+    typer.echo(f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}, {waiting}")
+    if content["recommended"] is not None:
+        without = content["recommended_without_feedback"]
+        mark = f" (no feedback yet: {', '.join(without)})" if without else ""
+        typer.echo(f"recommended: {format_recommendation(content['recommended'])}{mark}")
+    if policy.verdicts:
+        typer.echo("settled: " + progress_text(policy, settled, len(arms)))
+    for verdict in policy.verdicts:
+        its = [arm for arm, found in settled.items() if found == verdict]
+        if its:
+            typer.echo(f"settled {verdict}: {', '.join(its)}")
+
+
+@app.command(epilog=show_examples("keyhole study replay items.db labels APT epsilon=0.05"))
+def replay(
+    storage: Storage,
+    name: Name,
+    policy: Other,
+    words: Parameters = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    own: Own = None,
+) -> None:
+    """Print how often another policy would have taken the same decisions.
+
+    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
+    """
+    with open_study(storage, name, own) as study:
+        other, facts = make_other_policy(study, policy, words)
+        found = study.replay(other, **facts)
+    counts = {"asked": found.asked, "agreed": found.agreed}
+    content = {"policy": repr(found.policy), **counts, "decisions": found.decisions.to_pylist()}
+    print_result(content, repr(found), as_json=as_json)
+
+
+@app.command(epilog=show_examples("keyhole study check items.db"))
+def check(
+    storage: Storage,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The study; by default all.")
+    ] = None,
+    repair_to: Annotated[
+        int | None,
+        typer.Option(
+            "--repair-to",
+            metavar="EVENT",
+            help="Copy the events up to this one to --out, where the study continues.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Another database: a file, or postgresql://...")
+    ] = None,
+    as_json: AsJson = False,
+    own: Own = None,
+) -> None:
+    """Check a database: every page, definition, event and snapshot.
+
+    Prints a line a study, and ends with 1 if anything is damaged. --repair-to leaves the damaged
+    database as it is.
+    """
+    from keyhole.study import check_database, copy_intact_events
+
+    if (repair_to is None) != (out is None):
+        raise ValueError("--repair-to and --out must be given together")
+    if repair_to is not None and out is not None:
+        if name is None:
+            raise ValueError("--repair-to must be given with the NAME of a study")
+        found = copy_intact_events(storage, name, repair_to, out, policies=load_user_policies(own))
+        lost = found.events - repair_to
+        without = f", without the last {count_text(lost, 'event')}" if lost else ""
+        text = f"{name}: goes on after event {repair_to} in {out}{without}"
+        content = asdict(found) | {"continues_after": repair_to, "storage": out}
+        print_result(content, found, text, as_json=as_json)
+        return
+    result = check_database(storage, name, policies=load_user_policies(own))
+    damage = [f"{storage}: damaged: {result.damage}"] if result.damage else []
+    content = {"is_whole": result.is_whole, **asdict(result)}
+    print_result(content, *damage, *result.studies, as_json=as_json)
+    raise typer.Exit(0 if result.is_whole else DAMAGED)
+
+
+@app.command(
+    epilog=show_examples(
+        "keyhole study plan --means .04,.05,.07",
+        "keyhole study plan items.db buttons --means .04,.07 --delta .1",
+        "keyhole study plan --means .2,.4,.7 --threshold .5 --rule FamilywiseStopping",
+    )
+)
+def plan(
+    storage: Annotated[str | None, typer.Argument(help="The file of a study.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The study.")] = None,
+    means: Means = None,
+    rule: Annotated[str | None, typer.Option(help="The policy that stops.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The error that it allows.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Its tolerance, if any.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="The threshold of labels.")] = None,
+    decisions: Annotated[int, typer.Option(min=1, help="The most, such as visitors.")] = 200_000,
+    replications: Annotated[int, typer.Option(min=1, help="The number of simulated tests.")] = 200,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    own: Own = None,
+) -> None:
+    """Simulate how many decisions a test takes until it ends.
+
+    A test ends when its policy has settled each arm: BestArmStopping, the default, names the best
+    one; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME,
+    policy and threshold are those of the study, and means that are not given those so far. All
+    decisions count from the first one on. The same arguments print the same numbers.
+    """
+    from keyhole.experiment.spec_factories import make_policy, make_problem
+    from keyhole.play.stopping_times import stopping_times
+
+    if (storage is None and means is None) or (storage is not None and name is None):
+        missing = "--means" if storage is None else "NAME (see keyhole study list)"
+        raise ValueError(f"{missing} must be given")
+    setting = "stochastic" if threshold is None else "thresholding"
+    policy, scale, unit_threshold = None, UNIT, None
+    names, rewards = _parse_means(means)
+    if storage is not None and name is not None:
+        with open_study(storage, name, own) as study:
+            policy, scale, setting = study.policy, study.definition.scale, study.policy.setting.name
+            if not rewards:
+                names, rewards = list(study.arms), _means_so_far(study)
+            unit_threshold = study.definition.facts.get("threshold")
+    if threshold is not None:
+        unit_threshold = scale.check_reward("--threshold", threshold)
+    options = {"delta": delta, "tolerance": tolerance}
+    parameters = {option: value for option, value in options.items() if value is not None}
+    if rule is None and policy is not None and policy.verdicts:
+        policy = type(policy).from_parameters(policy.parameters() | parameters)
+    else:
+        table = {"name": rule or _RULES.get(setting, policy and type(policy).__name__)}
+        policy = make_policy(table | parameters, setting, Path())
+    unit_means = [scale.check_reward("each of --means", reward) for reward in rewards]
+    entries = {"setting": setting, "means": unit_means, "threshold": unit_threshold}
+    problem = {name: entry for name, entry in entries.items() if entry is not None}
+    times = stopping_times(
+        make_problem(problem, Path()),
+        policy,
+        horizon=decisions,
+        replications=replications,
+        progress=not quiet,
+    )
+    content = asdict(times) | {"names": names, "means": rewards, "means_so_far": not means}
+    pairs = zip(names, rewards, strict=True)
+    texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
+    means_text = f"means: {', '.join(texts)}{'' if means else _SO_FAR}"
+    print_result(content, means_text, times, as_json=as_json)
+
+
+def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
+    """Return the names before the numbers of a list, "" for none, and the numbers."""
+    pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
+    names = [name.strip() for name, _, _ in pairs]
+    if named := list(filter(None, names)):
+        check_distinct("the names in --means", named)
+    try:
+        return names, [float(number) for _, _, number in pairs]
+    except ValueError:
+        raise ValueError(
+            "--means must be numbers with commas between, such as .04,.05 or A=.04,B=.05, "
+            f"got {short_repr(text)}"
+        ) from None
+
+
+def _means_so_far(study: Any) -> list[float]:
+    """Return the means of the arms in use; refuse a study with an arm without any reward."""
+    means = study.means()
+    if missing := [arm for arm in study.arms if "reward" not in means[arm]]:
+        raise ValueError(f"--means must be given: no reward of {missing[0]!r} was told yet")
+    return [means[arm]["reward"].mean for arm in study.arms]
