@@ -16,10 +16,9 @@ import pytest
 from keyhole.study import PendingDecisionError, Study
 from keyhole.tune import SavedTune, Spec, Tuner
 from keyhole.tune import loop as staying
-from keyhole.tune.aslib_export import write_scenario
-from keyhole.tune.folder import NAME, RUNS, STUDY, open_study, open_tune_folder
 from keyhole.tune.instances import command_seed
 from keyhole.tune.report import write_report
+from keyhole.tune.saved_tune import NAME, RUNS, STUDY, open_study, open_tune_folder, write_scenario
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import make_dry_run
 from keyhole.tune.warnings import AllFailedError

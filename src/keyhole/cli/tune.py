@@ -193,7 +193,7 @@ def export(
 ) -> None:
     """Export all runs for other programs."""
     from keyhole.tune import SavedTune
-    from keyhole.tune.aslib_export import write_scenario
+    from keyhole.tune.saved_tune import write_scenario
 
     scenario = write_scenario(SavedTune.load(folder), aslib)
     if as_json:

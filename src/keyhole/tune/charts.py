@@ -1,30 +1,207 @@
-"""Interactive charts of a tune's report: gains by time limit, runs that succeed by a time."""
+"""Charts of a tune (gains, run times, recommendations so far), and the numbers that they show."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
-from keyhole.tune.chart_numbers import (
-    MOST_ARMS,
-    cactus_arrays,
-    drawn_arms,
-    ordered_gain_curves,
-    shortest_time,
-    step_arrays,
-    survival_curves,
-)
-from keyhole.tune.interval import Interval
 from keyhole.tune.recommendation import format_runs
-from keyhole.tune.recommendation_history import PastRecommendation
 from keyhole.tune.summary import describe_objective, gain_unit
-from keyhole.tune.survival import Survival
+from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.value_estimates import Interval, ValueEstimates
 
 if TYPE_CHECKING:
     from keyhole.tune.saved_tune import SavedTune
+
+_NORMAL: Final = 1.959964  # the 97.5 % quantile
+
+
+@dataclass(frozen=True)
+class Survival:
+    r"""The share of runs without success by a time: the estimate of Kaplan and Meier (1958).
+
+    .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
+
+    with :math:`d_j` runs that succeeded after :math:`t_j` seconds, of :math:`n_j` runs at risk. A
+    run that reached its limit is censored there, and so is a failed run, which would never have
+    succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
+
+    Attributes
+    ----------
+    seconds : ndarray of float64
+        The times at which some run succeeded, rising.
+    share, low, high : ndarray of float64
+        The share without success right after each time, with the ends of its 95 % interval.
+    last_limit : float
+        The largest limit of any run: the estimate ends there.
+    """
+
+    seconds: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+    last_limit: float
+
+    @classmethod
+    def from_runs(cls, runs: Sequence[TrialRecord]) -> Survival:
+        """Estimate the curve from the runs of an arm."""
+        done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
+        until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
+        times, events = np.unique(until[done], return_counts=True)
+        # At risk at a time are all runs that had neither succeeded nor been censored before it.
+        at_risk = len(until) - np.searchsorted(np.sort(until), times).astype(np.float64)
+        share = np.cumprod(1.0 - events / at_risk)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
+            reach = _NORMAL * spread / -np.log(share)
+            low, high = share ** np.exp(reach), share ** np.exp(-reach)
+        none = share <= 0.0  # once all have succeeded, the formula is undefined
+        low, high = np.where(none, 0.0, low), np.where(none, np.nan, high)
+        share, low, high = (np.asarray(end, np.float64) for end in (share, low, high))
+        return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))
+
+
+MOST_ARMS: Final = 40
+"""At most so many arms are drawn: those with the largest gains."""
+_MAX_STEPS: Final = 500
+
+
+@dataclass(frozen=True)
+class GainCurve:
+    """Mean gain of an arm by limit with its 95 % interval, for limits with runs."""
+
+    arm: str
+    limits: FloatArray
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def gain_curves(tune: SavedTune) -> list[GainCurve]:
+    """Return the curves of the drawn arms (`drawn_arms`), in the order of the spec.
+
+    Limits above the largest one that an arm was run with are left out.
+    """
+    draws, limits = tune.gains.draws, np.array(tune.spec.limits)
+    curves = []
+    for number in drawn_arms(tune):
+        has_runs = tune.gains.run_counts[number] > 0
+        mine = draws[:, number, has_runs]
+        low, high = np.quantile(mine, (0.025, 0.975), axis=0)
+        curves.append(
+            GainCurve(tune.spec.names[number], limits[has_runs], mine.mean(axis=0), low, high)
+        )
+    return curves
+
+
+def ordered_gain_curves(tune: SavedTune) -> list[GainCurve]:
+    """Return the curves of gains: the recommended arm first, then that with the largest gain."""
+    best = tune.best().arm
+    return sorted(
+        gain_curves(tune), key=lambda curve: (curve.arm != best, -float(curve.mean.max()))
+    )
+
+
+def drawn_arms(tune: SavedTune) -> list[int]:
+    """Return the indices of the arms with runs; of more than 40, those with the largest gains."""
+    counts = tune.gains.run_counts
+    found = np.flatnonzero(counts[:, 0] > 0)
+    if len(found) > MOST_ARMS:
+        means = np.where(counts > 0, tune.gains.draws.mean(axis=0), -np.inf).max(axis=1)
+        found = np.sort(found[np.argsort(-means[found], kind="stable")[:MOST_ARMS]])
+    return [int(number) for number in found]
+
+
+def survival_curves(tune: SavedTune) -> list[tuple[str, Survival]]:
+    """Return the survival curve of each drawn arm, with at most 500 steps."""
+    names = [tune.spec.names[number] for number in drawn_arms(tune)]
+    return [(name, thin_curve(Survival.from_runs(tune.runs_of(name)))) for name in names]
+
+
+def thin_curve(curve: Survival) -> Survival:
+    """Return a curve with at most 500 steps, the first and the last included."""
+    steps = len(curve.seconds)
+    if steps <= _MAX_STEPS:
+        return curve
+    # More steps than these cannot be distinguished, and would only make the SVG longer.
+    kept = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
+    names = ("seconds", "share", "low", "high")
+    return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
+
+
+def step_arrays(
+    curve: Survival, first: float = 0.0
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return times, shares and interval ends, from the time `first` to the largest limit."""
+    times = np.concatenate([[first], curve.seconds, [max(curve.last_limit, *curve.seconds, 0.0)]])
+    share, low, high = (
+        np.concatenate([[1.0], values, values[-1:] if len(values) else [1.0]])
+        for values in (curve.share, curve.low, curve.high)
+    )
+    return times, share, low, high
+
+
+def cactus_arrays(curve: Survival) -> tuple[FloatArray, FloatArray]:
+    """Return shares of runs, and the seconds within which these succeed."""
+    seconds = np.concatenate([curve.seconds[:1], curve.seconds])
+    return np.concatenate([[0.0], 1.0 - curve.share])[: len(seconds)], seconds
+
+
+def shortest_time(tune: SavedTune) -> float:
+    """Return the seconds of the fastest success, or the smallest limit if that is shorter."""
+    done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
+    return min([*done, tune.spec.limits[0]])
+
+
+HISTORY_DRAWS: Final = 400
+"""Posterior draws of each estimate: fewer than of the recommendation, since there are many."""
+_POINTS: Final = 30
+_FEWEST_POINTS: Final = 5
+_CELLS: Final = 1_500_000  # draws of pairs in all: half a second
+_RUNS: Final = 100_000  # runs that are counted in all: half a second
+
+
+@dataclass(frozen=True)
+class PastRecommendation:
+    """The pair that was best after the first `runs` runs, with the estimate of its gain then."""
+
+    runs: int
+    arm: int
+    place: int  # of its limit
+    gain: Interval
+
+
+def replay_recommendations(tune: SavedTune) -> list[PastRecommendation]:
+    """Return the recommendations after some 30 numbers of runs, of which the last is all runs.
+
+    Estimates are made anew from the first runs of the log, with `HISTORY_DRAWS` draws; the last one
+    is the recommendation itself. The list is empty if there are so many pairs or runs that fewer
+    than five points could be replayed in about half a second.
+    """
+    best, spec = tune.best(), tune.spec
+    last = PastRecommendation(
+        len(tune.runs), spec.names.index(best.arm), spec.limits.index(best.limit), best.gain
+    )
+    cells = HISTORY_DRAWS * len(spec.names) * len(spec.limits)
+    points = min(_POINTS, _CELLS // cells, 2 * _RUNS // len(tune.runs))
+    if points < _FEWEST_POINTS:
+        return []
+    counts = np.unique(np.geomspace(1, len(tune.runs), points).round().astype(np.int64))
+    return [*(_recommend(tune, int(count)) for count in counts[:-1]), last]
+
+
+def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
+    """Return the recommendation after the first `count` runs."""
+    gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
+    arm, place = gains.best_pair()
+    return PastRecommendation(count, arm, place, gains.gain(arm, place))
+
 
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds

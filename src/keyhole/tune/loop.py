@@ -14,12 +14,11 @@ from typing import Any, Final, Protocol
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
 from keyhole.study import Decision, PendingDecisionError, Study
-from keyhole.tune.arms import Arm
+from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command
 from keyhole.tune.cpu_cores import LoadMonitor
-from keyhole.tune.function_arms import LOAD_SECONDS, function_command
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed
-from keyhole.tune.outcome import judge_outcome
 from keyhole.tune.spec import Spec
+from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.warnings import EarlyWarnings
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyhole.results.estimate import format_estimate
-from keyhole.tune.interval import Interval
+from keyhole.tune.value_estimates import Interval
 
 TOLERANCE: Final = 0.01
 """Pairs count as equally good whose gains differ by at most this share of the best reward."""

@@ -17,8 +17,8 @@ from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
 from keyhole.results.estimate import format_estimate
 from keyhole.tune import recommendation
-from keyhole.tune.function_arms import TYPED
-from keyhole.tune.interval import Interval
+from keyhole.tune.arms import TYPED
+from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ from typing import Final
 from keyhole.clusters.cluster_connection import THREADS, check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.play.progress import StatusLine
-from keyhole.tune import folder as places
+from keyhole.tune import saved_tune
+from keyhole.tune.arms import is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.cpu_cores import assign_cores, available_cores
-from keyhole.tune.function_arms import is_in_function_process
 from keyhole.tune.instances import InstanceOrder, command_seed
 from keyhole.tune.loop import Executor, Executors, Progress, TuningLoop, command_fields
-from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.warnings import workers_warning
@@ -80,7 +79,7 @@ class Tuner:
         workers: int = 1,
         on: str | futures.Executor = THREADS,
         progress: bool | Progress | None = None,
-    ) -> SavedTune:
+    ) -> saved_tune.SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
         Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
@@ -118,17 +117,17 @@ class Tuner:
             )
         # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
         with (
-            places.open_tune_folder(self.out, self.spec),
-            closing(TrialLog(self.out / places.RUNS, self.spec.names)) as records,
-            places.open_study(self.out, self.spec) as study,
+            saved_tune.open_tune_folder(self.out, self.spec),
+            closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as records,
+            saved_tune.open_study(self.out, self.spec) as study,
             cluster_executors(on, workers, self.spec) as theirs,
         ):
-            places.resume_study(study, records)
+            saved_tune.resume_study(study, records)
             show = progress if callable(progress) else _show_last(most) if progress else None
             loop = TuningLoop(self.spec, study, records, theirs or self._executors, show)
             cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
             loop.run(most, seconds, cores)
-        return SavedTune.load(self.out)
+        return saved_tune.SavedTune.load(self.out)
 
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""
