@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-import keyhole.clusters.cluster_connection
+import keyhole.clusters.cluster
 import keyhole.experiment.runner
 import keyhole.files
 import keyhole.play.policy_simulation_job
@@ -81,7 +81,7 @@ def gone(*_, **__):
 
 
 def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster, "connect", gone)
     with pytest.raises(ClusterLostError):
         run(Spec.from_text(text), tmp_path, on="dask=tcp://10.0.0.1:8786")
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +91,7 @@ def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_p
 
 
 def test_a_finished_run_needs_no_cluster(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster, "connect", gone)
     assert run(Spec.from_text(text), finished, on="dask").curves.labels
 
 
@@ -154,7 +154,7 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (LSA, "numbers", lambda self: {"alpha": 4.0}),
-        (keyhole.play.checkpoints, "spaced_rounds", lambda table, first, horizon: (25, 60)),
+        (keyhole.play.plan, "spaced_rounds", lambda table, first, horizon: (25, 60)),
         (keyhole.play.replication_block, "compiler_versions", lambda: ["0"]),
         (keyhole.play.replication_block, "code_digest", lambda: "0"),
         (ENVIRONMENT, "metrics", ENVIRONMENT.metrics[::-1]),

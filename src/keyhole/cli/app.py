@@ -20,7 +20,7 @@ from keyhole.cli import (
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
 from keyhole.cli.verdict_output import conclude, conclude_all, print_verdicts
-from keyhole.clusters.cluster_connection import check_address
+from keyhole.clusters.cluster import check_address
 from keyhole.extras import require_extra
 
 _DEMO: Final = Path("keyhole-out/demo")

@@ -9,7 +9,7 @@ import typer
 
 from keyhole.cli.json_output import print_json
 from keyhole.cli.terminal_output import one_line_text, try_to_write
-from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem

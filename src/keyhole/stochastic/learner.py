@@ -3,7 +3,7 @@
 A user asks it in each round which option (arm) to choose, and tells it the reward of that.
 """
 
-from keyhole.play.arm_learner import ArmLearner
+from keyhole.play.setting_learner import ArmLearner
 
 
 class Learner(ArmLearner):

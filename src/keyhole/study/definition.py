@@ -19,12 +19,12 @@ from keyhole.contract.learner_signature import resolve_facts
 from keyhole.contract.pending_mode_inference import check_allowed
 from keyhole.contract.policy import PENDING_MODES, Policy
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.play.example_decisions import example_decisions
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import (
     StudyVocabulary,
     check_words,
     declared_words,
+    example_decisions,
 )
 from keyhole.study.decision import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.contract.setting import Setting
-from keyhole.play.example_decisions import example_decisions, is_allowed
-from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.play.study_vocabulary import StudyVocabulary, example_decisions, is_allowed
 
 
 @dataclass(frozen=True)

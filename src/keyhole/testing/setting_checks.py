@@ -6,8 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.setting import Setting
-from keyhole.play.example_decisions import is_allowed
-from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.play.study_vocabulary import StudyVocabulary, is_allowed
 from keyhole.testing.policy_checks import Check, run_checks
 from keyhole.testing.setting_case import SettingCase
 from keyhole.testing.vocabulary_checks import VOCABULARY_CHECKS

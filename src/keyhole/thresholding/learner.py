@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.play.arm_learner import ArmLearner
+from keyhole.play.setting_learner import ArmLearner
 
 
 class Learner(ArmLearner):

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.clusters.cluster import (
+    THREADS,
     Cluster,
     ClusterLostError,
     check_versions,
+    cluster_connection,
     make_wanted_check,
 )
-from keyhole.clusters.cluster_connection import THREADS, cluster_connection
 from keyhole.runner import CommandResult, Runner
 from keyhole.tune.loop import Executors
 from keyhole.tune.spec import Spec

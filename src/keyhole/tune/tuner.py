@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from keyhole.clusters.cluster_connection import THREADS, check_address
+from keyhole.clusters.cluster import THREADS, check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.play.progress import StatusLine
 from keyhole.tune import saved_tune
