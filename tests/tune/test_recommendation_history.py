@@ -61,5 +61,5 @@ def test_the_ring_is_around_the_recommended_pair(tmp_path):
 def test_all_charts_have_the_commands_in_one_order_and_so_in_the_same_colours(tmp_path):
     runs = [record("ok", seconds, 1.0, arm) for arm, seconds in (("quick", 0.5), ("slow", 0.05))]
     tune = SavedTune(tmp_path, Spec.from_table(TABLE), runs)
-    charts = [gain_chart(tune), survival_chart(tune, ""), cactus_chart(tune, "")]
+    charts = [gain_chart(tune), survival_chart(tune), cactus_chart(tune)]
     assert [[curve.label for curve in chart.curves] for chart in charts] == [["slow", "quick"]] * 3

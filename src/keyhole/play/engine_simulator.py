@@ -14,14 +14,7 @@ from keyhole.contract.compiled_class import CompiledClass
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.drivers import asynchronous
-from keyhole.drivers.engine import (
-    REFUSED_REPLICATION,
-    REFUSED_ROUND,
-    compiled_engine,
-    memory_plan,
-    working_memory,
-)
+from keyhole.drivers import asynchronous, engine
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted
@@ -75,10 +68,10 @@ class EngineSimulator:
         own = may_be and p_side.is_own and e_side.is_own and is_own(setting.allowed)
         with bounds_checked(plan.checked), interpreted(plan.interpreted), interpret_first(own):
             if workers is None:
-                self.kernel: Kernel = compiled_engine(setting, *sides)
-                layout, durations = memory_plan(*sides, *sizes), list[FloatArray]()
+                self.kernel: Kernel = engine.compiled_engine(setting, *sides)
+                layout, durations = engine.memory_plan(*sides, *sizes), list[FloatArray]()
                 metrics = e_side.metrics.size(e_sizes)
-                self.memory: Memory = partial(working_memory, layout, metrics)
+                self.memory: Memory = partial(engine.working_memory, layout, metrics)
             else:
                 duration, mode = workers.duration, workers.pending_mode(policy)
                 self.kernel = asynchronous.compiled_asynchronous_loop(
@@ -133,8 +126,9 @@ class EngineSimulator:
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
             where = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
             raise ValueError(f"{kernel} raised {text}{where}") from error
-        if control[REFUSED_ROUND] > 0:
-            where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
+        if control[engine.REFUSED_ROUND] > 0:
+            replication = control[engine.REFUSED_REPLICATION]
+            where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
             raise ValueError(self.policy.refusal(where))
         out[:, written] = part
         for place, values in self._stopping.items():

@@ -5,7 +5,6 @@ file beside it, a policy named in a spec, a notebook's cell) by value, with clou
 of their files go with them, for errors and for kernels that Python runs.
 """
 
-import hashlib
 import io
 import linecache
 import pickle
@@ -172,8 +171,3 @@ def _make_unchecked(make: Callable[..., type], arguments: tuple[Any, ...]) -> ty
 
 def _compile_again(function: FunctionType, options: dict[str, Any]) -> Any:
     return import_numba().njit(**{k: v for k, v in options.items() if k != "nopython"})(function)
-
-
-def sha256(data: bytes) -> str:
-    """Return the SHA-256 of bytes, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()

@@ -5,19 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
 from keyhole.play.plan import Plan
 from keyhole.play.progress import Report
-from keyhole.play.replication_block import (
-    ReplicationBlock,
-    fingerprint_texts,
-    json_digest,
-    plan_digest,
-)
+from keyhole.play.replication_block import ReplicationBlock, plan_digest
 from keyhole.play.thread_executor import simulate_replications
 
 _BLOCK_SECONDS: Final = 2.0
@@ -103,19 +98,6 @@ class SimulationJob:
         replications = first[:count]
         self.remaining = [first[count:], *others] if len(first) > count else others
         return replications
-
-    @cached_property
-    def cost_key(self) -> tuple[Any, ...]:
-        """The key of jobs whose rounds take equally long; policy parameters may change that."""
-        plan, policy = self.plan, self.plan.policies[self.label]
-        arms = plan.problem.fact("arms") if "arms" in plan.problem.setting.facts else None
-        numbers = json_digest(fingerprint_texts(policy.numbers()))
-        workers = plan.workers.get(self.label)
-        return type(policy), numbers, workers, plan.problem.environment, arms, plan.horizon
-
-    def set_speed(self, seconds_per_round: float) -> None:
-        """Set the duration of a round, measured on a job of equal cost."""
-        self._seconds, self._measured = seconds_per_round * self.rounds, 1
 
     def record_block(self, replications: range, seconds: float) -> None:
         """Record how long some replications took."""

@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from keyhole.tune.saved_tune import SavedTune
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
+MOST_ARMS: Final = 40
+"""At most so many arms are drawn: those with the largest gains."""
+_MAX_STEPS: Final = 500
+HISTORY_DRAWS: Final = 400
+"""Posterior draws of each estimate: fewer than of the recommendation, since there are many."""
+_POINTS: Final = 30
+_FEWEST_POINTS: Final = 5
+_CELLS: Final = 1_500_000  # draws of pairs in all: half a second
+_RUNS: Final = 100_000  # runs that are counted in all: half a second
+_PERCENT: Final = 100.0
+_MARGIN: Final = 0.9  # of a logarithmic axis of seconds
+_LARGE: Final = 335  # height in pixels
+_SMALL: Final = 170
 
 
 @dataclass(frozen=True)
@@ -67,58 +80,14 @@ class Survival:
         return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))
 
 
-MOST_ARMS: Final = 40
-"""At most so many arms are drawn: those with the largest gains."""
-_MAX_STEPS: Final = 500
-
-
-@dataclass(frozen=True)
-class GainCurve:
-    """Mean gain of an arm by limit with its 95 % interval, for limits with runs."""
-
-    arm: str
-    limits: FloatArray
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
-def gain_curves(tune: SavedTune) -> list[GainCurve]:
-    """Return the curves of the drawn arms (`drawn_arms`), in the order of the spec.
-
-    Limits above the largest one that an arm was run with are left out.
-    """
-    draws, limits = tune.gains.draws, np.array(tune.spec.limits)
-    curves = []
-    for number in drawn_arms(tune):
-        has_runs = tune.gains.run_counts[number] > 0
-        mine = draws[:, number, has_runs]
-        low, high = np.quantile(mine, (0.025, 0.975), axis=0)
-        curves.append(
-            GainCurve(tune.spec.names[number], limits[has_runs], mine.mean(axis=0), low, high)
-        )
-    return curves
-
-
-def ordered_gain_curves(tune: SavedTune) -> list[GainCurve]:
-    """Return the curves of gains: the recommended arm first, then that with the largest gain."""
-    best = tune.best().arm
-    return sorted(
-        gain_curves(tune), key=lambda curve: (curve.arm != best, -float(curve.mean.max()))
-    )
-
-
 def drawn_arms(tune: SavedTune) -> list[int]:
-    """Return the indices of the arms with runs; of more than 40, those with the largest gains."""
-    counts = tune.gains.run_counts
-    found = np.flatnonzero(counts[:, 0] > 0)
-    if len(found) > MOST_ARMS:
-        means = np.where(counts > 0, tune.gains.draws.mean(axis=0), -np.inf).max(axis=1)
-        found = np.sort(found[np.argsort(-means[found], kind="stable")[:MOST_ARMS]])
-    return [int(number) for number in found]
+    """Return the indices of the arms with runs, that with the largest gain first; at most 40."""
+    means = tune.gains.tried_means.max(axis=1)
+    order = np.argsort(-means, kind="stable")[:MOST_ARMS]
+    return [int(number) for number in order if np.isfinite(means[number])]
 
 
-def survival_curves(tune: SavedTune) -> list[tuple[str, Survival]]:
+def _survival_curves(tune: SavedTune) -> list[tuple[str, Survival]]:
     """Return the survival curve of each drawn arm, with at most 500 steps."""
     names = [tune.spec.names[number] for number in drawn_arms(tune)]
     return [(name, thin_curve(Survival.from_runs(tune.runs_of(name)))) for name in names]
@@ -135,36 +104,10 @@ def thin_curve(curve: Survival) -> Survival:
     return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
 
 
-def step_arrays(
-    curve: Survival, first: float = 0.0
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return times, shares and interval ends, from the time `first` to the largest limit."""
-    times = np.concatenate([[first], curve.seconds, [max(curve.last_limit, *curve.seconds, 0.0)]])
-    share, low, high = (
-        np.concatenate([[1.0], values, values[-1:] if len(values) else [1.0]])
-        for values in (curve.share, curve.low, curve.high)
-    )
-    return times, share, low, high
-
-
-def cactus_arrays(curve: Survival) -> tuple[FloatArray, FloatArray]:
-    """Return shares of runs, and the seconds within which these succeed."""
-    seconds = np.concatenate([curve.seconds[:1], curve.seconds])
-    return np.concatenate([[0.0], 1.0 - curve.share])[: len(seconds)], seconds
-
-
-def shortest_time(tune: SavedTune) -> float:
-    """Return the seconds of the fastest success, or the smallest limit if that is shorter."""
+def _shortest_time(tune: SavedTune) -> float:
+    """Return a little less than the fastest success, or the smallest limit if that is shorter."""
     done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
-    return min([*done, tune.spec.limits[0]])
-
-
-HISTORY_DRAWS: Final = 400
-"""Posterior draws of each estimate: fewer than of the recommendation, since there are many."""
-_POINTS: Final = 30
-_FEWEST_POINTS: Final = 5
-_CELLS: Final = 1_500_000  # draws of pairs in all: half a second
-_RUNS: Final = 100_000  # runs that are counted in all: half a second
+    return min([*done, tune.spec.limits[0]]) * _MARGIN
 
 
 @dataclass(frozen=True)
@@ -184,11 +127,8 @@ def replay_recommendations(tune: SavedTune) -> list[PastRecommendation]:
     is the recommendation itself. The list is empty if there are so many pairs or runs that fewer
     than five points could be replayed in about half a second.
     """
-    best, spec = tune.best(), tune.spec
-    last = PastRecommendation(
-        len(tune.runs), spec.names.index(best.arm), spec.limits.index(best.limit), best.gain
-    )
-    cells = HISTORY_DRAWS * len(spec.names) * len(spec.limits)
+    last = PastRecommendation(len(tune.runs), *tune.gains.best_pair(), tune.best().gain)
+    cells = HISTORY_DRAWS * tune.gains.run_counts.size
     points = min(_POINTS, _CELLS // cells, 2 * _RUNS // len(tune.runs))
     if points < _FEWEST_POINTS:
         return []
@@ -203,16 +143,9 @@ def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
     return PastRecommendation(count, arm, place, gains.gain(arm, place))
 
 
-_PERCENT: Final = 100.0
-_MARGIN: Final = 0.9  # of a logarithmic axis of seconds
-_LARGE: Final = 335  # height in pixels
-_SMALL: Final = 170
-
-
 def gain_chart(tune: SavedTune) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
     best, limits = tune.best(), tune.spec.limits
-    curves = ordered_gain_curves(tune)
     ring = Ring(
         x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
         label=f"{best.limit:g} s",
@@ -221,20 +154,28 @@ def gain_chart(tune: SavedTune) -> LineChart:
         id="gain-chart",
         x=_seconds_axis("time limit", limits[0] * _MARGIN, limits[-1] / _MARGIN),
         y=Axis(title="gain of a run", unit=gain_unit(tune)),
-        curves=[
-            Curve(
-                label=curve.arm, x=curve.limits.tolist(), y=curve.mean.tolist(),
-                low=curve.low.tolist(), high=curve.high.tolist(),
-                note=format_runs(len(tune.runs_of(curve.arm))),
-            )
-            for curve in curves
-        ],
+        curves=[_gain_curve(tune, number) for number in drawn_arms(tune)],
         alt=f"Gain of a run by time limit and command. The largest is that of {best.arm} with "
         f"{best.limit:g} s: {best.gain}.",
         caption=f"95 % intervals. {describe_objective(tune)}{_describe_left_out(tune)}",
         rings=[ring],
         height=_LARGE,
-    )  # fmt: skip
+    )
+
+
+def _gain_curve(tune: SavedTune, number: int) -> Curve:
+    """Return the curve of an arm, up to the largest limit that it was run with."""
+    has_runs = tune.gains.run_counts[number] > 0
+    draws = tune.gains.draws[:, number, has_runs]
+    low, high = np.quantile(draws, (0.025, 0.975), axis=0)
+    return Curve(
+        label=tune.spec.names[number],
+        x=np.array(tune.spec.limits)[has_runs].tolist(),
+        y=draws.mean(axis=0).tolist(),
+        low=low.tolist(),
+        high=high.tolist(),
+        note=format_runs(int(tune.gains.run_counts[number, 0])),
+    )
 
 
 def _describe_left_out(tune: SavedTune) -> str:
@@ -295,54 +236,48 @@ def _history_curve(name: str, history: list[PastRecommendation | None], runs: li
     )
 
 
-def survival_chart(tune: SavedTune, caption: str) -> LineChart:
+def survival_chart(tune: SavedTune) -> LineChart:
     """Return the chart of the share of runs without success by a time."""
-    first = shortest_time(tune) * _MARGIN
+    first = _shortest_time(tune)
     curves = []
-    for name, curve in _ordered_survival(tune):
-        times, *ends = step_arrays(curve, first)
-        share, low, high = ((_PERCENT * end).tolist() for end in ends)
-        times = np.maximum(times, first)  # a run of 0 s has no place on a logarithmic axis
-        curves.append(Curve(label=name, x=times.tolist(), y=share, low=low, high=high, steps=True))
+    for name, curve in _survival_curves(tune):
+        times = [first, *curve.seconds, max(curve.last_limit, *curve.seconds, 0.0)]
+        share, low, high = (
+            (_PERCENT * np.array([1.0, *values, *(values[-1:] if len(values) else [1.0])])).tolist()
+            for values in (curve.share, curve.low, curve.high)
+        )
+        x = np.maximum(times, first).tolist()  # a run of 0 s has no place on a logarithmic axis
+        curves.append(Curve(label=name, x=x, y=share, low=low, high=high, steps=True))
     return LineChart(
         id="survival-chart",
         x=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
         y=Axis(title="runs without success", unit="%", low=0.0, high=_PERCENT),
         curves=curves,
         alt="Share of runs without success by time and command.",
-        caption=caption,
+        caption="Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % "
+        "intervals (Greenwood). A run that reached its limit is censored there; a failed run never "
+        "succeeds.",
     )
 
 
-def cactus_chart(tune: SavedTune, caption: str) -> LineChart:
+def cactus_chart(tune: SavedTune) -> LineChart:
     """Return the cactus plot: the seconds within which a share of the runs succeeds."""
-    first = shortest_time(tune) * _MARGIN
+    first = _shortest_time(tune)
     curves = []
-    for name, curve in _ordered_survival(tune):
-        done, seconds = cactus_arrays(curve)
+    for name, curve in _survival_curves(tune):
         # Each share is reached at the seconds of the next step: the height holds until there.
-        curves.append(
-            Curve(
-                label=name,
-                x=(_PERCENT * done).tolist(),
-                y=np.maximum([*seconds[1:], *seconds[-1:]], first).tolist(),
-                steps=True,
-            )
-        )
+        seconds = np.maximum([*curve.seconds, *curve.seconds[-1:]], first).tolist()
+        done = (_PERCENT * np.array([0.0, *(1.0 - curve.share)])).tolist()
+        curves.append(Curve(label=name, x=done[: len(seconds)], y=seconds, steps=True))
     return LineChart(
         id="cactus-chart",
         x=Axis(title="runs with success", unit="%", low=0.0, high=_PERCENT),
         y=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
         curves=curves,
         alt="Seconds within which a share of the runs succeeds, by command.",
-        caption=caption,
+        caption="Seconds within which a share of the runs succeeds, by arm: the inverse of the "
+        "curves of run times. Further right and further down is better.",
     )
-
-
-def _ordered_survival(tune: SavedTune) -> list[tuple[str, Survival]]:
-    """Return the survival curves in the order of `gain_chart`, so that colours are the same."""
-    order = [curve.arm for curve in ordered_gain_curves(tune)]
-    return sorted(survival_curves(tune), key=lambda curve: order.index(curve[0]))
 
 
 def _seconds_axis(title: str, low: float, high: float) -> Axis:

@@ -78,7 +78,6 @@ class _ClusterExecutor:
         self._cluster, self._environment, self._warned = cluster, dict(environment), warned
         self._version, self._closed = version("keyhole"), False
         self._task: futures.Future[tuple[CommandResult, str]] | None = None
-        self.description = f"{cluster.name}: a run ends with the worker that runs it"
 
     def run(
         self,

@@ -33,10 +33,6 @@ Progress = Callable[[TrialRecord], None]
 class Executor(Protocol):
     """Runs commands for a tuner, one at a time, such as `keyhole.runner.Runner`."""
 
-    @property
-    def description(self) -> str:
-        """One sentence on its guarantees."""
-
     def run(
         self,
         command: Sequence[str],

@@ -106,8 +106,13 @@ def write_report(tune: SavedTune) -> Path:
             *([Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []),
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
-            _survival_section(tune),
-            _cactus_section(tune),
+            *(
+                Section(name, title, [_write_chart(tune, chart, name, title)])
+                for name, title, chart in (
+                    ("survival", "Run times", charts.survival_chart(tune)),
+                    ("cactus", "Cactus plot", charts.cactus_chart(tune)),
+                )
+            ),
             Section("runs", "All runs", [runs_table(tune)]),
             _spec_section(tune),
         ],
@@ -207,24 +212,6 @@ def _gains_block(tune: SavedTune) -> Table:
         f"that inform it. {summary.describe_objective(tune)}"
     )
     return Table(caption, ["arm", *limits], rows)
-
-
-def _survival_section(tune: SavedTune) -> Section:
-    caption = (
-        "Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % intervals "
-        "(Greenwood). A run that reached its limit is censored there; a failed run never succeeds."
-    )
-    chart = _write_chart(tune, charts.survival_chart(tune, caption), "survival", "Run times")
-    return Section("survival", "Run times", [chart])
-
-
-def _cactus_section(tune: SavedTune) -> Section:
-    caption = (
-        "Seconds within which a share of the runs succeeds, by arm: the inverse of the curves "
-        "of run times. Further right and further down is better."
-    )
-    chart = _write_chart(tune, charts.cactus_chart(tune, caption), "cactus", "Cactus plot")
-    return Section("cactus", "Cactus plot", [chart])
 
 
 def _write_chart(tune: SavedTune, chart: LineChart, name: str, title: str) -> LineChart:

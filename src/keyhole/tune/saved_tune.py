@@ -257,11 +257,9 @@ class SavedTune:
             raise ValueError(f"{self.folder}: nothing has been run yet")
         gains = self.gains
         arm, place = gains.best_pair()
-        tried = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
+        tried = gains.tried_means[:, -1]
         # Where no arm was tried at the full cut-off, the estimates there of all arms must do.
-        at_full = (
-            tried[:, -1] if np.isfinite(tried[:, -1]).any() else gains.draws.mean(axis=0)[:, -1]
-        )
+        at_full = tried if np.isfinite(tried).any() else gains.draws.mean(axis=0)[:, -1]
         full = int(at_full.argmax())
         tried_arms = gains.run_counts[:, 0] > 0
         # Over all pairs, tried or not: an untried pair may be the best one.

@@ -19,6 +19,7 @@ _ENTRIES: Final = ("codes", "pattern", "number", "scale", "at_limit")
 _GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
 _LINE_END: Final = re.compile(r"\r*\n|\r")  # a lone CR is that of a progress bar
 _COLOR: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # and other control sequences (ECMA-48, CSI)
+_ALARM: Final = int(getattr(signal, "SIGALRM", 0))
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -180,9 +181,6 @@ def _check_scale(value: Any) -> tuple[float, float]:
     if low >= high:
         raise ValueError(f"success.scale must rise, got {low:g} and {high:g}")
     return low, high
-
-
-_ALARM: Final = int(getattr(signal, "SIGALRM", 0))
 
 
 class CannotStartError(ValueError):

@@ -59,29 +59,20 @@ def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
 
 def format_warnings(tune: SavedTune) -> list[str]:
     """Return a line for each reason to doubt the results: no success, a busy machine, units."""
-    load = OtherLoad(tune.spec, tune.runs)
-    longest = max((run.seconds for run in tune.runs if run.outcome == "ok"), default=math.inf)
-    least = tune.spec.limits[0]
-    is_short = least >= _LONG_LIMIT and longest < _SHORT_SHARE * least
-    best = tune.best()
+    warnings, best, least = [], tune.best(), tune.spec.limits[0]
     outcomes = {run.outcome for run in tune.runs_of(best.arm)}
-    no_success = ""
     if not best.successes:
-        no_success = recommendation.NO_SUCCESS
+        warnings.append(recommendation.NO_SUCCESS)
     elif outcomes and "ok" not in outcomes:
-        no_success = f"no run of {best.arm} has succeeded: giving up early costs least so far"
-    return [
-        *([no_success] if no_success else []),
-        *([_describe_short_runs(longest, least)] if is_short else []),
-        *([load.warning] if load.is_high else []),
-    ]
-
-
-def _describe_short_runs(longest: float, least: float) -> str:
-    return (
-        f"every success took at most {format_duration(longest)}, and the least limit is "
-        f"{least:g} s: limits are in seconds"
-    )
+        warnings.append(f"no run of {best.arm} has succeeded: giving up early costs least so far")
+    longest = max((run.seconds for run in tune.runs if run.outcome == "ok"), default=math.inf)
+    if least >= _LONG_LIMIT and longest < _SHORT_SHARE * least:
+        warnings.append(
+            f"every success took at most {format_duration(longest)}, and the least limit is "
+            f"{least:g} s: limits are in seconds"
+        )
+    load = OtherLoad(tune.spec, tune.runs)
+    return [*warnings, load.warning] if load.is_high else warnings
 
 
 def format_recommendation(tune: SavedTune) -> list[str]:
@@ -134,10 +125,9 @@ def _name_pair(pair: CommandLimitEstimate, best: Best) -> str:
 
 def time_over_full(tune: SavedTune) -> Interval:
     """Return the seconds of a run of the best pair, less those at the full cut-off."""
-    best, spec = tune.best(), tune.spec
-    draws = tune.gains.cut_off_seconds
-    seconds = draws[:, spec.names.index(best.arm), spec.limits.index(best.limit)]
-    interval = Interval.from_draws(seconds - draws[:, spec.names.index(best.full.arm), -1])
+    best, draws = tune.best(), tune.gains.cut_off_seconds
+    seconds = draws[:, *tune.gains.best_pair()]
+    interval = Interval.from_draws(seconds - draws[:, tune.spec.names.index(best.full.arm), -1])
     # The difference of the means that are printed, whose draws are others than the interval's.
     value = best.seconds.value - best.full.seconds.value
     return Interval(value, min(interval.low, value), max(interval.high, value))
@@ -216,9 +206,8 @@ def find_rival(tune: SavedTune) -> tuple[CommandLimitEstimate, float] | None:
     With the probability that it is, and better by more than 1 % of the best reward. None if no draw
     has a better pair.
     """
-    best, spec, draws = tune.best(), tune.spec, tune.gains.comparison_gains
-    gain = draws[:, spec.names.index(best.arm), spec.limits.index(best.limit)]
-    pairs = draws.reshape(len(draws), -1)
+    spec, draws = tune.spec, tune.gains.comparison_gains
+    gain, pairs = draws[:, *tune.gains.best_pair()], draws.reshape(len(draws), -1)
     is_better = pairs.max(axis=1) - gain > recommendation.TOLERANCE * spec.success.span
     if not is_better.any():
         return None
@@ -264,11 +253,14 @@ def _arm_results(tune: SavedTune) -> list[dict[str, Any]]:
 
     The best pair is that of the limits that the arm was tried with.
     """
-    gains, results = tune.gains, []
-    means = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
+    results = []
     for number, name in enumerate(tune.spec.names):
         runs = tune.runs_of(name)
-        best = tune.estimate_pair(number, int(means[number].argmax())) if runs else None
+        best = (
+            tune.estimate_pair(number, int(tune.gains.tried_means[number].argmax()))
+            if runs
+            else None
+        )
         results.append({
             "arm": name, "runs": len(runs), "outcomes": count_outcomes(runs),
             "seconds": sum(run.seconds for run in runs), "best": best,
@@ -301,7 +293,9 @@ def tune_html(tune: SavedTune) -> str:
     caption = f"{format_progress(tune)}."
     if len(rows) > _MOST_ROWS:
         caption += f" Shown are {_MOST_ROWS} of {len(rows):,} arms."
-    texts = [*recommendation.format_best(tune.best()), format_cut_off(tune)]
+    lines = recommendation.format_best(tune.best())
+    name = recommendation.format_best_name(tune.best())
+    texts = [*format_warnings(tune), name, *lines[1:], format_cut_off(tune)]
     line = " ".join(f"{text}." for text in texts if text)
     return notebook_html([Table(caption, head, rows[:_MOST_ROWS])], _picture(tune), line)
 

@@ -146,9 +146,13 @@ class ValueEstimates:
     def best_pair(self) -> tuple[int, int]:
         """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
         # Untried pairs are not recommended: their estimates come from the prior and other arms.
-        tried = np.where(self.run_counts > 0, self.draws.mean(axis=0), -np.inf)
-        arm, place = divmod(int(tried.argmax()), tried.shape[1])
+        arm, place = divmod(int(self.tried_means.argmax()), self.tried_means.shape[1])
         return arm, place
+
+    @cached_property
+    def tried_means(self) -> FloatArray:
+        """Mean gains of all pairs, of shape (arms, limits); -infinity for those without runs."""
+        return np.where(self.run_counts > 0, self.draws.mean(axis=0), -np.inf)
 
     def gain(self, arm: int, place: int) -> Interval:
         """Return the expected gain of a run of a pair."""
