@@ -17,12 +17,8 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any, Final
 
-from keyhole.clusters.cluster import (
-    Cluster,
-    ClusterLostError,
-    check_versions,
-    make_wanted_check,
-)
+from keyhole.clusters import Cluster, ClusterLostError
+from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan

@@ -181,7 +181,6 @@ class Plan:
             else workers or {},
         )
         plan._check_length()
-        plan._check_budgets()
         check_distinct("the metrics", [m.name for m in plan.measured if not m.per_arm])
         for label, policy in plan.policies.items():
             if policy.setting.name != problem.setting.name:
@@ -202,21 +201,18 @@ class Plan:
         return plan
 
     def _check_length(self) -> None:
+        """Refuse more rounds than the problem has, and a budget below one pull of each arm."""
         rounds = self.problem.rounds
         if rounds is not None and self.horizon > rounds:
             raise ValueError(
                 f"horizon must be at most {rounds}, the rounds that the problem has; "
                 f"got {self.horizon}"
             )
-
-    def _check_budgets(self) -> None:
-        if self.problem.setting.budgeted:
-            arms = self.problem.fact("arms")
-            if self.checkpoints[0] < arms:
-                raise ValueError(
-                    f"every budget (checkpoint) must be at least the number of arms, {arms}; "
-                    f"got {self.checkpoints[0]}"
-                )
+        if self.problem.setting.budgeted and self.checkpoints[0] < self.problem.fact("arms"):
+            raise ValueError(
+                "every budget (checkpoint) must be at least the number of arms, "
+                f"{self.problem.fact('arms')}; got {self.checkpoints[0]}"
+            )
 
     @property
     def metrics(self) -> tuple[str, ...]:

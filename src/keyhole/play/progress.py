@@ -101,35 +101,25 @@ class StatusLine:
         """Print a line."""
         self.printed_at = time.monotonic()
         if _in_notebook():
-            _cell_line.show(text)
+            _show_in_cell(text)
         else:
             print_status(escape_controls(text))
 
 
-class _CellLine:
-    """The line below the cell of a notebook that is being executed."""
-
-    def __init__(self) -> None:
-        self._cell: object = None
-        self._handle: Any = None
-
-    def show(self, text: str) -> None:
-        """Show a text in the place of the one before; in another cell, on a new line."""
-        # An output that is updated, not printed text with a carriage return: of that, a saved
-        # notebook would keep every version, and what is printed next would follow on its line.
-        cell = sys.modules["IPython"].get_ipython().execution_count
-        if cell != self._cell or self._handle is None:
-            display = import_module("IPython.display").display
-            self._cell, self._handle = cell, display(_as_plain(text), raw=True, display_id=True)
-        else:
-            self._handle.update(_as_plain(text), raw=True)
+_cell_line: Final[dict[str, Any]] = {}
+"""The cell of a notebook that has a line below it, by its number, and the handle of that line."""
 
 
-def _as_plain(text: str) -> dict[str, str]:
-    return {"text/plain": text}
-
-
-_cell_line: Final = _CellLine()
+def _show_in_cell(text: str) -> None:
+    """Show a text below the cell that is executed, in the place of the one before."""
+    # An output that is updated, not printed text with a carriage return: of that, a saved notebook
+    # would keep every version, and what is printed next would follow on its line.
+    cell, data = sys.modules["IPython"].get_ipython().execution_count, {"text/plain": text}
+    if _cell_line.get("cell") == cell:
+        _cell_line["handle"].update(data, raw=True)
+    else:
+        display = import_module("IPython.display").display
+        _cell_line.update(cell=cell, handle=display(data, raw=True, display_id=True))
 
 
 def print_step(text: str) -> None:

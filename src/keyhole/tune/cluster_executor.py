@@ -10,17 +10,10 @@ from concurrent import futures
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from keyhole.clusters.cluster import (
-    THREADS,
-    Cluster,
-    ClusterLostError,
-    check_versions,
-    cluster_connection,
-    make_wanted_check,
-)
+from keyhole.clusters import Cluster, ClusterLostError
+from keyhole.clusters.cluster import THREADS, check_versions, cluster_connection, make_wanted_check
 from keyhole.runner import CommandResult, Runner
 from keyhole.tune.loop import Executors
 from keyhole.tune.spec import Spec
@@ -84,17 +77,14 @@ class _ClusterExecutor:
         command: Sequence[str],
         limit: float,
         *,
-        cpu: float | None,
-        memory: int | None,
-        folder: Path | None,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
-        grace: float = 0.0,
+        **options: Any,
     ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
-        where = None if folder is None else str(folder)
-        words = (list(command), limit, cpu, memory, where, grace)
-        task = self._cluster.submit(run_on_worker, self._version, self._environment, *words)
+        task = self._cluster.submit(
+            run_on_worker, self._version, self._environment, command, limit, options
+        )
         self._task = task
         while not self._cluster.completed([task], _POLL_SECONDS) and not self._closed:
             pass
@@ -126,10 +116,7 @@ def run_on_worker(
     environment: Mapping[str, str],
     command: Sequence[str],
     limit: float,
-    cpu: float | None,
-    memory: int | None,
-    folder: str | None,
-    grace: float = 0.0,
+    options: Mapping[str, Any],
 ) -> tuple[CommandResult, str]:
     """Run a command on a cluster worker; return its result and a warning, or an empty text.
 
@@ -141,15 +128,7 @@ def run_on_worker(
     check_versions({"keyhole": version("keyhole")}, {"keyhole": wanted})
     host, runner = socket.gethostname(), _take_runner()
     with _close_when_unwanted(runner):
-        run = runner.run(
-            command,
-            limit,
-            cpu=cpu,
-            memory=memory,
-            folder=folder,
-            environment={**os.environ, **environment},
-            grace=grace,
-        )
+        run = runner.run(command, limit, environment={**os.environ, **environment}, **options)
     if not runner.closed:
         _idle_runners.append(runner)
     if run.reason:
