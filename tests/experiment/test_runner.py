@@ -155,8 +155,8 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (LSA, "numbers", lambda self: {"alpha": 4.0}),
         (keyhole.play.plan, "spaced_rounds", lambda table, first, horizon: (25, 60)),
-        (keyhole.play.replication_block, "compiler_versions", lambda: ["0"]),
-        (keyhole.play.replication_block, "code_digest", lambda: "0"),
+        (keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"]),
+        (keyhole.play.policy_simulation_job, "code_digest", lambda: "0"),
         (ENVIRONMENT, "metrics", ENVIRONMENT.metrics[::-1]),
     ],
     ids=[
@@ -194,13 +194,13 @@ def test_other_versions_and_machines_are_said_to_be_other(
     finished, text, monkeypatch, name, other, words
 ):
     monkeypatch.setattr(keyhole.experiment.runner, name, other)
-    monkeypatch.setattr(keyhole.play.replication_block, "compiler_versions", lambda: ["0"])
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"])
     with pytest.raises(ValueError, match=f"holds a run {words}"):
         run(Spec.from_text(text), finished)
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.play.replication_block, "code_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "code_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 
@@ -302,7 +302,7 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 SCRIPT = """
 import sys, keyhole.play.policy_simulation_job as jobs
 from keyhole.experiment import Spec, run
-jobs._FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
+jobs.FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])
 run(spec, sys.argv[2])
 """

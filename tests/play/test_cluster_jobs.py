@@ -23,8 +23,7 @@ from keyhole.play.cluster_jobs import (
 )
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan
-from keyhole.play.policy_simulation_job import SimulationJob
-from keyhole.play.replication_block import plan_digest
+from keyhole.play.policy_simulation_job import SimulationJob, plan_digest
 from keyhole.thresholding import LSA, UCBE, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
@@ -101,7 +100,7 @@ def slow_part(*arguments):
 @pytest.fixture
 def clock(monkeypatch):
     monkeypatch.setattr(keyhole.play.cluster_jobs, "run_task", slow_part)
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_FIRST_ROUNDS", 1)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 1)
 
 
 def no_keep(*_):

@@ -50,7 +50,7 @@ def test_a_block_is_no_larger_than_a_message(monkeypatch):
 
 
 def test_progress_is_that_of_all_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_FIRST_ROUNDS", 1000)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 1000)
     monkeypatch.setattr(keyhole.play.policy_simulation_job, "_BLOCK_SECONDS", 0.0)
     told, kept = [], []
 

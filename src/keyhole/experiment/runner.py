@@ -38,9 +38,9 @@ from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, 
 from keyhole.experiment.sweep_points import Point
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_report
-from keyhole.play.replication_block import json_digest, plan_parts
 
 _BLOCKS: Final = "blocks"
 # Entries that only reports show: they may change in a folder that holds results.

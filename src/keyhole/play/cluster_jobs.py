@@ -22,11 +22,13 @@ from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
-from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.policy_simulation_job import ReplicationBlock, SimulationJob, plan_digest
 from keyhole.play.progress import Report
-from keyhole.play.replication_block import ReplicationBlock, plan_digest
-from keyhole.play.speed_measurement import measure_seconds_per_round
-from keyhole.play.thread_executor import make_simulators, simulate_replications
+from keyhole.play.thread_executor import (
+    make_simulators,
+    measure_seconds_per_round,
+    simulate_replications,
+)
 
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
 # docs/clusters.md). Ten seconds keep a scheduler of Dask busy from some 2,000 workers on.
@@ -212,7 +214,7 @@ def measure_speed_on_cluster(
 ) -> float:
     """Return the seconds per round of a policy if the whole cluster simulates it.
 
-    As many workers as `threads` measure it at once: see `keyhole.play.speed_measurement`.
+    As many workers as `threads` measure it at once: see `keyhole.play.thread_executor`.
     """
     checks = cluster.share(pickle_plan(plan)), package_versions(), plan_digest(plan)
     tasks = [

@@ -1,17 +1,18 @@
-"""Simulators of the policies of a plan, and the threads of this process that run them.
+"""Simulators of the policies of a plan, the threads that run them, and their measured speed.
 
 They are daemon threads, which can be abandoned. A process waits for the threads of
 `concurrent.futures` when it ends, and machine code cannot be interrupted: a compiled function in an
 endless loop would keep the process alive for ever.
 """
 
+import math
 import warnings
 from bdb import BdbQuit
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any, Final
 
 import numpy as np
@@ -21,23 +22,36 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers import asynchronous, engine
+from keyhole.drivers.engine import LANES
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
-from keyhole.play.plan import Plan
+from keyhole.play.plan import Plan, SimulatedWorkers
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
-from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.validate import explain_memory_errors
 
+# Threads finish at about the same time if each gets several pieces of work.
+_PIECES_PER_THREAD: Final = 8
+_POLL_SECONDS: Final = 0.1
+# After Ctrl-C the compiled loop looks at its stop flag once per round. A round that takes longer
+# than this may never end: no signal can interrupt machine code.
+_GRACE_SECONDS: Final = 2.0
+_MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
 # Rounds that are interpreted to estimate the duration of all, and the least duration of a round:
 # a coarse clock may read 0.
 _SAMPLE_ROUNDS: Final = 64
 _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
+FIRST_ROUNDS: Final = 1_000_000
+"""Rounds of the first block, whose speed gives the size of the others: some 30 ms of work."""
+_LONG_RUN_FACTOR: Final = 3.0  # a run that is longer than the span is measured for 3 spans
+_STUCK_SECONDS: Final = 30.0  # without a round: the kernel may be in an endless loop
+_LEAST_POWER: Final = 1.15  # a growth of time by less than this power of the rounds is noise
+_MOST_POWER: Final = 2.0
 
 Sides = tuple[CompiledClass, CompiledClass]
 """The compiled classes of a policy and of its environment."""
@@ -182,14 +196,6 @@ def _seconds_of_a_round(
         return _HOUR
     return max(_LEAST_SECONDS, (kernel.budget.seconds - before) / rounds)
 
-
-# Threads finish at about the same time if each gets several pieces of work.
-_PIECES_PER_THREAD: Final = 8
-_POLL_SECONDS: Final = 0.1
-# After Ctrl-C the compiled loop looks at its stop flag once per round. A round that takes longer
-# than this may never end: no signal can interrupt machine code.
-_GRACE_SECONDS: Final = 2.0
-_MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
 
 Task = Callable[[], None]
 
@@ -361,3 +367,78 @@ class DaemonThreadPool:
         except KeyboardInterrupt:
             return False  # Python 3.11 takes a thread for ended when the wait for it is interrupted
         return not any(thread.is_alive() for thread in self._threads)
+
+
+class _TimeIsUpError(Exception):
+    """Raised to end a measurement."""
+
+
+def measure_seconds_per_round(
+    plan: Plan,
+    label: str,
+    seconds: float,
+    *,
+    replications: int,
+    threads: int = 1,
+    clock: Callable[[], float] = perf_counter,
+) -> float:
+    """Simulate a policy for a span of time; return the seconds per round with so many threads.
+
+    Compilation does not count. Only the beginning of a run that is longer than the span is
+    measured; if rounds get slower, the rest is extrapolated by the same power of the rounds. The
+    result is infinite if no round ends within half a minute.
+
+    Parameters
+    ----------
+    plan : Plan
+        The experiment.
+    label : str
+        The label of the policy.
+    seconds : float
+        About how long to simulate.
+    replications : int
+        How many the run has: few are simulated in smaller groups.
+    threads : int, default 1
+        How many threads run at once, which slow each other down.
+    clock : callable, optional
+        Returns the time in seconds.
+    """
+    make_simulators(plan, label)  # compile before the clock starts
+    rounds = plan.rounds(plan.policies[label])
+    group = LANES * threads
+    count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
+    at_once = min(count, group)  # replications of a group advance together, round by round
+    trace = [(0.0, 0)]
+    began = clock()
+    before = 0
+
+    def watch(_label: str, played: int, _total: int) -> None:
+        spent, done = clock() - began, before + played
+        trace.append((spent, done))
+        # Later rounds may be slower, so the beginning of a long run is measured for longer.
+        span = _LONG_RUN_FACTOR * seconds if done < at_once * rounds else seconds
+        if spent >= (span if done else _STUCK_SECONDS):
+            raise _TimeIsUpError
+
+    try:
+        while clock() - began < seconds:
+            simulate_replications(plan, label, range(count), threads=threads, report=watch)
+            before += count * rounds
+    except _TimeIsUpError:
+        pass
+    return _extrapolate(trace, at_once * rounds)
+
+
+def _extrapolate(trace: list[tuple[float, int]], whole: int) -> float:
+    """Return seconds per round from (seconds, rounds); `whole` is the rounds of one group."""
+    spent, played = trace[-1]
+    if not played:
+        return math.inf
+    # Time is taken to grow as a power of the rounds: its exponent is the slope from half of the
+    # rounds to the last one, in logarithms.
+    half = [(s, n) for s, n in trace if 0 < n <= played / 2]
+    if played >= whole or not half:
+        return spent / played
+    power = math.log(spent / half[-1][0]) / math.log(played / half[-1][1])
+    power = min(power, _MOST_POWER) if power > _LEAST_POWER else 1.0
+    return float(spent / played * (whole / played) ** (power - 1.0))
