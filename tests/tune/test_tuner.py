@@ -15,7 +15,7 @@ import pytest
 
 from keyhole.study import PendingDecisionError, Study
 from keyhole.tune import SavedTune, Spec, Tuner
-from keyhole.tune import loop as staying
+from keyhole.tune import tuner as staying
 from keyhole.tune.instances import command_seed
 from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import NAME, RUNS, STUDY, open_study, open_tune_folder, write_scenario

@@ -7,7 +7,7 @@ import platform
 import socket
 import sys
 import warnings
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cache, lru_cache
@@ -99,7 +99,6 @@ class _Dispatcher:
         self._rounds, self._seconds = 0, 0.0
         self._submitted: dict[Future[Any], tuple[SimulationJob, range]] = {}
         self._shared: dict[int, Any] = {}
-        self._jobs_left = Counter(id(job.plan) for job in self._new)
         self._versions = package_versions()
         self._last_capacity = monotonic()
 
@@ -134,10 +133,15 @@ class _Dispatcher:
             if job.remaining and not job.measured:
                 self._measured.append(job)
             job.record_block(part, seconds)
-            # The plan is kept until no task of the job is left: one whose worker dies is begun
-            # again, and reads the plan again.
-            if not job.remaining and all(other is not job for other, _ in self._submitted.values()):
-                self._release(job.plan)
+            # The plan is kept until no task of it is left: one whose worker dies is begun again,
+            # and reads the plan again.
+            unfinished = (
+                *self._new,
+                *self._measured,
+                *(one for one, _ in self._submitted.values()),
+            )
+            if not job.remaining and all(other.plan is not job.plan for other in unfinished):
+                del self._shared[id(job.plan)]
             yield job, part, data
 
     def cancel(self) -> None:
@@ -155,12 +159,6 @@ class _Dispatcher:
         if id(job.plan) not in self._shared:
             self._shared[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
         return self._shared[id(job.plan)]
-
-    def _release(self, plan: Plan) -> None:
-        """Release a plan on the cluster once all its jobs are done."""
-        self._jobs_left[id(plan)] -= 1
-        if self._jobs_left[id(plan)] == 0:
-            del self._shared[id(plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
         """Warn once if the cluster has had no worker for a while."""

@@ -177,6 +177,12 @@ class Arm:
     cells: tuple[str, ...] = ()
     shell_error: str = field(default="", compare=False, repr=False)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the arm as JSON data."""
+        data = vars(self) | {"command": list(self.command), "cells": list(self.cells)}
+        del data["shell_error"]
+        return data
+
     def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
         # A parameter of an arm hides a column of the instances that has the same name.
@@ -258,27 +264,17 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     is_text = isinstance(written, str)
     shell_error = explain_shell_syntax(f"{path}.command", written) if is_text else ""
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
-    return [
-        Arm(
-            _arm_name(name, several, parameters),
-            command,
-            parameters,
-            function,
-            shell_error=shell_error,
-        )
-        for several, parameters in _parameter_rows(path, table)
-    ]
+    several = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
+    arms = []
+    for parameters in _parameter_rows(path, table):
+        assigned = [f"{key}={value}" for key, value in parameters.items()] if several else []
+        label = check_line("names of arms", " ".join([name, *assigned]))
+        arms.append(Arm(label, command, parameters, function, shell_error=shell_error))
+    return arms
 
 
-def _arm_name(name: str, several: bool, parameters: Mapping[str, Parameter]) -> str:
-    if not several:
-        return name
-    words = [name, *(f"{key}={value}" for key, value in parameters.items())]
-    return check_line("names of arms", " ".join(words))
-
-
-def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str, Parameter]]]:
-    """Return the parameters of each arm that a table makes, and whether it may make several."""
+def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[dict[str, Parameter]]:
+    """Return the parameters of each arm that a table makes."""
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
     if "grid" in table:
@@ -290,27 +286,20 @@ def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dic
                 )
         if (several := math.prod(map(len, grid.values()))) > _MAX_ARMS:
             raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {several:,}")
-        rows = [dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values())]
-        return [(True, _check_values(f"{path}.grid", row)) for row in rows]
+        rows = itertools.product(*grid.values())
+        return [_check_row(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows]
     given = table.get("parameters", {})
     if isinstance(given, Mapping):
-        return [
-            (False, _check_values(f"{path}.parameters", _check_names(f"{path}.parameters", given)))
-        ]
+        return [_check_row(f"{path}.parameters", given)]
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise TypeError(
             f"{path}.parameters must be a table or a list of them, got {short_repr(given)}"
         )
-    return [
-        (True, _check_values(where, _check_names(where, row)))
-        for where, row in ((f"{path}.parameters[{i}]", row) for i, row in enumerate(given))
-    ]
+    return [_check_row(f"{path}.parameters[{i}]", row) for i, row in enumerate(given)]
 
 
 def _check_names(path: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not value:
-        if value == {}:
-            return {}
+    if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
         if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
@@ -320,13 +309,14 @@ def _check_names(path: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _check_values(path: str, row: Mapping[str, Any]) -> dict[str, Parameter]:
+def _check_row(path: str, value: Any) -> dict[str, Parameter]:
+    row = _check_names(path, value)
     for name, value in row.items():
         if not isinstance(value, str | int | float):
             raise TypeError(f"{path}.{name} must be a string or a number, got {short_repr(value)}")
         if isinstance(value, str) and "\0" in value:
             raise ValueError(f"{path}.{name} must have no NUL character, got {short_repr(value)}")
-    return dict(row)
+    return row
 
 
 def split_command(path: str, value: Any) -> tuple[str, ...]:

@@ -11,8 +11,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
-from keyhole.tune.recommendation import format_runs
-from keyhole.tune.summary import describe_objective, gain_unit
+from keyhole.tune.summary import describe_objective, format_runs, gain_unit
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 

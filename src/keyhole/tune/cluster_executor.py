@@ -10,13 +10,15 @@ from concurrent import futures
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.clusters import Cluster, ClusterLostError
 from keyhole.clusters.cluster import THREADS, check_versions, cluster_connection, make_wanted_check
 from keyhole.runner import CommandResult, Runner
-from keyhole.tune.loop import Executors
 from keyhole.tune.spec import Spec
+
+if TYPE_CHECKING:
+    from keyhole.tune.tuner import Executors
 
 _POLL_SECONDS: Final = 0.5
 _CHECK_SECONDS: Final = 1.0  # seconds between two checks whether a run is still wanted
@@ -32,7 +34,7 @@ def is_local(on: str | futures.Executor) -> bool:
 @contextmanager
 def cluster_executors(
     on: str | futures.Executor, workers: int, spec: Spec
-) -> Iterator[Executors | None]:
+) -> "Iterator[Executors | None]":
     """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
     A cluster that was started here, with the capacity `workers`, is closed in the end.

@@ -18,8 +18,8 @@ from keyhole.pages.line_chart import LineChart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
 from keyhole.pages.table import Table
 from keyhole.tune import charts, summary
-from keyhole.tune.recommendation import format_probability, format_share, format_untried
 from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
+from keyhole.tune.summary import format_probability, format_share, format_untried
 from keyhole.validate import escape_controls
 
 _HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",

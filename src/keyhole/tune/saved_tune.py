@@ -21,8 +21,8 @@ from keyhole.extras import require_extra
 from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
-from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
+from keyhole.tune.summary import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.validate import escape_controls, short_repr

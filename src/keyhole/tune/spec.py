@@ -253,16 +253,7 @@ class Spec:
         """Return the spec as JSON data, with files resolved to lists of instances."""
         return {
             **{name: getattr(self, name) for name in _PLAIN},
-            "arms": [
-                {
-                    "name": arm.name,
-                    "command": list(arm.command),
-                    "parameters": dict(arm.parameters),
-                    "function": arm.function,
-                    **({"cells": list(arm.cells)} if arm.cells else {}),
-                }
-                for arm in self.arms
-            ],
+            "arms": [arm.as_json() for arm in self.arms],
             "limits": list(self.limits),
             "instances": [asdict(one) for one in self.instances],
             "success": self.success.as_json(),
