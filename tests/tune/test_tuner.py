@@ -53,7 +53,7 @@ def test_a_tune_learns_which_command_is_quick(spec, tmp_path):
 
 
 def test_workers_run_side_by_side_on_cores_of_their_own(spec, tmp_path, monkeypatch):
-    for module in ("cpu_cores", "tuner"):
+    for module in ("warnings", "tuner"):
         monkeypatch.setattr(f"keyhole.tune.{module}.available_cores", lambda: [3, 5, 7])
     together, made = threading.Barrier(3, timeout=60), []
 

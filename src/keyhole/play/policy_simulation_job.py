@@ -285,18 +285,17 @@ def run_locally(
     threads = os.cpu_count() or 1 if threads is None else threads
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
     total = job.rounds * job.replications
-    if report is not None:  # before the first block, so that its time is known
-        report(job.label, total - job.rounds_left, total)
+
+    def report_block(before: int, label: str, played: int, _: int) -> None:
+        if report is not None:
+            report(label, before + played, total)
+
+    report_block(total - job.rounds_left, job.label, 0, 0)  # so that the time of a block is known
     while job.remaining:
-        in_job = report and partial(_report_block, report, total - job.rounds_left, total)
+        in_job = partial(report_block, total - job.rounds_left)
         part = job.next_block(seconds, threads)
         began = monotonic()
         values = simulate_replications(job.plan, job.label, part, threads=threads, report=in_job)
         job.record_block(part, monotonic() - began)
         # Not `job.block(part)`: its digest covers all sources, which `simulate` need not read.
         store(job, part, values)
-
-
-def _report_block(report: Report, before: int, total: int, label: str, played: int, _: int) -> None:
-    """Report the progress of a block as progress of its job."""
-    report(label, before + played, total)

@@ -53,12 +53,6 @@ _STUCK_SECONDS: Final = 30.0  # without a round: the kernel may be in an endless
 _LEAST_POWER: Final = 1.15  # a growth of time by less than this power of the rounds is noise
 _MOST_POWER: Final = 2.0
 
-Sides = tuple[CompiledClass, CompiledClass]
-"""The compiled classes of a policy and of its environment."""
-
-Memory = Callable[[], tuple[Any, ...]]
-"""Returns new working memory of a compiled loop."""
-
 
 class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
@@ -74,7 +68,7 @@ class EngineSimulator:
         policy: Policy,
         horizon: int,
         checkpoints: Sequence[int],
-        sides: Sides,
+        sides: tuple[CompiledClass, CompiledClass],
         workers: SimulatedWorkers | None = None,
     ) -> None:
         setting, (p_side, e_side) = plan.problem.setting, sides
@@ -93,7 +87,9 @@ class EngineSimulator:
                 self.kernel: Kernel = engine.compiled_engine(setting, *sides)
                 layout, durations = engine.memory_plan(*sides, *sizes), list[FloatArray]()
                 metrics = e_side.metrics.size(e_sizes)
-                self.memory: Memory = partial(engine.working_memory, layout, metrics)
+                self.memory: Callable[[], tuple[Any, ...]] = partial(
+                    engine.working_memory, layout, metrics
+                )
             else:
                 duration, mode = workers.duration, workers.pending_mode(policy)
                 self.kernel = asynchronous.compiled_asynchronous_loop(
@@ -199,9 +195,6 @@ def _seconds_of_a_round(
 
 Task = Callable[[], None]
 
-Piece = tuple[EngineSimulator, range, FloatArray]
-"""A simulator, some replications, and the part of the result that they fill."""
-
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     """Return the simulator of each run of a policy; compile those that are not in the cache.
@@ -234,13 +227,28 @@ def simulate_replications(
         for simulator, part in zip(simulators, parts, strict=True)
         for piece in split_replications(replications, threads)
     ]
-    if any(simulator.is_interpreted for simulator in simulators):
-        compile_if_long(simulators, replications)
+    compile_if_long(simulators, replications)
+    # Each piece has a row, which only its own thread writes. A sum that is read meanwhile may be a
+    # little late, so that no lock is needed.
+    controls = np.zeros((len(pieces), 4), np.int64)
+    tasks = [
+        partial(simulator.simulate, piece, part, control)
+        for (simulator, piece, part), control in zip(pieces, controls, strict=True)
+    ]
     total = plan.rounds(policy) * len(replications)
+
+    def show() -> None:
+        if report is not None:
+            report(label, int(controls[:, engine.ROUNDS_DONE].sum()), total)
+
     if any(simulator.is_interpreted for simulator in simulators):
-        _simulate_in_this_thread(label, pieces, total, report)
+        for task in tasks:  # in this thread, where debuggers look: Python gains nothing by threads
+            task()
+            show()
     else:
-        _simulate_in_threads(label, pieces, threads, total, report)
+        _run_in_threads(policy, tasks, threads, controls, show)
+    if report is not None:
+        report(label, total, total)
     if not np.isfinite(values).all():
         name = plan.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
         raise ValueError(
@@ -261,51 +269,26 @@ def split_replications(replications: range, threads: int) -> list[range]:
     return [replications[i : i + step] for i in range(0, len(replications), step)]
 
 
-def _simulate_in_this_thread(
-    label: str, pieces: Sequence[Piece], total: int, report: Report | None
+def _run_in_threads(
+    policy: Policy, tasks: Sequence[Task], threads: int, controls: IntArray, show: Task
 ) -> None:
-    """Simulate all pieces in this thread, where debuggers look: Python gains nothing by threads."""
-    control, done = np.zeros(4, np.int64), 0
-    for simulator, replications, values in pieces:
-        control[:] = 0
-        simulator.simulate(replications, values, control)
-        done += int(control[engine.ROUNDS_DONE])
-        if report is not None:
-            report(label, done, total)
-    if report is not None:
-        report(label, total, total)
-
-
-def _simulate_in_threads(
-    label: str, pieces: Sequence[Piece], threads: int, total: int, report: Report | None
-) -> None:
-    """Simulate all pieces in a thread pool; on Ctrl-C or an error stop all of them and raise."""
-    # Each piece has a row, which only its own thread writes. A sum that is read meanwhile may be a
-    # little late, so that no lock is needed.
-    controls = np.zeros((len(pieces), 4), np.int64)
-    tasks = [
-        partial(simulator.simulate, replications, values, control)
-        for (simulator, replications, values), control in zip(pieces, controls, strict=True)
-    ]
+    """Run all tasks in a thread pool; on Ctrl-C or an error stop all of them and raise."""
     pool = DaemonThreadPool(tasks, threads)
     # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
     # take Ctrl-C at any time; Python delivers signals to no other thread.
     try:
         while not pool.wait_for_task(_POLL_SECONDS):
-            if report is not None:
-                report(label, int(controls[:, engine.ROUNDS_DONE].sum()), total)
+            show()
     except BaseException:
         controls[:, engine.STOP] = 1
         if not pool.abandon(_GRACE_SECONDS):
             warnings.warn(
-                f"a kernel of {pieces[0][0].policy} does not return: its thread is abandoned, and "
-                "ends with the process",
+                f"a kernel of {policy} does not return: its thread is abandoned, and ends with the "
+                "process",
                 RuntimeWarning,
                 stacklevel=5,
             )
         raise
-    if report is not None:
-        report(label, total, total)
 
 
 class DaemonThreadPool:
@@ -335,13 +318,13 @@ class DaemonThreadPool:
                 task = self._tasks.get_nowait()
             except Empty:
                 return
+            result: BaseException | None = None
             try:
                 task()
-            # Every task must put a result, or `wait_for_task` would wait for ever.
             except BaseException as error:
-                self._results.put(error)
-            else:
-                self._results.put(None)
+                result = error
+            # Every task must put a result, or `wait_for_task` would wait for ever.
+            self._results.put(result)
 
     def wait_for_task(self, seconds: float) -> bool:
         """Wait for one task to end and raise its error; return whether all tasks have ended."""

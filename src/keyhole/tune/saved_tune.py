@@ -283,7 +283,7 @@ class SavedTune:
         Which command that is, is uncertain: mean and lower end compare with the best of each draw,
         the upper end with the command that has the largest mean.
         """
-        draws, tried = self.gains.cut_off_gains, self.gains.run_counts[:, 0] > 0
+        draws, tried = self.gains.cut_off_draws[0], self.gains.run_counts[:, 0] > 0
         mine, theirs = draws[:, arm, place], draws[:, :, -1]
         least = Interval.from_draws(mine - theirs[:, tried].max(axis=1))
         return Interval(least.value, least.low, Interval.from_draws(mine - theirs[:, full]).high)

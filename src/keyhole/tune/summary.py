@@ -240,7 +240,7 @@ def _name_pair(pair: CommandLimitEstimate, best: Best) -> str:
 
 def time_over_full(tune: SavedTune) -> Interval:
     """Return the seconds of a run of the best pair, less those at the full cut-off."""
-    best, draws = tune.best(), tune.gains.cut_off_seconds
+    best, draws = tune.best(), tune.gains.cut_off_draws[1]
     seconds = draws[:, *tune.gains.best_pair()]
     interval = Interval.from_draws(seconds - draws[:, tune.spec.names.index(best.full.arm), -1])
     # The difference of the means that are printed, whose draws are others than the interval's.

@@ -35,6 +35,8 @@ from keyhole.validate import Range, check_integer, check_number, short_repr
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # characters of the output of a failed run that are recorded
 _POLL_SECONDS: Final = 0.05
+_SECONDS_BETWEEN_LINES: Final = 5.0  # of progress
+WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
 """Called with the record of every run that has ended."""
@@ -79,6 +81,9 @@ class TuningLoop:
         records: TrialLog,
         executors: Executors,
         progress: Progress | None,
+        *,
+        runs: int | None,
+        budget: float | None,
     ) -> None:
         self.spec, self.study, self.records = spec, study, records
         self._executors, self._progress = executors, progress
@@ -91,23 +96,16 @@ class TuningLoop:
         # Time spent after the last record of an earlier call is not counted.
         self._before = max((record.elapsed for record in records.all), default=0.0)
         self._began = time.monotonic()
-        self._left: int | None = None
-        self._budget: float | None = None
+        self._left = None if runs is None else runs - len(records.by_id)
+        self._budget = budget
 
     @property
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
         return self._before + time.monotonic() - self._began
 
-    def run(
-        self,
-        runs: int | None,
-        budget: float | None,
-        cores: Sequence[tuple[int, ...] | None],
-    ) -> None:
+    def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
-        self._left = None if runs is None else runs - len(self.records.by_id)
-        self._budget = budget
         threads = [Thread(target=self._work, args=(mine,), daemon=True) for mine in cores]
         if self._is_finished():
             return
@@ -275,10 +273,6 @@ def command_fields(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: f
     return arm.format_command(fields)
 
 
-_SECONDS_BETWEEN_LINES: Final = 5.0
-WORKERS: Final = Range(ge=1, le=1024)
-
-
 def make_local_executor() -> Executor:
     """Make a runner for this machine; warn if processes may outlive their run."""
     from keyhole.runner import Runner
@@ -379,9 +373,17 @@ class Tuner:
         ):
             saved_tune.resume_study(study, records)
             show = progress if callable(progress) else _show_last(most) if progress else None
-            loop = TuningLoop(self.spec, study, records, theirs or self._executors, show)
+            loop = TuningLoop(
+                self.spec,
+                study,
+                records,
+                theirs or self._executors,
+                show,
+                runs=most,
+                budget=seconds,
+            )
             cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
-            loop.run(most, seconds, cores)
+            loop.run(cores)
         return saved_tune.SavedTune.load(self.out)
 
     def __repr__(self) -> str:

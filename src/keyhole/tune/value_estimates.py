@@ -181,18 +181,9 @@ class ValueEstimates:
         weight, own = 1.0 - (1.0 - _COMPARISON_WEIGHT) * few, _UNRELATED * (1.0 - few)
         return self._gains(*self._posterior.draw_all(rng, draws, weight, own))[0]
 
-    @property
-    def cut_off_gains(self) -> FloatArray:
-        """Draws of gains for comparisons with the full cut-off; shaped as `draws`."""
-        return self._cut_off_draws[0]
-
-    @property
-    def cut_off_seconds(self) -> FloatArray:
-        """Mean durations for comparisons with the full cut-off, of the draws of gains."""
-        return self._cut_off_draws[1]
-
     @cached_property
-    def _cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
+    def cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
+        """Draws of gains and mean durations for comparisons with the full cut-off."""
         rng = np.random.default_rng([self._spec.seed, 2])
         gains, _, seconds = self._draw(rng, _CUT_OFF_WEIGHT)
         return gains, seconds
