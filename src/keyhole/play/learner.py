@@ -27,8 +27,12 @@ from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.text_formatting import count_text
 from keyhole.drivers import learner_step
-from keyhole.kernels import interpreted_mode
 from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.interpreted_mode import (
+    interpreted,
+    is_interpretation_requested,
+    is_interpreted,
+)
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
@@ -116,11 +120,7 @@ class Learner:
         interpreted: bool | None = None,
         arm_names: Sequence[Any] | None = None,
     ) -> None:
-        self._interpreted = (
-            interpreted_mode.is_interpretation_requested()
-            if interpreted_mode.interpreted is None
-            else interpreted_mode.interpreted
-        )
+        self._interpreted = is_interpretation_requested() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
         known = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
@@ -497,11 +497,7 @@ class Learner:
             learner_class = policy.learner_class or Learner
             if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            wanted = (
-                interpreted_mode.is_interpretation_requested()
-                if interpreted_mode.interpreted is None
-                else interpreted_mode.interpreted
-            )
+            wanted = is_interpretation_requested() if interpreted is None else interpreted
             return _restore_learner(learner_class, policy, saved, True, wanted)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
@@ -516,7 +512,7 @@ def _restore_learner(
 ) -> Learner:
     """Return a new learner of a class with the state of a saved one."""
     learner = kind.__new__(kind)
-    learner._interpreted = interpreted_mode.interpreted
+    learner._interpreted = interpreted
     return learner._restore(policy, saved, loaded=loaded)
 
 
@@ -530,7 +526,7 @@ def make_learner(
         facts,
         seed=seed,
         replication=replication,
-        interpreted=interpreted_mode.is_interpreted(),
+        interpreted=is_interpreted(),
     )
 
 
@@ -542,7 +538,7 @@ def _find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
     setting, wanted = learner.policy.setting, learner._interpreted
     may_be = wanted is None and not checked
     at_first = interpret_first(may_be and side.is_own and is_own(setting.allowed))
-    with bounds_checked(checked), interpreted_mode.interpreted(bool(wanted)), at_first:
+    with bounds_checked(checked), interpreted(bool(wanted)), at_first:
         step = learner_step.compiled_step(side, setting)
     # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a
     # learner's memory until the garbage collector finds it.
