@@ -521,13 +521,7 @@ def make_learner(
 ) -> Any:
     """Return a learner of the class that the policy's setting declares, compiled at once."""
     kind = policy.learner_class or Learner
-    return kind(
-        policy,
-        facts,
-        seed=seed,
-        replication=replication,
-        interpreted=is_interpreted(),
-    )
+    return kind(policy, facts, seed=seed, replication=replication, interpreted=is_interpreted())
 
 
 def _find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
