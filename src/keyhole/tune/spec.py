@@ -109,7 +109,8 @@ DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
                    "memory", "cores", "clock", "environment", "policy", "grace")  # fmt: skip
 _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": 0, "memory": None, "cores": 1,
-                    "clock": "wall", "environment": {}, "policy": None, "grace": 0}  # fmt: skip
+                    "clock": "wall", "environment": {}, "policy": None, "grace": 0,
+                    "success": {}, "objective": "PAR2"}  # fmt: skip
 _PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
@@ -193,23 +194,16 @@ class Spec:
                 raise ValueError(f"{entry} must be given")
         # Absolute, since a later call may come from another working folder.
         folder = Path(folder).resolve()
-        limits = _parse_limits(table["limits"])
-        success = SuccessRule.from_table(table.get("success", {}))
         spec = cls(
             arms=parse_arms(table["arm"]),
-            limits=limits,
             instances=parse_instances(table.get("instances"), folder),
-            success=success,
-            objective=CostModel.from_entry(
-                table.get("objective", "PAR2"), limits[-1], success.span
-            ),
             folder=folder,
             **_parse_values({**_DEFAULTS, **table}),
         )
-        success.check_limits(limits)
+        spec.success.check_limits(spec.limits)
         # One run's command line is made on trial, so that errors of templates show before the first
         # run.
-        fields = spec.fields(spec.instances[0], 1, limits[0])
+        fields = spec.fields(spec.instances[0], 1, spec.limits[0])
         # Then a template that names {instance} is refused as one with an unknown field.
         if "instances" not in table:
             del fields["instance"]
@@ -217,7 +211,7 @@ class Spec:
             arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
             if arm.function and spec.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
-            if arm.function and (spec.grace or success.at_limit):
+            if arm.function and (spec.grace or spec.success.at_limit):
                 raise ValueError(
                     "grace and success.at_limit must be left out for functions, such as "
                     f"{arm.name!r}, whose result is what they return within the limit"
@@ -267,7 +261,6 @@ class Spec:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec of the data of `as_json`, also of 0.2.0, which had no `grace`."""
-        success, limits = SuccessRule.from_table(data["success"]), _parse_limits(data["limits"])
         try:
             saved = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
@@ -278,10 +271,7 @@ class Spec:
             check_line("arms", arm.name)
         return cls(
             arms=saved.arms,
-            limits=limits,
             instances=saved.instances,
-            success=success,
-            objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
             folder=Path(_check_text("folder", data["folder"])),
             **_parse_values({"grace": 0, **data}),
         )
@@ -350,7 +340,11 @@ def _parse_memory(value: Any) -> int | None:
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries that a spec and its saved form have alike."""
+    limits, success = _parse_limits(table["limits"]), SuccessRule.from_table(table["success"])
     return {
+        "limits": limits,
+        "success": success,
+        "objective": CostModel.from_entry(table["objective"], limits[-1], success.span),
         "name": check_line("name", table["name"]),
         "seed": check_seed(table["seed"]),
         "memory": _parse_memory(table["memory"]),

@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 
 TOLERANCE: Final = 0.01
 """Pairs count as equally good whose gains differ by at most this share of the best reward."""
+NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
+_SAFE_WORD: Final = re.compile(
+    r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
+)  # fields and characters that a shell does not interpret
+_OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
+_MORE: Final = 4  # times as many runs halve an interval
+_MOST_ROWS: Final = 10  # of a table in a notebook
+# Runs that end in so small a share of a limit of so many seconds hint at limits in milliseconds.
+_SHORT_SHARE: Final = 0.01
+_LONG_LIMIT: Final = 10.0
+POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
 @dataclass(frozen=True)
@@ -93,21 +104,14 @@ class Best(CommandLimitEstimate):
 
     def __repr__(self) -> str:
         """Return three lines: what to run, what that gains, and how sure it is."""
-        return "\n".join(format_best(self))
-
-
-NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
-
-
-def format_best(best: Best) -> list[str]:
-    """Return three lines on the best pair: its command and limit, its gain, and how sure it is."""
-    name = format_best_name(best)
-    return [
-        name if best.successes else f"{NO_SUCCESS}; {name}",
-        f"gain: {best.gain} a run; {format_share(best.success_rate)} succeed, "
-        f"{best.seconds} s a run (from {format_runs(best.runs)})",
-        format_probability(best),
-    ]
+        name = format_best_name(self)
+        lines = (
+            name if self.successes else f"{NO_SUCCESS}; {name}",
+            f"gain: {self.gain} a run; {format_share(self.success_rate)} succeed, "
+            f"{self.seconds} s a run (from {format_runs(self.runs)})",
+            format_probability(self),
+        )
+        return "\n".join(lines)
 
 
 def format_best_name(best: Best) -> str:
@@ -140,18 +144,6 @@ def format_share(share: Interval) -> str:
 def format_runs(runs: int) -> str:
     """Return a number of runs in words."""
     return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
-
-
-_SAFE_WORD: Final = re.compile(
-    r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
-)  # fields and characters that a shell does not interpret
-_OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
-_MORE: Final = 4  # times as many runs halve an interval
-_MOST_ROWS: Final = 10  # of a table in a notebook
-# Runs that end in so small a share of a limit of so many seconds hint at limits in milliseconds.
-_SHORT_SHARE: Final = 0.01
-_LONG_LIMIT: Final = 10.0
-POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
 def format_progress(tune: SavedTune) -> str:
@@ -199,11 +191,7 @@ def format_recommendation(tune: SavedTune) -> list[str]:
         format_cut_off(tune),
         format_open_question(tune),
     )
-    return [
-        format_best_name(best),
-        text_table(*pair_table(tune)),
-        *filter(None, sentences),
-    ]
+    return [format_best_name(best), text_table(*pair_table(tune)), *filter(None, sentences)]
 
 
 def has_one_pair(tune: SavedTune) -> bool:
@@ -220,17 +208,16 @@ def pair_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of estimates: of the best pair, and at the full cut-off."""
     best, full = tune.best(), tune.best().full
     head = ["", f"{best.limit:g} s"]
-    rows = [_pair_cells(pair) for pair in (best, full)]
+    rows = [
+        [str(pair.gain), format_share(pair.success_rate), pair.seconds.as_duration(),
+         f"{pair.runs:,}"]
+        for pair in (best, full)
+    ]  # fmt: skip
     rows.append([str(best.gain_over_full), "", time_over_full(tune).as_duration(), ""])
     if is_early(tune):
         head += [_name_pair(full, best), "difference"]
     columns = zip(("gain", "success", "time", "runs"), *rows[: len(head) - 1], strict=True)
     return head, [list(row) for row in columns]
-
-
-def _pair_cells(pair: CommandLimitEstimate) -> list[str]:
-    share, time = format_share(pair.success_rate), pair.seconds.as_duration()
-    return [str(pair.gain), share, time, f"{pair.runs:,}"]
 
 
 def _name_pair(pair: CommandLimitEstimate, best: Best) -> str:
@@ -408,9 +395,9 @@ def tune_html(tune: SavedTune) -> str:
     caption = f"{format_progress(tune)}."
     if len(rows) > _MOST_ROWS:
         caption += f" Shown are {_MOST_ROWS} of {len(rows):,} arms."
-    lines = format_best(tune.best())
-    name = format_best_name(tune.best())
-    texts = [*format_warnings(tune), name, *lines[1:], format_cut_off(tune)]
+    best = tune.best()
+    lines = [format_best_name(best), *repr(best).splitlines()[1:]]
+    texts = [*format_warnings(tune), *lines, format_cut_off(tune)]
     line = " ".join(f"{text}." for text in texts if text)
     return notebook_html([Table(caption, head, rows[:_MOST_ROWS])], _picture(tune), line)
 
