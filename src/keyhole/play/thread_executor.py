@@ -22,7 +22,6 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers import asynchronous, engine
-from keyhole.drivers.engine import LANES
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted
@@ -388,7 +387,7 @@ def measure_seconds_per_round(
     """
     make_simulators(plan, label)  # compile before the clock starts
     rounds = plan.rounds(plan.policies[label])
-    group = LANES * threads
+    group = engine.LANES * threads
     count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
     at_once = min(count, group)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
