@@ -92,7 +92,7 @@ class SimulatedCluster(Cluster):
     def capacity(self):
         return self.workers
 
-    def submit(self, function, data, key, versions, digest, label, part):
+    def submit(self, function, data, versions, digest, label, part):
         self.scheduler = max(self.scheduler, self.now) + self.cost
         seconds = ROUND * HORIZON * len(part)
         begin = max(heapq.heappop(self.free), self.scheduler)

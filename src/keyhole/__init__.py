@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from keyhole.kernels.interpreted_mode import interpreted
     from keyhole.metric import Metric
     from keyhole.play.learner import Learner
-    from keyhole.play.simulation import simulate
-    from keyhole.play.stopping_times import StoppingTimes, stopping_times
+    from keyhole.play.simulation import StoppingTimes, simulate, stopping_times
     from keyhole.results.curves import Curves
     from keyhole.results.estimate import PairedDifference
 
@@ -65,12 +64,12 @@ _HOMES: Final = {
     "Learner": "play.learner",
     "Metric": "metric",
     "PairedDifference": "results.estimate",
-    "StoppingTimes": "play.stopping_times",
+    "StoppingTimes": "play.simulation",
     "interpreted": "kernels.interpreted_mode",
     "load_run": "experiment",
     "parameter": "contract.policy",
     "simulate": "play.simulation",
-    "stopping_times": "play.stopping_times",
+    "stopping_times": "play.simulation",
 }
 
 

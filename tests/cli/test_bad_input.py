@@ -11,7 +11,7 @@ import pytest
 
 from keyhole.experiment import Spec
 from keyhole.experiment import run as run_spec
-from keyhole.play.saved_learner import content_checksum
+from keyhole.files import content_checksum
 from tests.cli.conftest import TEXT
 from tests.processes import python
 

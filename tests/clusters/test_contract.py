@@ -9,7 +9,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
-from keyhole.clusters.cluster_connection import check_address
+from keyhole.clusters.cluster import check_address
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.clusters.conftest import until
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from keyhole.experiment.replication_block_files import merge_blocks, read_blocks, write_block
-from keyhole.play.replication_block import ReplicationBlock
+from keyhole.play.policy_simulation_job import ReplicationBlock
 
 JOB = SimpleNamespace(
     replications=8,

@@ -13,7 +13,7 @@ import pytest
 import keyhole
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.run_folder import checksum
-from keyhole.play.saved_learner import content_checksum
+from keyhole.files import content_checksum
 
 
 def test_a_run_folder_holds_what_it_should(finished):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-import keyhole.clusters.cluster_connection
+import keyhole.clusters.cluster
 import keyhole.experiment.runner
 import keyhole.files
 import keyhole.play.policy_simulation_job
@@ -81,7 +81,7 @@ def gone(*_, **__):
 
 
 def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster, "connect", gone)
     with pytest.raises(ClusterLostError):
         run(Spec.from_text(text), tmp_path, on="dask=tcp://10.0.0.1:8786")
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +91,7 @@ def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_p
 
 
 def test_a_finished_run_needs_no_cluster(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster, "connect", gone)
     assert run(Spec.from_text(text), finished, on="dask").curves.labels
 
 
@@ -154,9 +154,9 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (LSA, "numbers", lambda self: {"alpha": 4.0}),
-        (keyhole.play.checkpoints, "spaced_rounds", lambda table, first, horizon: (25, 60)),
-        (keyhole.play.replication_block, "compiler_versions", lambda: ["0"]),
-        (keyhole.play.replication_block, "code_digest", lambda: "0"),
+        (keyhole.play.plan, "spaced_rounds", lambda table, first, horizon: (25, 60)),
+        (keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"]),
+        (keyhole.play.policy_simulation_job, "code_digest", lambda: "0"),
         (ENVIRONMENT, "metrics", ENVIRONMENT.metrics[::-1]),
     ],
     ids=[
@@ -194,13 +194,13 @@ def test_other_versions_and_machines_are_said_to_be_other(
     finished, text, monkeypatch, name, other, words
 ):
     monkeypatch.setattr(keyhole.experiment.runner, name, other)
-    monkeypatch.setattr(keyhole.play.replication_block, "compiler_versions", lambda: ["0"])
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"])
     with pytest.raises(ValueError, match=f"holds a run {words}"):
         run(Spec.from_text(text), finished)
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.play.replication_block, "code_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "code_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 
@@ -302,7 +302,7 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 SCRIPT = """
 import sys, keyhole.play.policy_simulation_job as jobs
 from keyhole.experiment import Spec, run
-jobs._FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
+jobs.FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])
 run(spec, sys.argv[2])
 """

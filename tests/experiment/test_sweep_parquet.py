@@ -62,7 +62,7 @@ def played(monkeypatch):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_FIRST_ROUNDS", 8 * 60)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 8 * 60)
     monkeypatch.setattr(keyhole.play.policy_simulation_job, "_BLOCK_SECONDS", 0.0)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-import keyhole.clusters.cluster_connection
+import keyhole.clusters.cluster
 import keyhole.papers.batch_reproduction
 import keyhole.play.policy_simulation_job
 from keyhole.clusters.cluster import ClusterLostError
@@ -182,7 +182,7 @@ def test_a_batch_that_cannot_reach_its_cluster_leaves_no_folder(few, tmp_path, m
     def gone(*_, **__):
         raise ClusterLostError("there is no answer")
 
-    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster, "connect", gone)
     with pytest.raises(ClusterLostError):
         reproduce_all(out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
     assert not (tmp_path / "out").exists()

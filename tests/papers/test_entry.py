@@ -4,7 +4,7 @@ import pytest
 
 import keyhole.papers
 from keyhole.papers import FILES, SCALES, Entry
-from keyhole.papers.paper_coverage import PAPERS
+from keyhole.papers.entry_files import PAPERS
 from tests.papers.conftest import entry_of
 
 FOLDER = Path(keyhole.papers.__file__).parent

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-import keyhole.clusters.cluster_connection
+import keyhole.clusters.cluster
 import keyhole.papers.reproduction
 import keyhole.play.policy_simulation_job
 from keyhole import load_run
@@ -178,7 +178,7 @@ def test_a_reproduction_that_cannot_reach_its_cluster_leaves_no_folder(load, tmp
     def gone(*_, **__):
         raise ClusterLostError("there is no answer")
 
-    monkeypatch.setattr(keyhole.clusters.cluster_connection, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.cluster, "connect", gone)
     with pytest.raises(ClusterLostError):
         reproduce("tiny", out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
     assert not (tmp_path / "out").exists()

@@ -22,9 +22,8 @@ from keyhole.play.cluster_jobs import (
     warm_up_workers,
 )
 from keyhole.play.plan import Plan
-from keyhole.play.plan_pickling import pickle_plan, sha256
-from keyhole.play.policy_simulation_job import SimulationJob
-from keyhole.play.replication_block import plan_digest
+from keyhole.play.plan_pickling import pickle_plan
+from keyhole.play.policy_simulation_job import SimulationJob, plan_digest
 from keyhole.thresholding import LSA, UCBE, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
@@ -101,7 +100,7 @@ def slow_part(*arguments):
 @pytest.fixture
 def clock(monkeypatch):
     monkeypatch.setattr(keyhole.play.cluster_jobs, "run_task", slow_part)
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_FIRST_ROUNDS", 1)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 1)
 
 
 def no_keep(*_):
@@ -205,13 +204,6 @@ def test_parts_are_few_at_first_then_long_then_shorter(clock):
     assert sum(lengths) == 200
 
 
-def test_what_is_alike_is_measured_once(clock):
-    cluster = Inline(1)
-    run_on_cluster(cluster, [jobs_of(plan(), 32)[0] for _ in range(6)], no_keep)
-    begun = [len(part) for part in cluster.parts if part.start == 0]
-    assert begun == [1, 1, 8, 8, 8, 8]  # two are handed out before one has come back
-
-
 def test_plans_are_let_go_once_they_have_been_played(clock):
     cluster = Inline(1)
     run_on_cluster(cluster, [job for _ in range(6) for job in jobs_of(plan(), 16)], no_keep)
@@ -269,9 +261,8 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others():
 
 def task(**changes):
     it = plan()
-    data = pickle_plan(it)
     arguments = {
-        "data": data, "key": sha256(data), "wanted": package_versions(), "digest": plan_digest(it),
+        "data": pickle_plan(it), "wanted": package_versions(), "digest": plan_digest(it),
         "label": "Uniform()", "part": range(8),
     }  # fmt: skip
     return run_task(**arguments | changes)
@@ -292,11 +283,6 @@ def test_a_block_that_is_no_longer_wanted_ends(monkeypatch):
 def test_other_code_is_refused():
     with pytest.raises(ValueError, match="has other code of a problem or a policy than this"):
         task(digest="0" * 64)
-
-
-def test_bytes_that_changed_on_the_way_are_refused():
-    with pytest.raises(ValueError, match="was damaged on its way: its digest differs"):
-        task(key="0" * 64)
 
 
 @pytest.mark.parametrize(

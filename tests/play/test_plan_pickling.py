@@ -12,7 +12,7 @@ from keyhole.distributions import CustomDistribution
 from keyhole.experiment import Spec
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
-from keyhole.play.replication_block import plan_digest
+from keyhole.play.policy_simulation_job import plan_digest
 from keyhole.policy import FloatArray, uniform
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Problem as StochasticProblem
@@ -42,7 +42,7 @@ FILES = {
     "script.py": """
         import sys
         import helpers
-        from keyhole.play.replication_block import plan_digest
+        from keyhole.play.policy_simulation_job import plan_digest
         from keyhole.play.plan import Plan
         from keyhole.play.thread_executor import simulate_replications
         from keyhole.play.plan_pickling import pickle_plan
@@ -75,7 +75,7 @@ FILES = {
 AWAY = """
 import statistics
 import sys
-from keyhole.play.replication_block import plan_digest
+from keyhole.play.policy_simulation_job import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.thread_executor import simulate_replications
 
@@ -211,7 +211,7 @@ class Typed(Policy):
 from keyhole import simulate
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan
-from keyhole.play.replication_block import plan_digest
+from keyhole.play.policy_simulation_job import plan_digest
 from keyhole.play.thread_executor import simulate_replications
 
 def make(kind):
@@ -232,7 +232,7 @@ print(plan_digest(plan), values)
 """
 ELSEWHERE = """
 import sys
-from keyhole.play.replication_block import plan_digest
+from keyhole.play.policy_simulation_job import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.thread_executor import simulate_replications
 

@@ -1,14 +1,9 @@
-from pathlib import Path
-
-import numpy as np
 import pytest
 
 import keyhole.play.policy_simulation_job
-from keyhole.experiment import Spec
 from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob, run_locally
-from keyhole.policy import parameter
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
@@ -35,40 +30,6 @@ def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
     assert len(it.next_block(10.0, at_once)) == count
 
 
-class Weighted(Uniform):
-    weight: float = parameter(default=1.0)
-
-    def numbers(self):
-        return {"weights": np.full(1000, self.weight)}
-
-
-def kinds(*policies):
-    plan = Plan.make(PROBLEM, policies, horizon=100, checkpoints=None, seed=3)
-    return {SimulationJob(plan, label, 8, [range(8)]).cost_key for label in plan.policies}
-
-
-def test_other_parameters_may_make_other_rounds():
-    assert len(kinds(LSA(alpha=1.0), LSA(alpha=2.0), Uniform())) == 3
-    assert len(kinds(Weighted(weight=1.0), Weighted(weight=2.0))) == 2
-    assert kinds(LSA(alpha=2.0)) == kinds(LSA(alpha=2.0))
-
-
-def test_other_problems_of_as_many_arms_do_not():
-    spec = Spec.from_file(Path(__file__).parents[2] / "benchmarks/hundred_problems.toml")
-    plans = [point.spec.plan for point in spec.points]
-    assert len(plans) == 100
-    assert (
-        len(
-            {
-                SimulationJob(plan, label, 8, []).cost_key
-                for plan in plans
-                for label in plan.policies
-            }
-        )
-        == 2
-    )
-
-
 def test_every_thread_has_a_replication_where_one_takes_long():
     it = job(100)
     it.record_block(range(1), 1000.0)
@@ -89,7 +50,7 @@ def test_a_block_is_no_larger_than_a_message(monkeypatch):
 
 
 def test_progress_is_that_of_all_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_FIRST_ROUNDS", 1000)
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 1000)
     monkeypatch.setattr(keyhole.play.policy_simulation_job, "_BLOCK_SECONDS", 0.0)
     told, kept = [], []
 

@@ -63,7 +63,7 @@ class Notebook:
         monkeypatch.setitem(sys.modules, "IPython", main)
         monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=self.display))
         monkeypatch.setattr(keyhole.play.progress, "_SECONDS_IN_PLACE", 0.0)
-        monkeypatch.setattr(keyhole.play.progress, "_cell_line", keyhole.play.progress._CellLine())
+        monkeypatch.setattr(keyhole.play.progress, "_cell_line", {})
 
     def display(self, data, *, raw, display_id):
         assert raw

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from keyhole.play.replication_block import ReplicationBlock
+from keyhole.play.policy_simulation_job import ReplicationBlock
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.play.total_progress import TotalProgress, WorkItem
+from keyhole.play.progress import TotalProgress, WorkItem
 
 
 class Clock:

@@ -12,7 +12,7 @@ from keyhole.threshold import (
     ModifiedKaplanMeierEstimator,
     Problem,
 )
-from keyhole.threshold.policies.kaplan_meier_ucb import log_term
+from keyhole.threshold.policies.dkwucb import log_term
 from tests.threshold.cases import FIVE
 
 DATA = {

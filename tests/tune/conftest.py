@@ -24,8 +24,6 @@ class Run:
 class Simulated:
     """Executor that simulates: the command `sim MEAN INSTANCE SEED` has a random time."""
 
-    description = "simulated"
-
     def __init__(self, changed=None):
         self.commands, self.closed = [], False
         self._changed = changed or (lambda number, run: run)

@@ -185,7 +185,7 @@ def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
             self.close()
             return run
 
-    here = (cluster_executor.version("keyhole"), {}, ["true"], 60.0, None, None, None)
+    here = (cluster_executor.version("keyhole"), {}, ["true"], 60.0, {})
     with monkeypatch.context() as patch:
         patch.setattr(cluster_executor, "Runner", Closed)
         assert cluster_executor.run_on_worker(*here)[0].outcome == "ok"

@@ -1,6 +1,6 @@
 import pytest
 
-from keyhole.tune import cpu_cores
+from keyhole.tune import warnings as cpu_cores
 from keyhole.tune.warnings import workers_warning
 
 STAT = """cpu  10 0 10 1000 0 0 0 0 0 0

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from keyhole.tune import Spec, Tuner
-from keyhole.tune.function_arms import find_answer, function_command, parse_target
+from keyhole.tune.arms import find_answer, function_command, parse_target
 from tests.tune import work
 
 FOLDER = Path(__file__).parent

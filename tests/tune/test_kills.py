@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.tune import SavedTune
-from keyhole.tune.folder import RUNS
+from keyhole.tune.saved_tune import RUNS
 from tests.processes import Forked
 from tests.tune.test_tuner import check_every_run_counts_once
 

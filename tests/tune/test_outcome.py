@@ -5,8 +5,7 @@ import pytest
 
 from keyhole.tune import Spec
 from keyhole.tune.arms import Arm
-from keyhole.tune.outcome import CannotStartError, judge_outcome
-from keyhole.tune.success_rule import SuccessRule
+from keyhole.tune.success_rule import CannotStartError, SuccessRule, judge_outcome
 from tests.tune.conftest import TABLE, Run
 
 COMMAND, FUNCTION = Arm("a", ("true",)), Arm("f", function="module:f")

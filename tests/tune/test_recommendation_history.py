@@ -1,8 +1,13 @@
 import numpy as np
 
-from keyhole.tune import SavedTune, Spec, recommendation_history
-from keyhole.tune.charts import cactus_chart, gain_chart, history_chart, survival_chart
-from keyhole.tune.recommendation_history import replay_recommendations
+from keyhole.tune import SavedTune, Spec, charts
+from keyhole.tune.charts import (
+    cactus_chart,
+    gain_chart,
+    history_chart,
+    replay_recommendations,
+    survival_chart,
+)
 from tests.tune.conftest import TABLE
 from tests.tune.test_value_estimates import played
 from tests.tune.trial_records import record
@@ -36,7 +41,7 @@ def test_many_pairs_have_no_history(tmp_path, monkeypatch):
     arm = [{"name": f"arm {n}", "command": "true"} for n in range(45)]
     spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0]})
     tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0, f"arm {n}") for n in range(41)])
-    monkeypatch.setattr(recommendation_history, "_CELLS", 5 * 400 * 45 * 2 - 1)
+    monkeypatch.setattr(charts, "_CELLS", 5 * 400 * 45 * 2 - 1)
     assert replay_recommendations(tune) == []
     chart = gain_chart(tune)
     assert len(chart.curves) == 40
@@ -56,5 +61,5 @@ def test_the_ring_is_around_the_recommended_pair(tmp_path):
 def test_all_charts_have_the_commands_in_one_order_and_so_in_the_same_colours(tmp_path):
     runs = [record("ok", seconds, 1.0, arm) for arm, seconds in (("quick", 0.5), ("slow", 0.05))]
     tune = SavedTune(tmp_path, Spec.from_table(TABLE), runs)
-    charts = [gain_chart(tune), survival_chart(tune, ""), cactus_chart(tune, "")]
+    charts = [gain_chart(tune), survival_chart(tune), cactus_chart(tune)]
     assert [[curve.label for curve in chart.curves] for chart in charts] == [["slow", "quick"]] * 3

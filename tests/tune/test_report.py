@@ -8,8 +8,8 @@ import pytest
 from keyhole.data import load_aslib
 from keyhole.pages.figure_files import blank_figure
 from keyhole.tune import SavedTune, Spec
-from keyhole.tune.aslib_export import write_scenario
 from keyhole.tune.report import make_title, write_report
+from keyhole.tune.saved_tune import write_scenario
 from keyhole.tune.summary import (
     arms_table,
     best_as_json,

@@ -5,7 +5,7 @@ import random
 import string
 
 from keyhole.tune import SavedTune, Spec
-from keyhole.tune.runs_table import runs_table
+from keyhole.tune.report import runs_table
 from tests.tune.conftest import TABLE
 from tests.tune.trial_records import record
 

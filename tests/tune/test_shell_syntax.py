@@ -3,7 +3,7 @@ import json
 import pytest
 
 from keyhole.tune import SavedTune, Spec, Tuner
-from keyhole.tune.shell_syntax import find_shell_syntax
+from keyhole.tune.arms import find_shell_syntax
 from keyhole.tune.tuner import make_dry_run
 from tests.tune.conftest import TABLE, Simulated
 

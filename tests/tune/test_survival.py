@@ -3,8 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from keyhole.tune.chart_numbers import thin_curve
-from keyhole.tune.survival import Survival
+from keyhole.tune.charts import Survival, thin_curve
 from tests.tune.trial_records import record
 
 

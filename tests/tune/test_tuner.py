@@ -15,11 +15,10 @@ import pytest
 
 from keyhole.study import PendingDecisionError, Study
 from keyhole.tune import SavedTune, Spec, Tuner
-from keyhole.tune import loop as staying
-from keyhole.tune.aslib_export import write_scenario
-from keyhole.tune.folder import NAME, RUNS, STUDY, open_study, open_tune_folder
+from keyhole.tune import tuner as staying
 from keyhole.tune.instances import command_seed
 from keyhole.tune.report import write_report
+from keyhole.tune.saved_tune import NAME, RUNS, STUDY, open_study, open_tune_folder, write_scenario
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import make_dry_run
 from keyhole.tune.warnings import AllFailedError
@@ -54,7 +53,7 @@ def test_a_tune_learns_which_command_is_quick(spec, tmp_path):
 
 
 def test_workers_run_side_by_side_on_cores_of_their_own(spec, tmp_path, monkeypatch):
-    for module in ("cpu_cores", "tuner"):
+    for module in ("warnings", "tuner"):
         monkeypatch.setattr(f"keyhole.tune.{module}.available_cores", lambda: [3, 5, 7])
     together, made = threading.Barrier(3, timeout=600), []
 
@@ -150,7 +149,8 @@ def test_a_damaged_line_is_named(spec, tmp_path):
     lines = (tmp_path / RUNS).read_text().splitlines(keepends=True)
     (tmp_path / RUNS).write_text("".join([lines[0], "{}\n", lines[2]]))
     with pytest.raises(
-        ValueError, match=r"runs\.jsonl, line 2, is not a record of a run: it has no 'arm'"
+        ValueError,
+        match=r"runs\.jsonl, line 2, is not a record .*; .* arm must be given",
     ):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
 
@@ -382,22 +382,22 @@ def cut(path, lines):
 @pytest.mark.parametrize(
     ("entry", "value", "words"),
     [
-        ("seconds", "x", "line 1, is not a record of a run: seconds is 'x'"),
-        ("arm", "third", "line 1, is not a record of a run: arm 'third' is not in the spec"),
-        ("outcome", "good", "line 1, is not a record of a run: outcome must be one of ok"),
-        ("other", 1, "line 1, is not a record of a run: it has an unknown entry 'other'"),
-        ("at", 1e300, "line 1, is not a record of a run: at must lie in"),
-        ("seconds", -5.0, "line 1, is not a record of a run: seconds must lie in"),
-        ("seconds", 1e308, "line 1, is not a record of a run: seconds must lie in"),
-        ("cpu", math.inf, "line 1, is not a record of a run: cpu must lie in"),
-        ("elapsed", math.nan, "line 1, is not a record of a run: elapsed must lie in"),
+        ("seconds", "x", "seconds must be a valid number, .*got 'x'"),
+        ("arm", "third", "arm 'third' is not in the spec"),
+        ("outcome", "good", "outcome must be 'ok', "),
+        ("other", 1, "other is not known"),
+        ("at", 1e300, "at must be less than"),
+        ("seconds", -5.0, "seconds must be greater than or equal to 0"),
+        ("seconds", 1e308, "seconds must be less than"),
+        ("cpu", math.inf, "cpu must be less than"),
+        ("elapsed", math.nan, "elapsed must be less than"),
     ],
 )
 def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
     record = json.loads((tmp_path / RUNS).read_text()) | {entry: value}
     (tmp_path / RUNS).write_text(json.dumps(record) + "\n")
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=f"line 1, is not a record of a run: {words}"):
         SavedTune.load(tmp_path)
 
 
@@ -413,7 +413,7 @@ def test_a_device_in_the_place_of_the_runs_is_refused(spec, tmp_path):
 def test_a_line_that_is_no_object_is_named(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
     (tmp_path / RUNS).write_text("[]\n")
-    with pytest.raises(ValueError, match=r"line 1, is not .*: it must be an object, got \[\]"):
+    with pytest.raises(ValueError, match=r"line 1, is not .*: must be a dictionary .*got \[\]"):
         SavedTune.load(tmp_path)
 
 

@@ -33,9 +33,8 @@ from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.play.policy_trial import try_policies
-from keyhole.play.progress import print_step
-from keyhole.play.speed_measurement import measure_seconds_per_round
-from keyhole.play.total_progress import track_total
+from keyhole.play.progress import print_step, track_total
+from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.results.estimate import compare, mean_estimate
 from keyhole.validate import check_choice
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.play.replication_block import json_digest
+from keyhole.play.policy_simulation_job import json_digest
 
 Part = Literal["tuning", "judging"]
 PARTS: Final = ("tuning", "judging")

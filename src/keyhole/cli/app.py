@@ -9,7 +9,7 @@ import typer
 from keyhole.cli import bench, init, new, reproductions, study_views, tune
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
 from keyhole.cli.output import print_result
-from keyhole.clusters.cluster_connection import check_address
+from keyhole.clusters.cluster import check_address
 from keyhole.extras import require_extra
 
 _DEMO: Final = Path("keyhole-out/demo")

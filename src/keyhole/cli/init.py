@@ -248,8 +248,7 @@ def _check_command(text: str, folder: Path) -> str:
     """Return a command that can be split into words, and whose program is found from a folder."""
     check_line("--command", text)
     # Here, since only this command needs them.
-    from keyhole.tune.arms import RUN_FIELDS, Arm, split_command
-    from keyhole.tune.shell_syntax import explain_shell_syntax
+    from keyhole.tune.arms import RUN_FIELDS, Arm, explain_shell_syntax, split_command
 
     words = split_command("--command", text)
     if shell_error := explain_shell_syntax("--command", text):

@@ -8,7 +8,7 @@ from typing import Any, Final
 import typer
 
 from keyhole.cli.output import one_line_text, print_json, print_result, try_to_write
-from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
 from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run

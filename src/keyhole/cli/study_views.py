@@ -273,7 +273,7 @@ def plan(
     decisions count from the first one on. The same arguments print the same numbers.
     """
     from keyhole.experiment.spec_factories import make_policy, make_problem
-    from keyhole.play.stopping_times import stopping_times
+    from keyhole.play.simulation import stopping_times
 
     if (storage is None and means is None) or (storage is not None and name is None):
         missing = "--means" if storage is None else "NAME (see keyhole study list)"

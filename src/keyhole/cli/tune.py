@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
 from keyhole.cli.output import print_json, print_result, try_to_write
-from keyhole.clusters.cluster_connection import check_address
+from keyhole.clusters.cluster import check_address
 from keyhole.contract.text_formatting import count_text
 from keyhole.durations import parse_duration
 from keyhole.extras import has_extra, missing_extra, require_extra
@@ -186,7 +186,7 @@ def export(
 ) -> None:
     """Export all runs for other programs."""
     from keyhole.tune import SavedTune
-    from keyhole.tune.aslib_export import write_scenario
+    from keyhole.tune.saved_tune import write_scenario
 
     scenario = write_scenario(SavedTune.load(folder), aslib)
     print_result({"scenario": scenario}, f"scenario: {scenario}", as_json=as_json)

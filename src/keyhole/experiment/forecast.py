@@ -18,8 +18,7 @@ from keyhole.kernels.cache_files import cached_files
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob
-from keyhole.play.speed_measurement import measure_seconds_per_round
-from keyhole.play.thread_executor import make_simulators
+from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
 
 _SPAN: Final = 1.0
 _LEAST_SPAN: Final = 0.05  # for one sample
@@ -28,7 +27,7 @@ _MOST_OF_A_KIND: Final = 4
 
 
 class Measure(Protocol):
-    """A function that returns seconds per round: see `keyhole.play.speed_measurement`."""
+    """A function that returns seconds per round: see `keyhole.play.thread_executor`."""
 
     def __call__(
         self, plan: Plan, label: str, seconds: float, *, replications: int, threads: int

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster_connection import THREADS, cluster_connection
+from keyhole.clusters.cluster import THREADS, cluster_connection
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import is_finished
 from keyhole.experiment.spec import Spec

@@ -11,7 +11,7 @@ from typing import Final
 from keyhole.experiment.compile_jobs import find_file, plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
-from keyhole.play.total_progress import WorkItem
+from keyhole.play.progress import WorkItem
 
 _TIMES: Final = "round_times.toml"  # nanoseconds of a round, of each policy of Keyhole
 _UNKNOWN: Final = 70.0  # of a policy of a user's own

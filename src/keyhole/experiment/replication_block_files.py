@@ -9,8 +9,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.files import write_atomically
-from keyhole.play.policy_simulation_job import SimulationJob
-from keyhole.play.replication_block import ReplicationBlock
+from keyhole.play.policy_simulation_job import ReplicationBlock, SimulationJob
 
 _RANGE: Final = re.compile(r"(\d+)-(\d+)\.block")
 

@@ -23,9 +23,14 @@ from keyhole.experiment.replication_block_files import (
 from keyhole.experiment.spec import Spec
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import Plan
-from keyhole.play.policy_simulation_job import SimulationJob, run_locally
+from keyhole.play.policy_simulation_job import (
+    ReplicationBlock,
+    SimulationJob,
+    json_digest,
+    plan_parts,
+    run_locally,
+)
 from keyhole.play.progress import Report
-from keyhole.play.replication_block import ReplicationBlock, json_digest, plan_parts
 
 _LABEL = "policy"  # in cached plans: experiments may give a policy different labels
 _KEY_CHARACTERS = 32

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
 from keyhole.experiment import setting_registry
 from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
@@ -38,10 +38,9 @@ from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, 
 from keyhole.experiment.sweep_points import Point
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
-from keyhole.play.progress import Observe, Report, print_step, progress_report
-from keyhole.play.replication_block import json_digest, plan_parts
-from keyhole.play.total_progress import TotalProgress
+from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_report
 
 _BLOCKS: Final = "blocks"
 # Entries that only reports show: they may change in a folder that holds results.

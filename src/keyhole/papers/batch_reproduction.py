@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.clusters.cluster_connection import THREADS, check_address
+from keyhole.clusters.cluster import THREADS, check_address
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
 from keyhole.experiment.result_cache import ResultCache
@@ -27,7 +27,7 @@ from keyhole.papers.reproduction import (
     write_marker,
 )
 from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
-from keyhole.play.total_progress import TotalProgress, track_total
+from keyhole.play.progress import TotalProgress, track_total
 from keyhole.validate import check_choice
 
 _FORMAT: Final = "keyhole-everything"

@@ -7,30 +7,28 @@ import platform
 import socket
 import sys
 import warnings
-from collections import Counter, OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from math import inf
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, Final
 
-from keyhole.clusters.cluster import (
-    Cluster,
-    ClusterLostError,
-    check_versions,
-    make_wanted_check,
-)
+from keyhole.clusters import Cluster, ClusterLostError
+from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.math_library_digest import math_library_digest
 from keyhole.play.plan import Plan
-from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan
-from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
+from keyhole.play.policy_simulation_job import ReplicationBlock, SimulationJob, plan_digest
 from keyhole.play.progress import Report
-from keyhole.play.replication_block import ReplicationBlock, plan_digest
-from keyhole.play.speed_measurement import measure_seconds_per_round
-from keyhole.play.thread_executor import make_simulators, simulate_replications
+from keyhole.play.thread_executor import (
+    make_simulators,
+    measure_seconds_per_round,
+    simulate_replications,
+)
 
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
 # docs/clusters.md). Ten seconds keep a scheduler of Dask busy from some 2,000 workers on.
@@ -41,13 +39,10 @@ _TASKS_PER_SLOT: Final = 2  # submitted for each task that can run at once
 _POLL_SECONDS: Final = 0.5
 _TIMEOUT: Final = 10.0
 _SHOWN_CHARACTERS: Final = 12  # of a digest that users compare by eye
-# A worker outlives the runs that it serves, and each plan holds the modules of its own scripts.
-_MOST_PLANS: Final = 32
 
 StoreBytes = Callable[[SimulationJob, ReplicationBlock, bytes], None]
 """Called with each block that has been simulated and its content."""
 
-_plans: Final[OrderedDict[str, tuple[Plan, str]]] = OrderedDict()
 _plans_lock: Final = Lock()
 
 
@@ -102,10 +97,8 @@ class _Dispatcher:
         self._measured: deque[SimulationJob] = deque()
         self._rounds_left = sum(job.rounds_left for job in jobs)
         self._rounds, self._seconds = 0, 0.0
-        self._seconds_per_round: dict[tuple[Any, ...], float] = {}
         self._submitted: dict[Future[Any], tuple[SimulationJob, range]] = {}
-        self._shared: dict[int, tuple[Any, str]] = {}
-        self._jobs_left = Counter(id(job.plan) for job in self._new)
+        self._shared: dict[int, Any] = {}
         self._versions = package_versions()
         self._last_capacity = monotonic()
 
@@ -114,14 +107,10 @@ class _Dispatcher:
         capacity = self._cluster.capacity()
         self._warn_without_workers(capacity)
         # Each job begins with one small block, which measures its speed. Further blocks of a job
-        # wait for that, unless a job of equal cost has been measured.
+        # wait for that.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
             if not self._measured:
                 job = self._new.popleft()
-                if job.cost_key in self._seconds_per_round:
-                    job.set_speed(self._seconds_per_round[job.cost_key])
-                    self._measured.append(job)
-                    continue
                 part = job.next_block(_BLOCK_SECONDS)
             else:
                 job = self._measured[0]
@@ -129,10 +118,8 @@ class _Dispatcher:
                 if not job.remaining:
                     self._measured.popleft()
             self._rounds_left -= job.rounds * len(part)
-            data, key = self._share(job)
-            task = self._cluster.submit(
-                run_task, data, key, self._versions, job.digest, job.label, part
-            )
+            checks = self._share(job), self._versions, job.digest
+            task = self._cluster.submit(run_task, *checks, job.label, part)
             self._submitted[task] = job, part
         return bool(self._new or self._measured or self._submitted)
 
@@ -146,11 +133,15 @@ class _Dispatcher:
             if job.remaining and not job.measured:
                 self._measured.append(job)
             job.record_block(part, seconds)
-            self._seconds_per_round[job.cost_key] = seconds / (job.rounds * len(part))
-            # The plan is kept until no task of the job is left: one whose worker dies is begun
-            # again, and reads the plan again.
-            if not job.remaining and all(other is not job for other, _ in self._submitted.values()):
-                self._release(job.plan)
+            # The plan is kept until no task of it is left: one whose worker dies is begun again,
+            # and reads the plan again.
+            unfinished = (
+                *self._new,
+                *self._measured,
+                *(one for one, _ in self._submitted.values()),
+            )
+            if not job.remaining and all(other.plan is not job.plan for other in unfinished):
+                del self._shared[id(job.plan)]
             yield job, part, data
 
     def cancel(self) -> None:
@@ -163,18 +154,11 @@ class _Dispatcher:
         left = self._rounds_left * self._seconds / max(self._rounds, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, left / (_TASKS_PER_SLOT * capacity)))
 
-    def _share(self, job: SimulationJob) -> tuple[Any, str]:
-        """Return a job's pickled plan as an argument of tasks, and its digest."""
+    def _share(self, job: SimulationJob) -> Any:
+        """Return a job's pickled plan as an argument of tasks."""
         if id(job.plan) not in self._shared:
-            data = pickle_plan(job.plan)
-            self._shared[id(job.plan)] = self._cluster.share(data), sha256(data)
+            self._shared[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
         return self._shared[id(job.plan)]
-
-    def _release(self, plan: Plan) -> None:
-        """Release a plan on the cluster once all its jobs are done."""
-        self._jobs_left[id(plan)] -= 1
-        if self._jobs_left[id(plan)] == 0:
-            del self._shared[id(plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
         """Warn once if the cluster has had no worker for a while."""
@@ -186,7 +170,7 @@ class _Dispatcher:
 
 
 def run_task(
-    data: bytes, key: str, wanted: Mapping[str, str], digest: str, label: str, part: range
+    data: bytes, wanted: Mapping[str, str], digest: str, label: str, part: range
 ) -> tuple[bytes, float]:
     """Simulate a block of a pickled plan, as the task of a worker; return it and its seconds.
 
@@ -195,7 +179,7 @@ def run_task(
     ValueError
         If versions, plan or files differ from the client's.
     """
-    plan = _load_plan(data, key, wanted, digest)
+    plan = _load_plan(data, wanted, digest)
     make_simulators(plan, label)  # compile before the clock starts
     # Without this check a block that was cancelled would occupy a worker of Dask to its end.
     is_wanted = make_wanted_check()
@@ -228,13 +212,11 @@ def measure_speed_on_cluster(
 ) -> float:
     """Return the seconds per round of a policy if the whole cluster simulates it.
 
-    As many workers as `threads` measure it at once: see `keyhole.play.speed_measurement`.
+    As many workers as `threads` measure it at once: see `keyhole.play.thread_executor`.
     """
-    data = pickle_plan(plan)
-    shared, checks = cluster.share(data), (sha256(data), package_versions(), plan_digest(plan))
+    checks = cluster.share(pickle_plan(plan)), package_versions(), plan_digest(plan)
     tasks = [
-        cluster.submit(measure_task, shared, *checks, label, seconds, replications)
-        for _ in range(threads)
+        cluster.submit(measure_task, *checks, label, seconds, replications) for _ in range(threads)
     ]
     # Speeds of workers add up; one in which no round ended has infinite seconds, and adds none.
     rounds_per_second = sum(1 / float(result) for result in cluster.results(tasks))
@@ -243,7 +225,6 @@ def measure_speed_on_cluster(
 
 def measure_task(
     data: bytes,
-    key: str,
     wanted: Mapping[str, str],
     digest: str,
     label: str,
@@ -251,15 +232,18 @@ def measure_task(
     replications: int,
 ) -> float:
     """Measure the seconds per round, as the task of a worker."""
-    plan = _load_plan(data, key, wanted, digest)
+    plan = _load_plan(data, wanted, digest)
     return measure_seconds_per_round(plan, label, seconds, replications=replications)
 
 
-def _load_plan(data: bytes, key: str, wanted: Mapping[str, str], digest: str) -> Plan:
+def _load_plan(data: bytes, wanted: Mapping[str, str], digest: str) -> Plan:
     """Return the plan that was pickled; refuse one that would give other results here."""
     check_versions(package_versions(), wanted)
-    plan, found = _cached_plan(data, key)
-    if found != digest:
+    # The lock is held while a plan is loaded: threads of a worker that begin at the same time would
+    # otherwise each load it.
+    with _plans_lock:
+        plan, plan_digest_here = _cached_plan(data)
+    if plan_digest_here != digest:
         raise ValueError(
             f"the worker on {socket.gethostname()} has other code of a problem or a policy than "
             "this client: install the same packages there, and change no file during the run"
@@ -267,17 +251,9 @@ def _load_plan(data: bytes, key: str, wanted: Mapping[str, str], digest: str) ->
     return plan
 
 
-def _cached_plan(data: bytes, key: str) -> tuple[Plan, str]:
+# A worker outlives the runs that it serves, and each plan holds the modules of its own scripts.
+@lru_cache(maxsize=32)
+def _cached_plan(data: bytes) -> tuple[Plan, str]:
     """Return a plan and its digest, from a cache of those used last."""
-    # The lock is held while a plan is loaded: threads of a worker that begin at the same time would
-    # otherwise each load it.
-    with _plans_lock:
-        if key not in _plans:
-            if sha256(data) != key:
-                raise ValueError("the plan was damaged on its way: its digest differs")
-            plan = unpickle_plan(data)
-            _plans[key] = plan, plan_digest(plan)
-        _plans.move_to_end(key)
-        while len(_plans) > _MOST_PLANS:
-            _plans.popitem(last=False)
-        return _plans[key]
+    plan = unpickle_plan(data)
+    return plan, plan_digest(plan)

@@ -6,12 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import (
-    CompiledClass,
-    code_digest,
-    compiled_environment,
-    tuple_reader,
-)
+from keyhole.contract import compiled_class
 from keyhole.contract.problem import Problem, environment_inputs, metrics_for
 from keyhole.contract.state_arrays import allocate
 from keyhole.draws.streams import ENVIRONMENT, stream_key
@@ -43,7 +38,7 @@ class InteractiveEnvironment:
     def __init__(
         self, problem: Problem, *, seed: int = 0, replication: int = 0, horizon: int | None = None
     ) -> None:
-        side = compiled_environment(problem.environment)
+        side = compiled_class.compiled_environment(problem.environment)
         truth = environment_inputs(problem, horizon)
         self.metrics = tuple(metric.name for metric in metrics_for(problem, details=True))
         self.rounds = 0
@@ -106,18 +101,18 @@ class InteractiveEnvironment:
         return dict(zip(self.metrics, numbers, strict=True))
 
 
-def _compiled_step(compiled: CompiledClass) -> Kernel:
+def _compiled_step(compiled: compiled_class.CompiledClass) -> Kernel:
     """Return the machine code of an environment; it takes the arguments in `_SIGNATURE`."""
-    digest = code_digest("environment step", compiled)
+    digest = compiled_class.code_digest("environment step", compiled)
     return compile_cached(compiled.owner.__name__, digest, lambda: _build(compiled), _SIGNATURE)
 
 
-def _build(compiled: CompiledClass) -> Kernel:
+def _build(compiled: compiled_class.CompiledClass) -> Kernel:
     kernels, records = compiled.kernels(), compiled.records
     init, score = kernels["init"], kernels["score"]
     observe = records.context.producer(kernels["observe"], "e, s, t, rng")
     respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
-    sizes = tuple_reader(len(compiled.dims), start=7)
+    sizes = compiled_class.tuple_reader(len(compiled.dims), start=7)
     read_e, read_s = compiled.inputs.reader("E"), compiled.state.reader("ES")
     read_context, write_context = records.context.reader(), records.context.writer()
     read_decision, write_feedback = records.decision.reader(), records.feedback.writer()

@@ -26,27 +26,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.text_formatting import count_text
-from keyhole.drivers.learner_step import (
-    ASK,
-    ASK_WITH_NUMBER,
-    CHECK,
-    CLAIM,
-    DONE,
-    INIT,
-    NOT_ASKED,
-    OWNER_THREAD,
-    PENDING,
-    PLAN,
-    RECOMMEND,
-    ROUNDS,
-    STREAM,
-    TELL,
-    TELL_WITH_NUMBER,
-    WRONG_THREAD,
-    compiled_step,
-    memory_layout,
-    state_view,
-)
+from keyhole.drivers import learner_step
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import (
     interpreted,
@@ -152,7 +132,7 @@ class Learner:
         self._prepare(policy, known)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address
-        self._do(INIT)
+        self._do(learner_step.INIT)
 
     def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, the rest is zero."""
@@ -161,10 +141,10 @@ class Learner:
         side = compiled_policy(type(policy))
         known = policy.numbers() | facts
         with explain_memory_errors(f"{policy} with {', '.join(self._known())}"):
-            self._words, parts = memory_layout(side, side.sizes(known))
-        self._rng = self._words[STREAM : STREAM + 2]
+            self._words, parts = learner_step.memory_layout(side, side.sizes(known))
+        self._rng = self._words[learner_step.STREAM : learner_step.STREAM + 2]
         # A memoryview of the header: its cells are read faster than those of an array.
-        self._head = self._words[:PLAN].view(np.int64).data
+        self._head = self._words[: learner_step.PLAN].view(np.int64).data
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
         for name, view in inputs.items():
             view[...] = known[name]
@@ -175,12 +155,12 @@ class Learner:
     @property
     def rounds(self) -> int:
         """The number of rounds that have begun with an `ask`."""
-        return self._head[ROUNDS]
+        return self._head[learner_step.ROUNDS]
 
     @property
     def _pending(self) -> bool:
         """Whether a decision is waiting for its feedback."""
-        return self._head[PENDING] == 1
+        return self._head[learner_step.PENDING] == 1
 
     @property
     def rounds_told(self) -> int:
@@ -284,8 +264,9 @@ class Learner:
         """Try again if the thread that owns the learner has ended; else raise the code's error."""
         # These frames are of all running threads, also of those that Python did not start. A thread
         # that has ended can never tell: its learner would be lost.
-        if code == WRONG_THREAD and self._head[OWNER_THREAD] not in sys._current_frames():
-            self._head[OWNER_THREAD] = 0
+        owner = self._head[learner_step.OWNER_THREAD]
+        if code == learner_step.WRONG_THREAD and owner not in sys._current_frames():
+            self._head[learner_step.OWNER_THREAD] = 0
             return self._do(what, number)
         self._refuse(code)
 
@@ -305,12 +286,12 @@ class Learner:
 
     def _refuse(self, code: int) -> NoReturn:
         """Raise the error of a code of the compiled step."""
-        if code == DONE:
+        if code == learner_step.DONE:
             rounds = count_text(self.rounds_told, "round")
             raise RuntimeError(f"{self.policy} is done: every arm is settled (after {rounds})")
-        if code == NOT_ASKED:
+        if code == learner_step.NOT_ASKED:
             raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
-        if code == WRONG_THREAD:
+        if code == learner_step.WRONG_THREAD:
             raise RuntimeError(
                 "a learner is not shared between threads: the thread that asks must tell, before "
                 "another may ask, tell or save (a copy is for any thread)"
@@ -324,13 +305,15 @@ class Learner:
         A context of one number is an argument; any other is written to `_context` after `CLAIM`.
         Return the decision if it is one number from 0, else 0.
         """
-        return self._do(ASK) if context is None else self._do(ASK_WITH_NUMBER, context)
+        if context is None:
+            return self._do(learner_step.ASK)
+        return self._do(learner_step.ASK_WITH_NUMBER, context)
 
     def _expect_feedback(self) -> None:
         """Raise an error unless a decision of this thread is waiting for feedback."""
-        if self._head[PENDING] != 1:
-            self._refuse(NOT_ASKED)
-        self._do(CLAIM)
+        if self._head[learner_step.PENDING] != 1:
+            self._refuse(learner_step.NOT_ASKED)
+        self._do(learner_step.CLAIM)
 
     def _expect_no_decision(self) -> None:
         """Raise an error if a decision is waiting for feedback."""
@@ -339,7 +322,10 @@ class Learner:
 
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn from feedback: one number, or what was written to `_feedback`."""
-        self._do(TELL) if feedback is None else self._do(TELL_WITH_NUMBER, feedback)
+        if feedback is None:
+            self._do(learner_step.TELL)
+        else:
+            self._do(learner_step.TELL_WITH_NUMBER, feedback)
 
     def _replay(self, **columns: NDArray[Any]) -> int:
         """Replay a log, given columns of its context, decision and feedback; see `ArmLearner`.
@@ -360,7 +346,7 @@ class Learner:
 
     def _recommend(self) -> dict[str, NDArray[Any]]:
         """Return the values that the kernel `recommend` wrote."""
-        self._do(RECOMMEND)
+        self._do(learner_step.RECOMMEND)
         return {name: view.copy() for name, view in self._report.items()}
 
     def _known(self) -> list[str]:
@@ -421,12 +407,12 @@ class Learner:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Make this thread the owner for the duration of a block."""
-        before = self._head[OWNER_THREAD]
-        self._do(CLAIM)
+        before = self._head[learner_step.OWNER_THREAD]
+        self._do(learner_step.CLAIM)
         try:
             yield
         finally:
-            self._head[OWNER_THREAD] = before
+            self._head[learner_step.OWNER_THREAD] = before
 
     def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the views of the memory that are saved."""
@@ -452,12 +438,13 @@ class Learner:
         self._loaded = loaded
         self._prepare(policy, facts)
         saved.fill(self._kept())
-        side.state.rebuild_trees(state_view(self._words), sizes)
+        side.state.rebuild_trees(learner_step.state_view(self._words), sizes)
         self._rng[:] = saved.stream
-        self._head[ROUNDS], self._head[PENDING] = saved.rounds, saved.pending
+        self._head[learner_step.ROUNDS] = saved.rounds
+        self._head[learner_step.PENDING] = saved.pending
         # The guard of the setting checks the decision of the file: an arm out of range would be an
         # index out of range when its feedback is told.
-        if saved.pending and not (saved.rounds and self._do(CHECK)):
+        if saved.pending and not (saved.rounds and self._do(learner_step.CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
         check_settled(policy, self.state)
         self._check_restored()
@@ -546,7 +533,7 @@ def _find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
     may_be = wanted is None and not checked
     at_first = interpret_first(may_be and side.is_own and is_own(setting.allowed))
     with bounds_checked(checked), interpreted(bool(wanted)), at_first:
-        step = compiled_step(side, setting)
+        step = learner_step.compiled_step(side, setting)
     # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a
     # learner's memory until the garbage collector finds it.
     if isinstance(step, TieredFunction):

@@ -1,25 +1,25 @@
-"""Plans: checked descriptions of simulations, which policies on which problem and for how long.
-
-Code that executes them, on threads or on a cluster, is elsewhere.
-"""
+"""Plans: checked descriptions of simulations, with their checkpoints and simulated workers."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 
+from keyhole.contract.kernel_checks import kernel_argument_names
+from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem, metrics_for
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from keyhole.metric import CLOCK, STOP_METRICS, Metric
-from keyhole.play.checkpoints import check_checkpoints
-from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import (
     Range,
+    check_choice,
     check_distinct,
     check_integer,
     check_line,
@@ -28,8 +28,164 @@ from keyhole.validate import (
     short_repr,
 )
 
+_MOST_WORKERS: Final = 2**16
+MOST_CHECKPOINTS: Final = 100_000
+SpacingKind = Literal["linear", "log"]
+_TABLE: Final = {"count", "spacing"}
 # Pulls are counted in floats, which represent every integer up to 2**53.
 COUNT: Final = Range(ge=1, le=2**53)
+
+
+class Duration(Protocol):
+    """A distribution of durations: see `keyhole.distributions.busy_times`."""
+
+    @property
+    def draw(self) -> Kernel:
+        """``draw(rng, numbers, ...)``; it may name the values of the decision and feedback."""
+
+    @property
+    def numbers(self) -> FloatArray:
+        """The numbers that `draw` reads."""
+
+
+class _One:
+    """The constant duration 1."""
+
+    numbers = np.zeros(1)
+
+    @staticmethod
+    def draw() -> float:
+        """Return 1."""
+        return 1.0
+
+    def __repr__(self) -> str:
+        """Return the number."""
+        return "1"
+
+
+_ONE: Final = _One()
+
+
+@dataclass(frozen=True)
+class SimulatedWorkers:
+    """The simulated workers that carry out a policy's decisions.
+
+    Parameters
+    ----------
+    number : int
+        How many workers; each asks, is busy, tells, and asks again.
+    duration : Duration, optional
+        The distribution of how long a decision takes; by default 1.
+    pending : {"impute", "ignore", "wait"}, optional
+        How the policy treats pending decisions; by default the first mode that it declares.
+    """
+
+    number: int = 1
+    duration: Duration = _ONE
+    pending: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what does not depend on the policy."""
+        check_integer("workers", self.number, Range(ge=1, le=_MOST_WORKERS))
+        if not (hasattr(self.duration, "draw") and hasattr(self.duration, "numbers")):
+            raise TypeError(
+                "duration must be a distribution, such as "
+                f"keyhole.distributions.busy_times.Exponential(), got {short_repr(self.duration)}"
+            )
+        if self.pending is not None:
+            check_choice("pending", self.pending, PENDING_MODES)
+
+    def check(self, policy: Policy, problem: Problem) -> None:
+        """Refuse a setting in which time counts in rounds, and a mode that the policy lacks."""
+        if problem.setting.by_round:
+            raise ValueError(
+                f"workers must be 1 in the setting {problem.setting.name!r}, got {self.number}: "
+                "its feedback is delayed by the problem itself, and belongs to a round"
+            )
+        if self.pending is not None:
+            check_allowed(policy, self.pending, policy.pending)
+        setting = problem.setting
+        known = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
+        for name in kernel_argument_names(self.duration.draw):
+            if name not in known:
+                raise ValueError(
+                    f"duration must be a distribution that fits the setting {setting.name!r}, "
+                    f"which has no {name}; got {self.duration!r}"
+                )
+        if (fits := getattr(self.duration, "fits", None)) is not None:
+            fits(problem)
+
+    def caution(self, policy: Policy) -> str:
+        """Return a warning if a policy waits although `pending` does not ask for it; else ""."""
+        return policy.explain_waiting() if self.number > 1 and self.pending is None else ""
+
+    def pending_mode(self, policy: Policy) -> str:
+        """Return how a policy treats pending decisions."""
+        return self.pending or policy.pending[0]
+
+
+def check_checkpoints(
+    checkpoints: Iterable[int] | Mapping[str, Any] | None, horizon: int, first: int = 1
+) -> tuple[int, ...]:
+    """Return checked checkpoints; the horizon alone where none are given.
+
+    Parameters
+    ----------
+    checkpoints : iterable of int, mapping or None
+        Increasing rounds, or their number and spacing: see `spaced_rounds`.
+    horizon : int
+        The last round.
+    first : int, default 1
+        The least round of a spaced checkpoint; listed ones are not checked against it.
+
+    Examples
+    --------
+    >>> check_checkpoints({"count": 3, "spacing": "log"}, 1000)
+    (10, 100, 1000)
+    """
+    if checkpoints is None:
+        return (horizon,)
+    if isinstance(checkpoints, Mapping):
+        return spaced_rounds(checkpoints, min(first, horizon), horizon)
+    listed = check_sequence(
+        "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
+    )
+    rounds = tuple(
+        check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(listed)
+    )
+    if not rounds:
+        raise ValueError("checkpoints must have at least one entry, got none")
+    for before, after in pairwise(rounds):
+        if after <= before:
+            raise ValueError(f"checkpoints must rise, got {after} after {before}")
+    return rounds
+
+
+def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[int, ...]:
+    """Return evenly spaced checkpoints from round `first` or later to `horizon`.
+
+    Parameters
+    ----------
+    table : mapping
+        ``count``, from 1 to 100,000 (fewer remain where rounding makes some equal), and, if given,
+        ``spacing``: "linear", evenly in rounds, or "log", in their logarithm.
+    first, horizon : int
+        The ends.
+    """
+    for name in table:
+        check_choice("each entry of checkpoints", name, sorted(_TABLE))
+    if "count" not in table:
+        raise ValueError("checkpoints.count must be given")
+    count = check_integer("checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS))
+    if (
+        check_choice("checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind))
+        == "linear"
+    ):
+        points = horizon * np.arange(1, count + 1) / count
+    else:
+        # One point more, of which the first is dropped: the spacing is then that of `count` steps.
+        points = np.geomspace(first, horizon, count + 1)[1:]
+    return tuple(sorted({max(first, int(p)) for p in points.round()}))
 
 
 def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
@@ -114,7 +270,6 @@ class Plan:
             else workers or {},
         )
         plan._check_length()
-        plan._check_budgets()
         check_distinct("the metrics", [m.name for m in plan.measured if not m.per_arm])
         for label, policy in plan.policies.items():
             if policy.setting.name != problem.setting.name:
@@ -135,21 +290,18 @@ class Plan:
         return plan
 
     def _check_length(self) -> None:
+        """Refuse more rounds than the problem has, and a budget below one pull of each arm."""
         rounds = self.problem.rounds
         if rounds is not None and self.horizon > rounds:
             raise ValueError(
                 f"horizon must be at most {rounds}, the rounds that the problem has; "
                 f"got {self.horizon}"
             )
-
-    def _check_budgets(self) -> None:
-        if self.problem.setting.budgeted:
-            arms = self.problem.fact("arms")
-            if self.checkpoints[0] < arms:
-                raise ValueError(
-                    f"every budget (checkpoint) must be at least the number of arms, {arms}; "
-                    f"got {self.checkpoints[0]}"
-                )
+        if self.problem.setting.budgeted and self.checkpoints[0] < self.problem.fact("arms"):
+            raise ValueError(
+                "every budget (checkpoint) must be at least the number of arms, "
+                f"{self.problem.fact('arms')}; got {self.checkpoints[0]}"
+            )
 
     @property
     def metrics(self) -> tuple[str, ...]:

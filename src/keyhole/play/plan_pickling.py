@@ -1,20 +1,22 @@
-"""Pickling of a plan (a checked description of a simulation), to send it to other processes.
+"""Pickling of a plan for other processes, and the user modules (not installed) that they lack.
 
 Classes and functions of installed packages are pickled by name; those of a user (of a script, a
 file beside it, a policy named in a spec, a notebook's cell) by value, with cloudpickle. The lines
 of their files go with them, for errors and for kernels that Python runs.
 """
 
-import hashlib
 import io
 import linecache
 import pickle
+import site
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import MISSING
 from functools import cache
+from pathlib import Path
 from threading import Lock
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, cast
@@ -24,7 +26,49 @@ from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.kernels.fingerprint import python_function
 from keyhole.kernels.kernel_declaration import DeferredKernel, is_compiled
 from keyhole.play.plan import Plan
-from keyhole.play.user_modules import is_user_module
+
+
+@contextmanager
+def import_siblings(folder: Path) -> Iterator[None]:
+    """Put a folder on `sys.path`; afterwards remove its modules from `sys.modules`.
+
+    So another folder may have modules of the same names.
+    """
+    names, path = set(sys.modules), folder.resolve()
+    sys.path.insert(0, str(path))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(path))
+        for name in set(sys.modules) - names:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and Path(file).is_relative_to(path) and is_user_module(sys.modules[name]):
+                del sys.modules[name]
+
+
+def is_user_module(module: ModuleType) -> bool:
+    """Return whether the file of a module belongs to no installed package."""
+    return _is_users(module.__name__, str(getattr(module, "__file__", None)))
+
+
+@cache
+def _is_users(name: str, file: str) -> bool:
+    path = Path(file).resolve()
+    if not file.endswith(".py") or name.partition(".")[0] == "keyhole":
+        return False
+    return not any(path.is_relative_to(place) for place in _installed())
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    """Return the folders of installed packages, including editable installs."""
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    places = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}
+    lists = [file for place in places for file in Path(place).glob("*.pth")]
+    # A line of a .pth file is a path, or code that begins with `import`.
+    places |= {line for file in lists for line in file.read_text().splitlines() if line[:1] == "/"}
+    return tuple(Path(place).resolve() for place in sorted(places))
+
 
 # What Python sets in a module by itself; some of it cannot be pickled.
 _MODULE_INTERNALS: Final = ("__builtins__", "__cached__", "__loader__", "__spec__")
@@ -127,8 +171,3 @@ def _make_unchecked(make: Callable[..., type], arguments: tuple[Any, ...]) -> ty
 
 def _compile_again(function: FunctionType, options: dict[str, Any]) -> Any:
     return import_numba().njit(**{k: v for k, v in options.items() if k != "nopython"})(function)
-
-
-def sha256(data: bytes) -> str:
-    """Return the SHA-256 of bytes, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()

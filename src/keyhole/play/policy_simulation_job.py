@@ -1,31 +1,194 @@
-"""Simulation jobs: the work of simulating one policy, split into parts of about equal duration."""
+"""Simulation jobs: the work of simulating one policy, split into blocks of about equal duration.
 
+A block is encoded for files and networks as an Arrow stream with a column for each metric and a row
+for each replication at each checkpoint. Its metadata have the digest of the plan and a checksum: a
+block that differs in a single bit is discarded. The digest is of all that determines the results of
+a simulation: code, parameters, seed. Results that were saved under the same digest need not be
+simulated again.
+"""
+
+import hashlib
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import version
 from time import monotonic
 from typing import Any, Final
 
+import numpy as np
+
 from keyhole.cached_property import cached_property
+from keyhole.contract.compiled_class import compiled_environment, compiled_policy
+from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
-from keyhole.play.plan import Plan
+from keyhole.extras import require_extra
+from keyhole.kernels.fingerprint import fingerprint
+from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.kernels.package_digest import code_digest
+from keyhole.play.plan import Plan, SimulatedWorkers
 from keyhole.play.progress import Report
-from keyhole.play.replication_block import (
-    ReplicationBlock,
-    fingerprint_texts,
-    json_digest,
-    plan_digest,
-)
-from keyhole.play.thread_executor import simulate_replications
+from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications
 
+_FORMAT: Final = b"keyhole-block"
 _BLOCK_SECONDS: Final = 2.0
 """Duration of a block on this machine: the work that a killed run loses."""
-_FIRST_ROUNDS: Final = 1_000_000
-"""Rounds of the first block, whose speed gives the size of the others: some 30 ms of work."""
 _MOST_VALUES: Final = 2**22
 """Values in a block: 32 MB, which one message can carry."""
+
+
+def plan_digest(plan: Plan) -> str:
+    """Return a digest of all that determines the values of a plan's replications."""
+    return json_digest([plan.seed, plan.horizon, plan.details, plan.checked, plan_parts(plan)])
+
+
+@dataclass(frozen=True)
+class ReplicationBlock:
+    """Some replications of a policy from `first` on; `plan` is the digest of its plan."""
+
+    plan: str
+    label: str
+    first: int
+    metrics: tuple[str, ...]
+    checkpoints: int
+    replications: int
+
+    @property
+    def stop(self) -> int:
+        """The first replication after the block."""
+        return self.first + self.replications
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Checkpoints, metrics, replications."""
+        return self.checkpoints, len(self.metrics), self.replications
+
+    def to_bytes(self, values: FloatArray) -> bytes:
+        """Encode values of the block's shape."""
+        require_extra("files", "a block of results")
+        import pyarrow as pa
+
+        columns = [np.ascontiguousarray(values[:, m]).ravel() for m in range(len(self.metrics))]
+        checksum = hashlib.sha256(b"".join(column.tobytes() for column in columns)).hexdigest()
+        what = json.dumps([self.plan, self.label, self.first, self.shape, checksum])
+        batch = pa.record_batch(columns, names=self.metrics)
+        schema = batch.schema.with_metadata({_FORMAT: what.encode()})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema) as stream:
+            stream.write_batch(batch.replace_schema_metadata(schema.metadata))
+        data: bytes = sink.getvalue().to_pybytes()
+        return data
+
+    def read(self, data: bytes) -> FloatArray:
+        """Decode the values of this block; refuse damaged bytes."""
+        values = self.from_bytes(data)
+        if values is None:
+            raise ValueError(
+                f"replications {self.first} to {self.stop - 1} of {self.label} "
+                "were damaged on their way from the worker"
+            )
+        return values
+
+    def from_bytes(self, data: bytes) -> FloatArray | None:
+        """Decode the values; return None if the bytes are damaged or of another block."""
+        import pyarrow as pa
+
+        try:
+            stream = pa.ipc.open_stream(data)
+            if set(stream.schema.types) - {pa.float64()}:
+                return None
+            (batch,) = stream
+            columns = [column.to_numpy() for column in batch.columns]
+            values = np.stack(columns, axis=1) if columns else np.empty((len(batch), 0))
+            values = values.reshape(self.checkpoints, self.replications, len(columns))
+        except (pa.ArrowException, ValueError, OSError):
+            return None
+        # Rows of the table are replications within checkpoints, and columns metrics.
+        values = np.ascontiguousarray(values.transpose(0, 2, 1), np.float64)
+        # Encoding is deterministic, so comparing the bytes checks metadata, checksum, schema and
+        # padding at once.
+        same = values.shape == self.shape and self.to_bytes(values) == data
+        return values if same else None
+
+
+def plan_parts(plan: Plan) -> list[Any]:
+    """Return all that determines the results of a plan, except seed and replications.
+
+    These are the problem's values; each policy's class, parameters, the numbers that its kernels
+    read and its known quantities; the code of policies, environment, setting and core; the
+    simulated workers; the versions of the compiler; and the digest of the math library.
+    """
+    setting, environment = plan.problem.setting, compiled_environment(plan.problem.environment)
+    workers = [
+        [label, *_worker_parts(workers, plan.policies[label])]
+        for label, workers in plan.workers.items()
+    ]
+    kinds = {type(policy) for policy in plan.policies.values()}
+    codes = {kind: compiled_policy(kind).digest for kind in kinds}
+    return [
+        workers,
+        plan.checkpoints,
+        fingerprint_texts(plan.problem.truth()),
+        [
+            [label, *_policy_parts(plan, policy), codes[type(policy)]]
+            for label, policy in plan.policies.items()
+        ],
+        [setting.name, setting.budgeted, fingerprint(setting.allowed)],
+        [environment.digest, plan.metrics],
+        code_digest(),
+        compiler_versions(),
+        math_library_digest(),
+    ]
+
+
+@cache
+def compiler_versions() -> list[str]:
+    """Return the versions of the compiler's packages; cached, since they are read from files."""
+    return [version(package) for package in ("numba", "llvmlite", "numpy")]
+
+
+def json_digest(parts: Any) -> str:
+    """Return the SHA-256 of nested lists and tables, as JSON."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _policy_parts(plan: Plan, policy: Policy) -> list[Any]:
+    facts = [fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+    return [
+        type(policy).__name__,
+        fingerprint_texts(policy.parameters()),
+        fingerprint_texts(policy.numbers()),
+        facts,
+        *([fingerprint_texts({"wrong": plan.wrong_verdicts(policy)})] if policy.verdicts else ()),
+    ]
+
+
+def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[Any]:
+    duration = workers.duration
+    return [
+        workers.number,
+        workers.pending_mode(policy),
+        fingerprint(duration.draw),
+        fingerprint_texts({"numbers": duration.numbers}),
+        getattr(duration, "aged", False),  # declared by the class, so no part of its kernel
+    ]
+
+
+def fingerprint_texts(values: Mapping[str, Any]) -> list[list[str]]:
+    """Return named values as texts; arrays by the SHA-256 of their content."""
+    rows = []
+    for name, value in sorted(values.items()):
+        if isinstance(value, np.ndarray | list | tuple):
+            array = np.ascontiguousarray(value)
+            form = f"{array.dtype.str} {array.shape}"
+            rows.append([name, form, hashlib.sha256(array.tobytes()).hexdigest()])
+        else:
+            # The repr of a float has all of its bits.
+            rows.append([name, type(value).__name__, repr(value)])
+    return rows
+
 
 StoreValues = Callable[["SimulationJob", range, FloatArray], None]
 """Called with some replications of a job and their values, block by block."""
@@ -95,7 +258,7 @@ class SimulationJob:
         if self.measured:
             count = int(seconds * self._measured / max(self._seconds, 1e-9))
         else:
-            count = _FIRST_ROUNDS // self.rounds
+            count = FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // self.values)
         # Whole groups of lanes on every thread, unless a group would take too long.
         group = LANES * at_once
@@ -103,19 +266,6 @@ class SimulationJob:
         replications = first[:count]
         self.remaining = [first[count:], *others] if len(first) > count else others
         return replications
-
-    @cached_property
-    def cost_key(self) -> tuple[Any, ...]:
-        """The key of jobs whose rounds take equally long; policy parameters may change that."""
-        plan, policy = self.plan, self.plan.policies[self.label]
-        arms = plan.problem.fact("arms") if "arms" in plan.problem.setting.facts else None
-        numbers = json_digest(fingerprint_texts(policy.numbers()))
-        workers = plan.workers.get(self.label)
-        return type(policy), numbers, workers, plan.problem.environment, arms, plan.horizon
-
-    def set_speed(self, seconds_per_round: float) -> None:
-        """Set the duration of a round, measured on a job of equal cost."""
-        self._seconds, self._measured = seconds_per_round * self.rounds, 1
 
     def record_block(self, replications: range, seconds: float) -> None:
         """Record how long some replications took."""
@@ -135,18 +285,17 @@ def run_locally(
     threads = os.cpu_count() or 1 if threads is None else threads
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
     total = job.rounds * job.replications
-    if report is not None:  # before the first block, so that its time is known
-        report(job.label, total - job.rounds_left, total)
+
+    def report_block(before: int, label: str, played: int, _: int) -> None:
+        if report is not None:
+            report(label, before + played, total)
+
+    report_block(total - job.rounds_left, job.label, 0, 0)  # so that the time of a block is known
     while job.remaining:
-        in_job = report and partial(_report_block, report, total - job.rounds_left, total)
+        in_job = partial(report_block, total - job.rounds_left)
         part = job.next_block(seconds, threads)
         began = monotonic()
         values = simulate_replications(job.plan, job.label, part, threads=threads, report=in_job)
         job.record_block(part, monotonic() - began)
         # Not `job.block(part)`: its digest covers all sources, which `simulate` need not read.
         store(job, part, values)
-
-
-def _report_block(report: Report, before: int, total: int, label: str, played: int, _: int) -> None:
-    """Report the progress of a block as progress of its job."""
-    report(label, before + played, total)

@@ -122,21 +122,17 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
 
 def write_state(path: Path, saved: SavedLearner) -> None:
     """Write a saved learner; the file appears complete or not at all."""
-    content = {
-        "policy": saved.policy,
-        "module": saved.module,
-        "parameters": saved.parameters,
+    content: dict[str, Any] = vars(saved) | {
         "facts": {
             n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in saved.facts.items()
         },
-        "rounds": saved.rounds,
-        "pending": saved.pending,
         "stream": [int(word) for word in saved.stream],
         "arrays": {
             group: {name: _to_json(array) for name, array in arrays.items()}
             for group, arrays in saved.arrays.items()
         },
     }
+    del content["scale"], content["arm_names"]
     if saved.scale != UNIT:
         content["scale"] = list(saved.scale)
     if saved.arm_names is not None:

@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, Final
+
+import numpy as np
 
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
+from keyhole.kernels.fingerprint import python_function
 from keyhole.validate import Range, check_choice, check_integer
 
 FactReader = Callable[[str, Any, Path], Any]
@@ -319,3 +322,39 @@ def _parameters(method: Callable[..., Any]) -> list[str]:
     several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     parameters = signature(method).parameters.values()
     return [parameter.name for parameter in parameters if parameter.kind not in several]
+
+
+def is_allowed(
+    setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any], decision: Values
+) -> bool:
+    """Return whether the guard of a setting allows a decision."""
+    guard = python_function(setting.allowed)
+    names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
+    arrays = {name: np.asarray(value) for name, value in decision.items()}
+    given = {"p": SimpleNamespace(**facts), **context, **decision}
+    given |= {name: array for name, array in arrays.items() if array.shape}
+    return bool(guard(*(given[name] for name in names)))
+
+
+def example_decisions(
+    setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any] | None = None
+) -> list[Values]:
+    """Return the decision of zeros, and that with the last arm, as far as they are allowed.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    facts : mapping of str to value
+        The quantities that every policy knows, as kernels read them.
+    context : mapping of str to value, optional
+        The context of the round, if the setting has one.
+    """
+    sizes = {name: value for name, value in facts.items() if isinstance(value, int)}
+    zeros: Values = {
+        name: np.zeros(declared.extent(sizes), declared.dtype).tolist()
+        for name, declared in setting.decision.items()
+    }
+    last = zeros | ({"arm": facts["arms"] - 1} if "arm" in zeros else {})
+    both = [zeros] if last == zeros else [zeros, last]
+    return [one for one in both if is_allowed(setting, facts, context or {}, one)]

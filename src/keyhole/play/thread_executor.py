@@ -1,25 +1,34 @@
-"""Executor of a plan (a checked description of a simulation) on the threads of this process.
+"""Simulators of the policies of a plan, the threads that run them, and their measured speed.
 
 They are daemon threads, which can be abandoned. A process waits for the threads of
 `concurrent.futures` when it ends, and machine code cannot be interrupted: a compiled function in an
 endless loop would keep the process alive for ever.
 """
 
+import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from bdb import BdbQuit
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from time import monotonic
-from typing import Final
+from time import monotonic, perf_counter
+from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import compiled_environment, compiled_policy
-from keyhole.contract.state_arrays import FloatArray
-from keyhole.drivers.engine import LANES, ROUNDS_DONE, STOP
-from keyhole.play.engine_simulator import EngineSimulator, compile_if_long
-from keyhole.play.plan import Plan
+from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
+from keyhole.contract.policy import Policy
+from keyhole.contract.problem import environment_inputs
+from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.drivers import asynchronous, engine
+from keyhole.kernels import tiered_execution
+from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.interpreted_mode import interpreted
+from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
+from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
+from keyhole.play.plan import Plan, SimulatedWorkers
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
 from keyhole.validate import explain_memory_errors
@@ -31,11 +40,159 @@ _POLL_SECONDS: Final = 0.1
 # than this may never end: no signal can interrupt machine code.
 _GRACE_SECONDS: Final = 2.0
 _MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
+# Rounds that are interpreted to estimate the duration of all, and the least duration of a round:
+# a coarse clock may read 0.
+_SAMPLE_ROUNDS: Final = 64
+_LEAST_SECONDS: Final = 4e-6
+_HOUR: Final = 3600.0
+FIRST_ROUNDS: Final = 1_000_000
+"""Rounds of the first block, whose speed gives the size of the others: some 30 ms of work."""
+_LONG_RUN_FACTOR: Final = 3.0  # a run that is longer than the span is measured for 3 spans
+_STUCK_SECONDS: Final = 30.0  # without a round: the kernel may be in an endless loop
+_LEAST_POWER: Final = 1.15  # a growth of time by less than this power of the rounds is noise
+_MOST_POWER: Final = 2.0
+
+
+class EngineSimulator:
+    """The compiled simulator of one policy on one problem, for any replication.
+
+    `sides` are the compiled classes of the policy and the environment, which all runs of a policy
+    share: to digest their sources takes longer than a short run. With `workers`, several decisions
+    may be pending.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        policy: Policy,
+        horizon: int,
+        checkpoints: Sequence[int],
+        sides: tuple[CompiledClass, CompiledClass],
+        workers: SimulatedWorkers | None = None,
+    ) -> None:
+        setting, (p_side, e_side) = plan.problem.setting, sides
+        known = policy.numbers() | plan.facts(policy, horizon)
+        truth = environment_inputs(plan.problem, horizon)
+        sizes = p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
+        self.policy, self._interpreted = policy, plan.interpreted
+        self._stopping = plan.stop_metrics_without_stop(policy, checkpoints)
+        self.checkpoints = np.array(checkpoints, np.int64)
+        may_be = plan.interpret_uncompiled and not plan.checked and workers is None
+        # Only code that is known to compile is interpreted first: a user's kernel that does not
+        # compile must be refused at once, not when the budget is spent.
+        own = may_be and p_side.is_own and e_side.is_own and is_own(setting.allowed)
+        with bounds_checked(plan.checked), interpreted(plan.interpreted), interpret_first(own):
+            if workers is None:
+                self.kernel: Kernel = engine.compiled_engine(setting, *sides)
+                layout, durations = engine.memory_plan(*sides, *sizes), list[FloatArray]()
+                metrics = e_side.metrics.size(e_sizes)
+                self.memory: Callable[[], tuple[Any, ...]] = partial(
+                    engine.working_memory, layout, metrics
+                )
+            else:
+                duration, mode = workers.duration, workers.pending_mode(policy)
+                self.kernel = asynchronous.compiled_asynchronous_loop(
+                    setting, *sides, duration.draw
+                )
+                # A policy that waits for feedback has one decision at a time, however many workers
+                # there are.
+                number = 1 if mode == "wait" else workers.number
+                is_aged = getattr(duration, "aged", False)
+                layout = asynchronous.memory_plan(
+                    *sides, *sizes, workers=number, impute=mode == "impute", aged=is_aged
+                )
+                self.memory = partial(asynchronous.working_memory, layout)
+                durations = [np.ascontiguousarray(duration.numbers, np.float64)]
+        self.input: tuple[Any, ...] = (
+            p_side.inputs.pack(known, p_sizes),
+            sizes_vector(p_side, p_sizes),
+            e_side.inputs.pack(truth, e_sizes),
+            sizes_vector(e_side, e_sizes),
+            layout,
+            plan.wrong_verdicts(policy),
+            *durations,
+            np.uint64(plan.seed),
+        )
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether Python runs the kernels."""
+        return self._interpreted or isinstance(self.kernel, TieredFunction)
+
+    def simulate(self, replications: range, out: FloatArray, control: IntArray) -> None:
+        """Simulate some replications and write their metrics into `out`.
+
+        `control` is shared with the compiled loop: it counts rounds, and is where it is stopped.
+        """
+        # `out` is a slice of an array that other threads write to. The compiled loop takes arrays
+        # that are contiguous, so it fills one of its own, which is copied.
+        with explain_memory_errors(f"the state of {self.policy}"):
+            written = [i for i in range(out.shape[1]) if i not in self._stopping]
+            part = np.empty((out.shape[0], len(written), out.shape[2]))
+            memory = self.memory()
+        first, last = replications.start, replications.stop
+        try:
+            self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
+        except (ValueError, TypeError, MemoryError, OutOfBoundsError, BdbQuit):
+            raise  # they name what is wrong
+        except Exception as error:
+            kernel = f"a kernel of {self.policy} or of its environment"
+            # Numba's own error; an IndexError that the kernel raises has another message.
+            if isinstance(error, IndexError) and "out of bounds" in str(error):
+                raise IndexError(f"{kernel} reads or writes beyond an array") from error
+            text = ": ".join(filter(None, (type(error).__name__, str(error))))
+            where = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+            raise ValueError(f"{kernel} raised {text}{where}") from error
+        if control[engine.REFUSED_ROUND] > 0:
+            replication = control[engine.REFUSED_REPLICATION]
+            where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
+            raise ValueError(self.policy.refusal(where))
+        out[:, written] = part
+        for place, values in self._stopping.items():
+            out[:, place] = values[:, None]
+
+
+def sizes_vector(compiled: CompiledClass, sizes: Mapping[str, int]) -> IntArray:
+    """Return the array lengths of a compiled class, in the order of its dimensions."""
+    return np.array([sizes[name] for name in compiled.dims] or [0], np.int64)
+
+
+def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
+    """Compile what is interpreted for now, if interpreting it would exceed the time budget.
+
+    The duration is estimated from the first rounds of one replication.
+    """
+    estimated = 0.0
+    begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, TieredFunction)]
+    for simulator, kernel in begun:
+        seconds = _seconds_of_a_round(simulator, kernel, replications.start)
+        estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
+        if kernel.budget.seconds + estimated > tiered_execution.BUDGET:
+            break
+    else:
+        return
+    for simulator, kernel in begun:
+        simulator.kernel = kernel.compiled()
+
+
+def _seconds_of_a_round(
+    simulator: EngineSimulator, kernel: TieredFunction, replication: int
+) -> float:
+    """Return the duration of an interpreted round; an hour if it cannot be measured."""
+    rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
+    control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
+    checkpoints, last = np.array([rounds], np.int64), replication + 1
+    # The budget counts processor time of this thread, so that a loaded machine compiles no more
+    # often.
+    before = kernel.budget.seconds
+    try:
+        kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())
+    except Exception:  # the simulation itself raises it, with the replication's number
+        return _HOUR
+    return max(_LEAST_SECONDS, (kernel.budget.seconds - before) / rounds)
+
 
 Task = Callable[[], None]
-
-Piece = tuple[EngineSimulator, range, FloatArray]
-"""A simulator, some replications, and the part of the result that they fill."""
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
@@ -69,13 +226,28 @@ def simulate_replications(
         for simulator, part in zip(simulators, parts, strict=True)
         for piece in split_replications(replications, threads)
     ]
-    if any(simulator.is_interpreted for simulator in simulators):
-        compile_if_long(simulators, replications)
+    compile_if_long(simulators, replications)
+    # Each piece has a row, which only its own thread writes. A sum that is read meanwhile may be a
+    # little late, so that no lock is needed.
+    controls = np.zeros((len(pieces), 4), np.int64)
+    tasks = [
+        partial(simulator.simulate, piece, part, control)
+        for (simulator, piece, part), control in zip(pieces, controls, strict=True)
+    ]
     total = plan.rounds(policy) * len(replications)
+
+    def show() -> None:
+        if report is not None:
+            report(label, int(controls[:, engine.ROUNDS_DONE].sum()), total)
+
     if any(simulator.is_interpreted for simulator in simulators):
-        _simulate_in_this_thread(label, pieces, total, report)
+        for task in tasks:  # in this thread, where debuggers look: Python gains nothing by threads
+            task()
+            show()
     else:
-        _simulate_in_threads(label, pieces, threads, total, report)
+        _run_in_threads(policy, tasks, threads, controls, show)
+    if report is not None:
+        report(label, total, total)
     if not np.isfinite(values).all():
         name = plan.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
         raise ValueError(
@@ -92,55 +264,30 @@ def split_replications(replications: range, threads: int) -> list[range]:
     """
     step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
     # The compiled loop advances LANES replications side by side, and a smaller group takes as long.
-    step = min(-(-step // LANES) * LANES, -(-len(replications) // threads))
+    step = min(-(-step // engine.LANES) * engine.LANES, -(-len(replications) // threads))
     return [replications[i : i + step] for i in range(0, len(replications), step)]
 
 
-def _simulate_in_this_thread(
-    label: str, pieces: Sequence[Piece], total: int, report: Report | None
+def _run_in_threads(
+    policy: Policy, tasks: Sequence[Task], threads: int, controls: IntArray, show: Task
 ) -> None:
-    """Simulate all pieces in this thread, where debuggers look: Python gains nothing by threads."""
-    control, done = np.zeros(4, np.int64), 0
-    for simulator, replications, values in pieces:
-        control[:] = 0
-        simulator.simulate(replications, values, control)
-        done += int(control[ROUNDS_DONE])
-        if report is not None:
-            report(label, done, total)
-    if report is not None:
-        report(label, total, total)
-
-
-def _simulate_in_threads(
-    label: str, pieces: Sequence[Piece], threads: int, total: int, report: Report | None
-) -> None:
-    """Simulate all pieces in a thread pool; on Ctrl-C or an error stop all of them and raise."""
-    # Each piece has a row, which only its own thread writes. A sum that is read meanwhile may be a
-    # little late, so that no lock is needed.
-    controls = np.zeros((len(pieces), 4), np.int64)
-    tasks = [
-        partial(simulator.simulate, replications, values, control)
-        for (simulator, replications, values), control in zip(pieces, controls, strict=True)
-    ]
+    """Run all tasks in a thread pool; on Ctrl-C or an error stop all of them and raise."""
     pool = DaemonThreadPool(tasks, threads)
     # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
     # take Ctrl-C at any time; Python delivers signals to no other thread.
     try:
         while not pool.wait_for_task(_POLL_SECONDS):
-            if report is not None:
-                report(label, int(controls[:, ROUNDS_DONE].sum()), total)
+            show()
     except BaseException:
-        controls[:, STOP] = 1
+        controls[:, engine.STOP] = 1
         if not pool.abandon(_GRACE_SECONDS):
             warnings.warn(
-                f"a kernel of {pieces[0][0].policy} does not return: its thread is abandoned, and "
-                "ends with the process",
+                f"a kernel of {policy} does not return: its thread is abandoned, and ends with the "
+                "process",
                 RuntimeWarning,
                 stacklevel=5,
             )
         raise
-    if report is not None:
-        report(label, total, total)
 
 
 class DaemonThreadPool:
@@ -170,13 +317,13 @@ class DaemonThreadPool:
                 task = self._tasks.get_nowait()
             except Empty:
                 return
+            result: BaseException | None = None
             try:
                 task()
-            # Every task must put a result, or `wait_for_task` would wait for ever.
             except BaseException as error:
-                self._results.put(error)
-            else:
-                self._results.put(None)
+                result = error
+            # Every task must put a result, or `wait_for_task` would wait for ever.
+            self._results.put(result)
 
     def wait_for_task(self, seconds: float) -> bool:
         """Wait for one task to end and raise its error; return whether all tasks have ended."""
@@ -202,3 +349,78 @@ class DaemonThreadPool:
         except KeyboardInterrupt:
             return False  # Python 3.11 takes a thread for ended when the wait for it is interrupted
         return not any(thread.is_alive() for thread in self._threads)
+
+
+class _TimeIsUpError(Exception):
+    """Raised to end a measurement."""
+
+
+def measure_seconds_per_round(
+    plan: Plan,
+    label: str,
+    seconds: float,
+    *,
+    replications: int,
+    threads: int = 1,
+    clock: Callable[[], float] = perf_counter,
+) -> float:
+    """Simulate a policy for a span of time; return the seconds per round with so many threads.
+
+    Compilation does not count. Only the beginning of a run that is longer than the span is
+    measured; if rounds get slower, the rest is extrapolated by the same power of the rounds. The
+    result is infinite if no round ends within half a minute.
+
+    Parameters
+    ----------
+    plan : Plan
+        The experiment.
+    label : str
+        The label of the policy.
+    seconds : float
+        About how long to simulate.
+    replications : int
+        How many the run has: few are simulated in smaller groups.
+    threads : int, default 1
+        How many threads run at once, which slow each other down.
+    clock : callable, optional
+        Returns the time in seconds.
+    """
+    make_simulators(plan, label)  # compile before the clock starts
+    rounds = plan.rounds(plan.policies[label])
+    group = engine.LANES * threads
+    count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
+    at_once = min(count, group)  # replications of a group advance together, round by round
+    trace = [(0.0, 0)]
+    began = clock()
+    before = 0
+
+    def watch(_label: str, played: int, _total: int) -> None:
+        spent, done = clock() - began, before + played
+        trace.append((spent, done))
+        # Later rounds may be slower, so the beginning of a long run is measured for longer.
+        span = _LONG_RUN_FACTOR * seconds if done < at_once * rounds else seconds
+        if spent >= (span if done else _STUCK_SECONDS):
+            raise _TimeIsUpError
+
+    try:
+        while clock() - began < seconds:
+            simulate_replications(plan, label, range(count), threads=threads, report=watch)
+            before += count * rounds
+    except _TimeIsUpError:
+        pass
+    return _extrapolate(trace, at_once * rounds)
+
+
+def _extrapolate(trace: list[tuple[float, int]], whole: int) -> float:
+    """Return seconds per round from (seconds, rounds); `whole` is the rounds of one group."""
+    spent, played = trace[-1]
+    if not played:
+        return math.inf
+    # Time is taken to grow as a power of the rounds: its exponent is the slope from half of the
+    # rounds to the last one, in logarithms.
+    half = [(s, n) for s, n in trace if 0 < n <= played / 2]
+    if played >= whole or not half:
+        return spent / played
+    power = math.log(spent / half[-1][0]) / math.log(played / half[-1][1])
+    power = min(power, _MOST_POWER) if power > _LEAST_POWER else 1.0
+    return float(spent / played * (whole / played) ** (power - 1.0))

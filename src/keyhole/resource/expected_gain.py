@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.distributions.distribution import Distribution
 from keyhole.resource.cost_functions import Function
-from keyhole.resource.joint_distributions import Distribution, Replay, SmoothDistribution
+from keyhole.resource.joint_distributions import Replay, SmoothDistribution
 
 # Cells are halved until both rules below agree to this much in every cell.
 _PRECISION: Final = 1e-11

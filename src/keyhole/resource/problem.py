@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.arm_names import split_names
+from keyhole.distributions.distribution import Distribution
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.extras import require_extra
 from keyhole.policy import Environment, FloatArray
@@ -18,7 +19,7 @@ from keyhole.policy import Problem as AnyProblem
 from keyhole.resource.cost_functions import Function, KnownFunction, as_function
 from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
 from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table
-from keyhole.resource.joint_distributions import KERNELS, Distribution, check_distributions
+from keyhole.resource.joint_distributions import KERNELS, check_distributions
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.validate import Range, SequenceLike, check_integer, check_number
 

@@ -10,15 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.distributions.distribution import Distribution
 from keyhole.draws.streams import stream, uniform
 from keyhole.extras import require_extra
 from keyhole.resource.cost_functions import FUNCTIONS, Power
-from keyhole.resource.joint_distributions import (
-    BetaExponential,
-    Distribution,
-    Replay,
-    TruncatedNormal,
-)
+from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
 from keyhole.validate import Range, SequenceLike, check_choice, check_integer

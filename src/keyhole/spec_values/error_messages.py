@@ -94,7 +94,7 @@ def _message(
             path += f".{part}" if path else part
     if first["type"] == "missing":
         return f"{path} must be given"
-    if first["type"] == "extra_forbidden":
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         table = tables.get(path.rpartition(".")[0])
         if table is None:
             return f"{path} is not known and must be left out"

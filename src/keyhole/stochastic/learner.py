@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keyhole.play.arm_learner import ArmLearner
+from keyhole.play.setting_learner import ArmLearner
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 
 

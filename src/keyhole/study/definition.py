@@ -17,14 +17,24 @@ import numpy as np
 
 from keyhole import validate
 from keyhole.contract.learner_signature import resolve_facts
-from keyhole.contract.pending_mode_inference import check_allowed
-from keyhole.contract.policy import PENDING_MODES, Policy
+from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
+from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.play.example_decisions import example_decisions
 from keyhole.play.saved_learner import find_policy
-from keyhole.play.study_vocabulary import StudyVocabulary, check_words, declared_words
+from keyhole.play.study_vocabulary import (
+    StudyVocabulary,
+    check_words,
+    declared_words,
+    example_decisions,
+)
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
-from keyhole.validate import Range, check_choice, check_line, check_number, short_repr
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_line,
+    check_number,
+    short_repr,
+)
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2

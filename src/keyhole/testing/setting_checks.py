@@ -10,8 +10,13 @@ import numpy as np
 
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
-from keyhole.play.example_decisions import example_decisions, is_allowed
-from keyhole.play.study_vocabulary import StudyVocabulary, check_words, declared_words
+from keyhole.play.study_vocabulary import (
+    StudyVocabulary,
+    check_words,
+    declared_words,
+    example_decisions,
+    is_allowed,
+)
 from keyhole.testing.policy_checks import Check, run_checks
 
 Values = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.play.arm_learner import ArmLearner
+from keyhole.play.setting_learner import ArmLearner
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 
 

@@ -1,8 +1,8 @@
 """Tune real commands: learn which command to run, and at which time limit to stop it."""
 
-from keyhole.tune.recommendation import Best, CommandLimitEstimate
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.spec import Spec
+from keyhole.tune.summary import Best, CommandLimitEstimate
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.tuner import Tuner
 

@@ -1,23 +1,147 @@
-"""Command templates of arms (the commands to choose from), with fields filled in for each run."""
+"""Arms of a tune: command templates, whose fields each run fills in, and Python functions."""
 
+import inspect
 import itertools
+import json
 import math
+import re
 import shlex
 import shutil
 import string
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from keyhole.runner import function_process_child
+from keyhole.runner.function_process_child import MARK, Answer, parse_answer
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.function_arms import parse_target
-from keyhole.tune.shell_syntax import (
-    explain_missing_program,
-    explain_shell_syntax,
-    join_lines,
-)
 from keyhole.validate import check_line, check_names, short_repr, suggestion
+
+_QUOTED: Final = re.compile(r"""\\(?:\r\n|.)|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+_CONTINUATIONS: Final = ("\\\n", "\\\r\n")
+_FORMAT: Final = re.compile(r":[^{}]*(?=\})")  # of a field, such as {limit:>5}
+# Operators, the end of a line, expansions such as $HOME and $(date), patterns of files, and at the
+# beginning of a word a home folder or a comment. `?` and `[` are mostly arguments, as in a URL.
+_SYNTAX: Final = re.compile(
+    r"\|\||&&|>>|<<|[|&;<>`*\n]|\$\(|\$\{?[A-Za-z_]\w*\}?|(?:^|(?<=\s))(?:~(?=/|\s|$)|#)"
+)
+_OTHER_ADVICE: Final = {
+    "\n": "which a second line needs: write sh -c '...', or end a line with \\ if the command goes "
+    "on in the next",
+    "#": "which a comment needs: write the comment outside the command, or quote # if it begins "
+    "an argument",
+}
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
+_BUILTINS: Final = frozenset(
+    ("alias", "cd", "eval", "exec", "export", "set", "source", "ulimit", "unset", ".")
+)
+
+
+def find_shell_syntax(text: str) -> str:
+    """Return the first piece of a command that only a shell would interpret; "" for none.
+
+    What is quoted is an argument, also `$HOME` in double quotes, which a shell would expand: `sh -c
+    "echo $HOME"` works.
+
+    Examples
+    --------
+    >>> find_shell_syntax("echo hi | tee log"), find_shell_syntax("sh -c 'echo hi | tee log'")
+    ('|', '')
+    """
+    found = _SYNTAX.search(_FORMAT.sub("", _QUOTED.sub("''", text.strip())))
+    return found[0] if found else ""
+
+
+def join_lines(text: str) -> str:
+    r"""Return a command without backslashes at line ends, by which it goes on in the next line.
+
+    Examples
+    --------
+    >>> join_lines("solve \\\n  --fast")
+    'solve   --fast'
+    """
+    return _QUOTED.sub(lambda match: "" if match[0] in _CONTINUATIONS else match[0], text)
+
+
+def explain_shell_syntax(path: str, text: str) -> str:
+    """Return the error about shell syntax in a command: what to write instead; "" for none."""
+    syntax = find_shell_syntax(text)
+    advice = _OTHER_ADVICE.get(
+        syntax, f"which {syntax} needs: write sh -c '...', or quote it if it is an argument"
+    )
+    return f"{path} is run without a shell, {advice}; got {short_repr(text)}" if syntax else ""
+
+
+def explain_missing_program(path: str, program: str) -> str:
+    """Return the error about a program that is not found, and may be a word of the shell."""
+    if assigned := _ASSIGNMENT.fullmatch(program):
+        return (
+            f"{path} must begin with a program, got {short_repr(program)}: set {assigned[1]} in "
+            f"the entry environment of the spec, or write env {short_repr(program)[1:-1]} ..."
+        )
+    if program in _BUILTINS:
+        return f"{path} is run without a shell, which {program} needs: write sh -c '...'"
+    return f"{path}: the program {program!r} was not found, or is not executable"
+
+
+LOAD_SECONDS: Final = 60.0
+"""Seconds that starting Python and importing the function may take, beyond the limit."""
+
+
+TYPED: Final = "<typed>"
+"""Stands for the module of a function in a tune of version 0.2.0 that was typed in a notebook."""
+
+
+def parse_target(path: str, value: Any) -> str:
+    """Return the target of a function: ``module:name`` or ``file.py:name``."""
+    if callable(value):
+        value = _find_target(path, value)
+    if not isinstance(value, str) or not all(value.rpartition(":")):
+        raise TypeError(f"{path} must be a function, or 'module:name', got {short_repr(value)}")
+    return value
+
+
+def _find_target(path: str, function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", "")
+    module = inspect.getmodule(function)
+    if not name.isidentifier() or module is None:
+        raise ValueError(
+            f"{path} must be a function at the top level of a module or a file, which another "
+            f"process can import, got {short_repr(function)}"
+        )
+    if module.__name__ != "__main__":
+        return f"{module.__name__}:{name}"
+    if not getattr(module, "__file__", None):
+        raise ValueError(
+            f"{path} must be in a file, from which a tune can be resumed (in a notebook: begin the "
+            f"cell of {name} with %%writefile FILE.py, then import it)"
+        )
+    return f"{Path(str(module.__file__)).resolve()}:{name}"
+
+
+def function_command(
+    target: str, fields: Mapping[str, Any], cells: Sequence[str] = ()
+) -> list[str]:
+    """Return the command that calls a function with those fields that it names."""
+    content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
+    # -P keeps the folder of the script off sys.path: its modules would hide others.
+    return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
+
+
+def find_answer(output: bytes) -> Answer | None:
+    """Return the answer in the output of a call; None if the call has not ended by itself."""
+    # The last mark: the function itself may have printed one before.
+    _, mark, rest = output.rpartition(MARK.encode())
+    found = parse_answer(rest.partition(b"\n")[0]) if mark else None
+    return found if found and (found.failure or isinstance(found.result, int | float)) else None
+
+
+def is_in_function_process() -> bool:
+    """Return whether this process calls the function of an arm."""
+    return getattr(sys.modules["__main__"], "is_single_call", False) is True
+
 
 RUN_FIELDS: Final = ("instance", "seed", "limit")
 """Names of the fields that every run has."""
@@ -52,6 +176,12 @@ class Arm:
     function: str = ""
     cells: tuple[str, ...] = ()
     shell_error: str = field(default="", compare=False, repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the arm as JSON data."""
+        data = vars(self) | {"command": list(self.command), "cells": list(self.cells)}
+        del data["shell_error"]
+        return data
 
     def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
@@ -134,27 +264,17 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     is_text = isinstance(written, str)
     shell_error = explain_shell_syntax(f"{path}.command", written) if is_text else ""
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
-    return [
-        Arm(
-            _arm_name(name, several, parameters),
-            command,
-            parameters,
-            function,
-            shell_error=shell_error,
-        )
-        for several, parameters in _parameter_rows(path, table)
-    ]
+    several = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
+    arms = []
+    for parameters in _parameter_rows(path, table):
+        assigned = [f"{key}={value}" for key, value in parameters.items()] if several else []
+        label = check_line("names of arms", " ".join([name, *assigned]))
+        arms.append(Arm(label, command, parameters, function, shell_error=shell_error))
+    return arms
 
 
-def _arm_name(name: str, several: bool, parameters: Mapping[str, Parameter]) -> str:
-    if not several:
-        return name
-    words = [name, *(f"{key}={value}" for key, value in parameters.items())]
-    return check_line("names of arms", " ".join(words))
-
-
-def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str, Parameter]]]:
-    """Return the parameters of each arm that a table makes, and whether it may make several."""
+def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[dict[str, Parameter]]:
+    """Return the parameters of each arm that a table makes."""
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
     if "grid" in table:
@@ -166,27 +286,20 @@ def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dic
                 )
         if (several := math.prod(map(len, grid.values()))) > _MAX_ARMS:
             raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {several:,}")
-        rows = [dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values())]
-        return [(True, _check_values(f"{path}.grid", row)) for row in rows]
+        rows = itertools.product(*grid.values())
+        return [_check_row(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows]
     given = table.get("parameters", {})
     if isinstance(given, Mapping):
-        return [
-            (False, _check_values(f"{path}.parameters", _check_names(f"{path}.parameters", given)))
-        ]
+        return [_check_row(f"{path}.parameters", given)]
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise TypeError(
             f"{path}.parameters must be a table or a list of them, got {short_repr(given)}"
         )
-    return [
-        (True, _check_values(where, _check_names(where, row)))
-        for where, row in ((f"{path}.parameters[{i}]", row) for i, row in enumerate(given))
-    ]
+    return [_check_row(f"{path}.parameters[{i}]", row) for i, row in enumerate(given)]
 
 
 def _check_names(path: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not value:
-        if value == {}:
-            return {}
+    if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
         if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
@@ -196,13 +309,14 @@ def _check_names(path: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _check_values(path: str, row: Mapping[str, Any]) -> dict[str, Parameter]:
+def _check_row(path: str, value: Any) -> dict[str, Parameter]:
+    row = _check_names(path, value)
     for name, value in row.items():
         if not isinstance(value, str | int | float):
             raise TypeError(f"{path}.{name} must be a string or a number, got {short_repr(value)}")
         if isinstance(value, str) and "\0" in value:
             raise ValueError(f"{path}.{name} must have no NUL character, got {short_repr(value)}")
-    return dict(row)
+    return row
 
 
 def split_command(path: str, value: Any) -> tuple[str, ...]:

@@ -1,41 +1,150 @@
-"""Interactive charts of a tune's report: gains by time limit, runs that succeed by a time."""
+"""Charts of a tune (gains, run times, recommendations so far), and the numbers that they show."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
-from keyhole.tune.chart_numbers import (
-    MOST_ARMS,
-    cactus_arrays,
-    drawn_arms,
-    ordered_gain_curves,
-    shortest_time,
-    step_arrays,
-    survival_curves,
-)
-from keyhole.tune.interval import Interval
-from keyhole.tune.recommendation import format_runs
-from keyhole.tune.recommendation_history import PastRecommendation
-from keyhole.tune.summary import describe_objective, gain_unit
-from keyhole.tune.survival import Survival
+from keyhole.tune.summary import describe_objective, format_runs, gain_unit
+from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.value_estimates import Interval, ValueEstimates
 
 if TYPE_CHECKING:
     from keyhole.tune.saved_tune import SavedTune
 
+_NORMAL: Final = 1.959964  # the 97.5 % quantile
+MOST_ARMS: Final = 40
+"""At most so many arms are drawn: those with the largest gains."""
+_MAX_STEPS: Final = 500
+HISTORY_DRAWS: Final = 400
+"""Posterior draws of each estimate: fewer than of the recommendation, since there are many."""
+_POINTS: Final = 30
+_FEWEST_POINTS: Final = 5
+_CELLS: Final = 1_500_000  # draws of pairs in all: half a second
+_RUNS: Final = 100_000  # runs that are counted in all: half a second
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds
 _LARGE: Final = 335  # height in pixels
 _SMALL: Final = 170
 
 
+@dataclass(frozen=True)
+class Survival:
+    r"""The share of runs without success by a time: the estimate of Kaplan and Meier (1958).
+
+    .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
+
+    with :math:`d_j` runs that succeeded after :math:`t_j` seconds, of :math:`n_j` runs at risk. A
+    run that reached its limit is censored there, and so is a failed run, which would never have
+    succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
+
+    Attributes
+    ----------
+    seconds : ndarray of float64
+        The times at which some run succeeded, rising.
+    share, low, high : ndarray of float64
+        The share without success right after each time, with the ends of its 95 % interval.
+    last_limit : float
+        The largest limit of any run: the estimate ends there.
+    """
+
+    seconds: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+    last_limit: float
+
+    @classmethod
+    def from_runs(cls, runs: Sequence[TrialRecord]) -> Survival:
+        """Estimate the curve from the runs of an arm."""
+        done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
+        until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
+        times, events = np.unique(until[done], return_counts=True)
+        # At risk at a time are all runs that had neither succeeded nor been censored before it.
+        at_risk = len(until) - np.searchsorted(np.sort(until), times).astype(np.float64)
+        share = np.cumprod(1.0 - events / at_risk)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
+            reach = _NORMAL * spread / -np.log(share)
+            low, high = share ** np.exp(reach), share ** np.exp(-reach)
+        none = share <= 0.0  # once all have succeeded, the formula is undefined
+        low, high = np.where(none, 0.0, low), np.where(none, np.nan, high)
+        share, low, high = (np.asarray(end, np.float64) for end in (share, low, high))
+        return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))
+
+
+def drawn_arms(tune: SavedTune) -> list[int]:
+    """Return the indices of the arms with runs, that with the largest gain first; at most 40."""
+    means = tune.gains.tried_means.max(axis=1)
+    order = np.argsort(-means, kind="stable")[:MOST_ARMS]
+    return [int(number) for number in order if np.isfinite(means[number])]
+
+
+def _survival_curves(tune: SavedTune) -> list[tuple[str, Survival]]:
+    """Return the survival curve of each drawn arm, with at most 500 steps."""
+    names = [tune.spec.names[number] for number in drawn_arms(tune)]
+    return [(name, thin_curve(Survival.from_runs(tune.runs_of(name)))) for name in names]
+
+
+def thin_curve(curve: Survival) -> Survival:
+    """Return a curve with at most 500 steps, the first and the last included."""
+    steps = len(curve.seconds)
+    if steps <= _MAX_STEPS:
+        return curve
+    # More steps than these cannot be distinguished, and would only make the SVG longer.
+    kept = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
+    names = ("seconds", "share", "low", "high")
+    return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
+
+
+def _shortest_time(tune: SavedTune) -> float:
+    """Return a little less than the fastest success, or the smallest limit if that is shorter."""
+    done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
+    return min([*done, tune.spec.limits[0]]) * _MARGIN
+
+
+@dataclass(frozen=True)
+class PastRecommendation:
+    """The pair that was best after the first `runs` runs, with the estimate of its gain then."""
+
+    runs: int
+    arm: int
+    place: int  # of its limit
+    gain: Interval
+
+
+def replay_recommendations(tune: SavedTune) -> list[PastRecommendation]:
+    """Return the recommendations after some 30 numbers of runs, of which the last is all runs.
+
+    Estimates are made anew from the first runs of the log, with `HISTORY_DRAWS` draws; the last one
+    is the recommendation itself. The list is empty if there are so many pairs or runs that fewer
+    than five points could be replayed in about half a second.
+    """
+    last = PastRecommendation(len(tune.runs), *tune.gains.best_pair(), tune.best().gain)
+    cells = HISTORY_DRAWS * tune.gains.run_counts.size
+    points = min(_POINTS, _CELLS // cells, 2 * _RUNS // len(tune.runs))
+    if points < _FEWEST_POINTS:
+        return []
+    counts = np.unique(np.geomspace(1, len(tune.runs), points).round().astype(np.int64))
+    return [*(_recommend(tune, int(count)) for count in counts[:-1]), last]
+
+
+def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
+    """Return the recommendation after the first `count` runs."""
+    gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
+    arm, place = gains.best_pair()
+    return PastRecommendation(count, arm, place, gains.gain(arm, place))
+
+
 def gain_chart(tune: SavedTune) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
     best, limits = tune.best(), tune.spec.limits
-    curves = ordered_gain_curves(tune)
     ring = Ring(
         x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
         label=f"{best.limit:g} s",
@@ -44,20 +153,28 @@ def gain_chart(tune: SavedTune) -> LineChart:
         id="gain-chart",
         x=_seconds_axis("time limit", limits[0] * _MARGIN, limits[-1] / _MARGIN),
         y=Axis(title="gain of a run", unit=gain_unit(tune)),
-        curves=[
-            Curve(
-                label=curve.arm, x=curve.limits.tolist(), y=curve.mean.tolist(),
-                low=curve.low.tolist(), high=curve.high.tolist(),
-                note=format_runs(len(tune.runs_of(curve.arm))),
-            )
-            for curve in curves
-        ],
+        curves=[_gain_curve(tune, number) for number in drawn_arms(tune)],
         alt=f"Gain of a run by time limit and command. The largest is that of {best.arm} with "
         f"{best.limit:g} s: {best.gain}.",
         caption=f"95 % intervals. {describe_objective(tune)}{_describe_left_out(tune)}",
         rings=[ring],
         height=_LARGE,
-    )  # fmt: skip
+    )
+
+
+def _gain_curve(tune: SavedTune, number: int) -> Curve:
+    """Return the curve of an arm, up to the largest limit that it was run with."""
+    has_runs = tune.gains.run_counts[number] > 0
+    draws = tune.gains.draws[:, number, has_runs]
+    low, high = np.quantile(draws, (0.025, 0.975), axis=0)
+    return Curve(
+        label=tune.spec.names[number],
+        x=np.array(tune.spec.limits)[has_runs].tolist(),
+        y=draws.mean(axis=0).tolist(),
+        low=low.tolist(),
+        high=high.tolist(),
+        note=format_runs(int(tune.gains.run_counts[number, 0])),
+    )
 
 
 def _describe_left_out(tune: SavedTune) -> str:
@@ -118,54 +235,48 @@ def _history_curve(name: str, history: list[PastRecommendation | None], runs: li
     )
 
 
-def survival_chart(tune: SavedTune, caption: str) -> LineChart:
+def survival_chart(tune: SavedTune) -> LineChart:
     """Return the chart of the share of runs without success by a time."""
-    first = shortest_time(tune) * _MARGIN
+    first = _shortest_time(tune)
     curves = []
-    for name, curve in _ordered_survival(tune):
-        times, *ends = step_arrays(curve, first)
-        share, low, high = ((_PERCENT * end).tolist() for end in ends)
-        times = np.maximum(times, first)  # a run of 0 s has no place on a logarithmic axis
-        curves.append(Curve(label=name, x=times.tolist(), y=share, low=low, high=high, steps=True))
+    for name, curve in _survival_curves(tune):
+        times = [first, *curve.seconds, max(curve.last_limit, *curve.seconds, 0.0)]
+        share, low, high = (
+            (_PERCENT * np.array([1.0, *values, *(values[-1:] if len(values) else [1.0])])).tolist()
+            for values in (curve.share, curve.low, curve.high)
+        )
+        x = np.maximum(times, first).tolist()  # a run of 0 s has no place on a logarithmic axis
+        curves.append(Curve(label=name, x=x, y=share, low=low, high=high, steps=True))
     return LineChart(
         id="survival-chart",
         x=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
         y=Axis(title="runs without success", unit="%", low=0.0, high=_PERCENT),
         curves=curves,
         alt="Share of runs without success by time and command.",
-        caption=caption,
+        caption="Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % "
+        "intervals (Greenwood). A run that reached its limit is censored there; a failed run never "
+        "succeeds.",
     )
 
 
-def cactus_chart(tune: SavedTune, caption: str) -> LineChart:
+def cactus_chart(tune: SavedTune) -> LineChart:
     """Return the cactus plot: the seconds within which a share of the runs succeeds."""
-    first = shortest_time(tune) * _MARGIN
+    first = _shortest_time(tune)
     curves = []
-    for name, curve in _ordered_survival(tune):
-        done, seconds = cactus_arrays(curve)
+    for name, curve in _survival_curves(tune):
         # Each share is reached at the seconds of the next step: the height holds until there.
-        curves.append(
-            Curve(
-                label=name,
-                x=(_PERCENT * done).tolist(),
-                y=np.maximum([*seconds[1:], *seconds[-1:]], first).tolist(),
-                steps=True,
-            )
-        )
+        seconds = np.maximum([*curve.seconds, *curve.seconds[-1:]], first).tolist()
+        done = (_PERCENT * np.array([0.0, *(1.0 - curve.share)])).tolist()
+        curves.append(Curve(label=name, x=done[: len(seconds)], y=seconds, steps=True))
     return LineChart(
         id="cactus-chart",
         x=Axis(title="runs with success", unit="%", low=0.0, high=_PERCENT),
         y=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
         curves=curves,
         alt="Seconds within which a share of the runs succeeds, by command.",
-        caption=caption,
+        caption="Seconds within which a share of the runs succeeds, by arm: the inverse of the "
+        "curves of run times. Further right and further down is better.",
     )
-
-
-def _ordered_survival(tune: SavedTune) -> list[tuple[str, Survival]]:
-    """Return the survival curves in the order of `gain_chart`, so that colours are the same."""
-    order = [curve.arm for curve in ordered_gain_curves(tune)]
-    return sorted(survival_curves(tune), key=lambda curve: order.index(curve[0]))
 
 
 def _seconds_axis(title: str, low: float, high: float) -> Axis:

@@ -10,19 +10,15 @@ from concurrent import futures
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from keyhole.clusters.cluster import (
-    Cluster,
-    ClusterLostError,
-    check_versions,
-    make_wanted_check,
-)
-from keyhole.clusters.cluster_connection import THREADS, cluster_connection
+from keyhole.clusters import Cluster, ClusterLostError
+from keyhole.clusters.cluster import THREADS, check_versions, cluster_connection, make_wanted_check
 from keyhole.runner import CommandResult, Runner
-from keyhole.tune.loop import Executors
 from keyhole.tune.spec import Spec
+
+if TYPE_CHECKING:
+    from keyhole.tune.tuner import Executors
 
 _POLL_SECONDS: Final = 0.5
 _CHECK_SECONDS: Final = 1.0  # seconds between two checks whether a run is still wanted
@@ -38,7 +34,7 @@ def is_local(on: str | futures.Executor) -> bool:
 @contextmanager
 def cluster_executors(
     on: str | futures.Executor, workers: int, spec: Spec
-) -> Iterator[Executors | None]:
+) -> "Iterator[Executors | None]":
     """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
     A cluster that was started here, with the capacity `workers`, is closed in the end.
@@ -77,24 +73,20 @@ class _ClusterExecutor:
         self._cluster, self._environment, self._warned = cluster, dict(environment), warned
         self._version, self._closed = version("keyhole"), False
         self._task: futures.Future[tuple[CommandResult, str]] | None = None
-        self.description = f"{cluster.name}: a run ends with the worker that runs it"
 
     def run(
         self,
         command: Sequence[str],
         limit: float,
         *,
-        cpu: float | None,
-        memory: int | None,
-        folder: Path | None,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
-        grace: float = 0.0,
+        **options: Any,
     ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
-        where = None if folder is None else str(folder)
-        words = (list(command), limit, cpu, memory, where, grace)
-        task = self._cluster.submit(run_on_worker, self._version, self._environment, *words)
+        task = self._cluster.submit(
+            run_on_worker, self._version, self._environment, command, limit, options
+        )
         self._task = task
         while not self._cluster.completed([task], _POLL_SECONDS) and not self._closed:
             pass
@@ -126,10 +118,7 @@ def run_on_worker(
     environment: Mapping[str, str],
     command: Sequence[str],
     limit: float,
-    cpu: float | None,
-    memory: int | None,
-    folder: str | None,
-    grace: float = 0.0,
+    options: Mapping[str, Any],
 ) -> tuple[CommandResult, str]:
     """Run a command on a cluster worker; return its result and a warning, or an empty text.
 
@@ -141,15 +130,7 @@ def run_on_worker(
     check_versions({"keyhole": version("keyhole")}, {"keyhole": wanted})
     host, runner = socket.gethostname(), _take_runner()
     with _close_when_unwanted(runner):
-        run = runner.run(
-            command,
-            limit,
-            cpu=cpu,
-            memory=memory,
-            folder=folder,
-            environment={**os.environ, **environment},
-            grace=grace,
-        )
+        run = runner.run(command, limit, environment={**os.environ, **environment}, **options)
     if not runner.closed:
         _idle_runners.append(runner)
     if run.reason:

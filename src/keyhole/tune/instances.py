@@ -11,13 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.data.csv_rows import (
-    add_rows,
-    errors_at_line,
-    open_rows,
-    read_text,
-    separator_hint,
-)
+from keyhole.data import csv_rows
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import RUN_FIELDS
 from keyhole.tune.trial_log import TrialRecord
@@ -160,7 +154,7 @@ def _read_file(table: Mapping[str, Any], folder: Path) -> list[Instance]:
         raise TypeError(f"instances must have the name of one file, got {short_repr(table)}")
     (entry,) = table
     try:
-        return _READERS[entry](folder / name, read_text(folder / name), folder)
+        return _READERS[entry](folder / name, csv_rows.read_text(folder / name), folder)
     except IsADirectoryError:
         raise ValueError(
             f"instances.{entry} must be a file, got the folder {folder / name}"
@@ -184,13 +178,14 @@ def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
 def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
     """Return the instances of a CSV file with a column `instance`; other columns are fields."""
     instances: list[Instance] = []
-    rows = open_rows(text)
-    with errors_at_line(path, rows):
+    rows = csv_rows.open_rows(text)
+    with csv_rows.errors_at_line(path, rows):
         header = [name.strip() for name in next(rows, [])]
         header = ["instance" if name.lower() == "instance" else name for name in header]
         if "instance" not in header:
             raise ValueError(
-                f"the header must have a column instance, got {header}{separator_hint(header)}"
+                f"the header must have a column instance, got {header}"
+                f"{csv_rows.separator_hint(header)}"
             )
         for name in check_distinct("columns", header):
             if name != "instance" and (not name.isidentifier() or name in RUN_FIELDS):
@@ -204,7 +199,7 @@ def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
         columns = dict(zip(header, map(str.strip, row), strict=True))
         instances.append(Instance(check_line("instance", columns.pop("instance")), columns))
 
-    add_rows(path, rows, len(header), add)
+    csv_rows.add_rows(path, rows, len(header), add)
     return instances
 
 

@@ -1,10 +1,15 @@
 """Report of a tune (which command is best, at which time limit): one self-contained HTML file."""
 
+import base64
+import gzip
+import json
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
@@ -12,13 +17,57 @@ from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
 from keyhole.pages.table import Table
-from keyhole.tune import folder, summary
-from keyhole.tune.charts import cactus_chart, gain_chart, history_chart, survival_chart
-from keyhole.tune.recommendation import format_probability, format_share, format_untried
-from keyhole.tune.recommendation_history import replay_recommendations
-from keyhole.tune.runs_table import runs_table
-from keyhole.tune.saved_tune import SavedTune
+from keyhole.tune import charts, summary
+from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
+from keyhole.tune.summary import format_probability, format_share, format_untried
 from keyhole.validate import escape_controls
+
+_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",
+                "memory (MiB)", "why", "began (UTC)")  # fmt: skip
+_MIB: Final = 2**20
+_MOST_BYTES: Final = 250_000
+
+
+@dataclass(frozen=True)
+class RunsTable:
+    """Block with a table of runs, which can be filtered and sorted."""
+
+    caption: str
+    rows: str  # JSON, compressed
+    file: str
+    head: tuple[str, ...] = _HEAD
+    template: ClassVar[str] = "tune/templates/runs.html.j2"
+
+
+def runs_table(tune: SavedTune) -> RunsTable:
+    """Return the table of all runs, or of the last runs if all would make the page too long."""
+    runs = sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
+    rows = [
+        [
+            run.round, run.arm, run.limit, escape_controls(run.instance), run.outcome,
+            round(run.seconds, 4),
+            run.reward, round(run.cpu, 3), round(run.memory / _MIB, 1),
+            " ".join(f"{run.reason} {run.output}".split()),
+            datetime.fromtimestamp(run.at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        ]
+        for run in runs
+    ]  # fmt: skip
+    caption, data = "Click on a heading to sort.", _compress(rows)
+    # Fewer rows until it fits: how far they can be compressed is known only afterwards.
+    while len(data) > _MOST_BYTES:
+        rows = rows[len(rows) // 4 + 1 :]
+        data = _compress(rows)
+    if len(rows) < len(runs):
+        caption = f"The last {len(rows):,} of {len(runs):,} runs; {RUNS} has all. {caption}"
+    return RunsTable(caption, data, RUNS)
+
+
+def _compress(rows: Sequence[Sequence[Any]]) -> str:
+    # Without the time in the header: equal results make equal pages.
+    shown = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
+
 
 _SPEC: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
                 "grace", "folder")  # fmt: skip
@@ -44,26 +93,31 @@ def write_report(tune: SavedTune) -> Path:
     ValueError
         If nothing has been run yet.
     """
-    history = replay_recommendations(tune)
+    history = charts.replay_recommendations(tune)
     page = Page(
         title=make_title(tune),
         answer=_answer_blocks(tune),
         figures=[
-            _write_chart(tune, gain_chart(tune), "gains", "Gain by limit"),
-            *([history_chart(tune, history)] if len(history) > 1 else []),
+            _write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit"),
+            *([charts.history_chart(tune, history)] if len(history) > 1 else []),
         ],
         beside=_results_blocks(tune),
         sections=[
             *([Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []),
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
-            _survival_section(tune),
-            _cactus_section(tune),
+            *(
+                Section(name, title, [_write_chart(tune, chart, name, title)])
+                for name, title, chart in (
+                    ("survival", "Run times", charts.survival_chart(tune)),
+                    ("cactus", "Cactus plot", charts.cactus_chart(tune)),
+                )
+            ),
             Section("runs", "All runs", [runs_table(tune)]),
             _spec_section(tune),
         ],
     )
-    return write_page(tune.folder / folder.REPORT, page)
+    return write_page(tune.folder / REPORT, page)
 
 
 def make_title(tune: SavedTune) -> str:
@@ -158,24 +212,6 @@ def _gains_block(tune: SavedTune) -> Table:
         f"that inform it. {summary.describe_objective(tune)}"
     )
     return Table(caption, ["arm", *limits], rows)
-
-
-def _survival_section(tune: SavedTune) -> Section:
-    caption = (
-        "Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % intervals "
-        "(Greenwood). A run that reached its limit is censored there; a failed run never succeeds."
-    )
-    chart = _write_chart(tune, survival_chart(tune, caption), "survival", "Run times")
-    return Section("survival", "Run times", [chart])
-
-
-def _cactus_section(tune: SavedTune) -> Section:
-    caption = (
-        "Seconds within which a share of the runs succeeds, by arm: the inverse of the curves "
-        "of run times. Further right and further down is better."
-    )
-    chart = _write_chart(tune, cactus_chart(tune, caption), "cactus", "Cactus plot")
-    return Section("cactus", "Cactus plot", [chart])
 
 
 def _write_chart(tune: SavedTune, chart: LineChart, name: str, title: str) -> LineChart:

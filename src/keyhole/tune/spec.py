@@ -1,4 +1,4 @@
-"""Spec of a tune (commands, inputs and time limits to choose from): read and check a TOML file."""
+"""Spec of a tune: commands, inputs, time limits and costs, read from a TOML file and checked."""
 
 import re
 from collections.abc import Mapping
@@ -14,11 +14,10 @@ from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
-from keyhole.resource.cost_functions import check_increasing
+from keyhole.resource.cost_functions import Power, check_increasing
 from keyhole.runner import MEMORY_RANGE
 from keyhole.spec_values.error_messages import check_entries, error_message
 from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
-from keyhole.tune.cost_model import CostModel
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
@@ -33,13 +32,85 @@ from keyhole.validate import (
     short_repr,
 )
 
+_PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0}
+_COSTS: Final = ("cost_per_second", "cost_of_giving_up")
+_AT_LEAST_0: Final = Range(ge=0)
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Costs of a run, in the unit of the reward.
+
+    Attributes
+    ----------
+    cost_per_second : float
+        Cost of each second of a run.
+    cost_of_giving_up : float
+        Additional cost of a run that reaches its limit.
+    preset : str
+        Name of the preset, or "".
+    """
+
+    cost_per_second: float
+    cost_of_giving_up: float = 0.0
+    preset: str = ""
+
+    @classmethod
+    def from_entry(cls, value: Any, cutoff: float, span: float) -> "CostModel":
+        r"""Make a cost model of the entry ``objective``: a preset, or a table.
+
+        With ``"PAR10"`` the gain of a run at the full cut-off T is :math:`9 - PAR_{10} / T`
+        cut-offs, where PAR10 is its time, or 10 T without success. A success is worth nine
+        cut-offs of time; a run that is given up earlier has cost less time.
+        """
+        if isinstance(value, str):
+            times = _PRESETS[check_choice("objective", value, _PRESETS)]
+            return cls(span / ((times - 1.0) * cutoff), 0.0, value)
+        if not isinstance(value, Mapping) or not value:
+            presets = " or ".join(map(repr, _PRESETS))
+            raise TypeError(
+                f"objective must be {presets}, or a table such as {{ cost_per_second = 0.01 }}, "
+                f"got {short_repr(value)}"
+            )
+        check_entries("objective", value, _COSTS)
+        per_second = check_number(
+            "objective.cost_per_second", value.get("cost_per_second", 0.0), _AT_LEAST_0
+        )
+        if per_second * cutoff > span:
+            raise ValueError(
+                f"objective.cost_per_second must be at most {span / cutoff:g}, or a run at the "
+                f"largest limit costs more than the best reward, got {per_second:g}"
+            )
+        giving_up = check_number(
+            "objective.cost_of_giving_up", value.get("cost_of_giving_up", 0.0), _AT_LEAST_0
+        )
+        return cls(per_second, giving_up)
+
+    @property
+    def cost(self) -> Power:
+        """Cost of a run as a function of its seconds."""
+        return Power(slope=self.cost_per_second)
+
+    def penalty(self, least: float) -> Power:
+        """Return the cost of exceeding a limit: its seconds, giving up, less the least reward."""
+        return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least)
+
+    def as_json(self) -> Any:
+        """Return the entry ``objective`` of a spec."""
+        return self.preset or {
+            "cost_per_second": self.cost_per_second,
+            "cost_of_giving_up": self.cost_of_giving_up,
+        }
+
+
 DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Policy of a spec without the entry ``policy``."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
                    "memory", "cores", "clock", "environment", "policy", "grace")  # fmt: skip
 _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": 0, "memory": None, "cores": 1,
-                    "clock": "wall", "environment": {}, "policy": None, "grace": 0}  # fmt: skip
+                    "clock": "wall", "environment": {}, "policy": None, "grace": 0,
+                    "success": {}, "objective": "PAR2"}  # fmt: skip
 _PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
@@ -123,23 +194,16 @@ class Spec:
                 raise ValueError(f"{entry} must be given")
         # Absolute, since a later call may come from another working folder.
         folder = Path(folder).resolve()
-        limits = _parse_limits(table["limits"])
-        success = SuccessRule.from_table(table.get("success", {}))
         spec = cls(
             arms=parse_arms(table["arm"]),
-            limits=limits,
             instances=parse_instances(table.get("instances"), folder),
-            success=success,
-            objective=CostModel.from_entry(
-                table.get("objective", "PAR2"), limits[-1], success.span
-            ),
             folder=folder,
             **_parse_values({**_DEFAULTS, **table}),
         )
-        success.check_limits(limits)
+        spec.success.check_limits(spec.limits)
         # One run's command line is made on trial, so that errors of templates show before the first
         # run.
-        fields = spec.fields(spec.instances[0], 1, limits[0])
+        fields = spec.fields(spec.instances[0], 1, spec.limits[0])
         # Then a template that names {instance} is refused as one with an unknown field.
         if "instances" not in table:
             del fields["instance"]
@@ -147,7 +211,7 @@ class Spec:
             arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
             if arm.function and spec.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
-            if arm.function and (spec.grace or success.at_limit):
+            if arm.function and (spec.grace or spec.success.at_limit):
                 raise ValueError(
                     "grace and success.at_limit must be left out for functions, such as "
                     f"{arm.name!r}, whose result is what they return within the limit"
@@ -183,16 +247,7 @@ class Spec:
         """Return the spec as JSON data, with files resolved to lists of instances."""
         return {
             **{name: getattr(self, name) for name in _PLAIN},
-            "arms": [
-                {
-                    "name": arm.name,
-                    "command": list(arm.command),
-                    "parameters": dict(arm.parameters),
-                    "function": arm.function,
-                    **({"cells": list(arm.cells)} if arm.cells else {}),
-                }
-                for arm in self.arms
-            ],
+            "arms": [arm.as_json() for arm in self.arms],
             "limits": list(self.limits),
             "instances": [asdict(one) for one in self.instances],
             "success": self.success.as_json(),
@@ -206,7 +261,6 @@ class Spec:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec of the data of `as_json`, also of 0.2.0, which had no `grace`."""
-        success, limits = SuccessRule.from_table(data["success"]), _parse_limits(data["limits"])
         try:
             saved = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
@@ -217,10 +271,7 @@ class Spec:
             check_line("arms", arm.name)
         return cls(
             arms=saved.arms,
-            limits=limits,
             instances=saved.instances,
-            success=success,
-            objective=CostModel.from_entry(data["objective"], limits[-1], success.span),
             folder=Path(_check_text("folder", data["folder"])),
             **_parse_values({"grace": 0, **data}),
         )
@@ -289,7 +340,11 @@ def _parse_memory(value: Any) -> int | None:
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries that a spec and its saved form have alike."""
+    limits, success = _parse_limits(table["limits"]), SuccessRule.from_table(table["success"])
     return {
+        "limits": limits,
+        "success": success,
+        "objective": CostModel.from_entry(table["objective"], limits[-1], success.span),
         "name": check_line("name", table["name"]),
         "seed": check_seed(table["seed"]),
         "memory": _parse_memory(table["memory"]),

@@ -1,11 +1,11 @@
-"""Summary of a tune (which command is best, at which time limit) as text, tables and JSON."""
+"""Recommendation and summary of a tune, in numbers, as text, tables and JSON."""
 
 from __future__ import annotations
 
 import math
 import re
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,17 +16,18 @@ from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
 from keyhole.results.estimate import format_estimate
-from keyhole.tune import recommendation
-from keyhole.tune.function_arms import TYPED
-from keyhole.tune.interval import Interval
+from keyhole.tune.arms import TYPED
+from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
 if TYPE_CHECKING:
     from keyhole.tune.arms import Arm
-    from keyhole.tune.recommendation import Best, CommandLimitEstimate
     from keyhole.tune.saved_tune import SavedTune
     from keyhole.tune.trial_log import TrialRecord
 
+TOLERANCE: Final = 0.01
+"""Pairs count as equally good whose gains differ by at most this share of the best reward."""
+NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 _SAFE_WORD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
 )  # fields and characters that a shell does not interpret
@@ -39,9 +40,115 @@ _LONG_LIMIT: Final = 10.0
 POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
+@dataclass(frozen=True)
+class CommandLimitEstimate:
+    """A pair of command and limit, with the estimates of its gain, success rate and run time.
+
+    Attributes
+    ----------
+    arm : str
+        Name of the command.
+    limit : float
+        Time limit in seconds.
+    gain : Interval
+        Expected gain of a run (reward less costs), in the unit of the reward.
+    success_rate : Interval
+        The share of runs that succeed.
+    seconds : Interval
+        The mean duration of a run.
+    runs : int
+        How many runs inform these estimates: those with this limit or a larger one.
+    """
+
+    arm: str
+    limit: float
+    gain: Interval
+    success_rate: Interval
+    seconds: Interval
+    runs: int
+
+
+@dataclass(frozen=True, repr=False)
+class Best(CommandLimitEstimate):
+    """The pair that is recommended; printed, it is three lines.
+
+    Attributes
+    ----------
+    probability : float
+        The probability that no other pair, tried or not, is better by more than 1 % of the best
+        reward.
+    regret_bound : float
+        With probability 95 %, the best pair is better by at most this much.
+    full : CommandLimitEstimate
+        The command with the largest mean gain at the full cut-off.
+    gain_over_full : Interval
+        Gain of a run less that of the best command at the full cut-off; which of the tried
+        commands that is, is uncertain, so that it may be below 0.
+    runs_of_arms : dict of str to int
+        How often each command was run.
+    successes : int
+        How many runs succeeded, of all commands; with 0, no command is better than another.
+    """
+
+    probability: float
+    regret_bound: float
+    full: CommandLimitEstimate
+    gain_over_full: Interval
+    runs_of_arms: dict[str, int]
+    successes: int
+
+    @property
+    def untried(self) -> list[str]:
+        """Names of the commands that were never run."""
+        return [arm for arm, runs in self.runs_of_arms.items() if runs == 0]
+
+    def __repr__(self) -> str:
+        """Return three lines: what to run, what that gains, and how sure it is."""
+        name = format_best_name(self)
+        lines = (
+            name if self.successes else f"{NO_SUCCESS}; {name}",
+            f"gain: {self.gain} a run; {format_share(self.success_rate)} succeed, "
+            f"{self.seconds} s a run (from {format_runs(self.runs)})",
+            format_probability(self),
+        )
+        return "\n".join(lines)
+
+
+def format_best_name(best: Best) -> str:
+    """Return the command and the limit of the best pair, after the number of untried commands."""
+    untried = format_untried(best)
+    return f"{untried}{'; ' if untried else ''}best: {best.arm} with {best.limit:g} s"
+
+
+def format_untried(best: Best) -> str:
+    """Return how many arms were never run; "" for none."""
+    count = len(best.untried)
+    return f"{count} of {len(best.runs_of_arms)} arms not tried yet" if count else ""
+
+
+def format_probability(best: Best) -> str:
+    """Return the probability that no other pair is better by much, and the bound on how much."""
+    bound = format_estimate(best.regret_bound, best.regret_bound)
+    choice = "pair" if len(best.runs_of_arms) > 1 else "limit"  # of the only command
+    return (
+        f"probability that no other {choice} is better by more than 1 % of a success: "
+        f"{best.probability:.0%}; the best {choice} is better by at most {bound} (95 %)"
+    )
+
+
+def format_share(share: Interval) -> str:
+    """Return a share in percent, with its interval."""
+    return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"
+
+
+def format_runs(runs: int) -> str:
+    """Return a number of runs in words."""
+    return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
+
+
 def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
-    runs = recommendation.format_runs(len(tune.runs)) if tune.runs else "0 runs"
+    runs = format_runs(len(tune.runs)) if tune.runs else "0 runs"
     cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
     text += f" (CPU {format_duration(cpu)})" if cpu else ""
@@ -59,29 +166,20 @@ def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
 
 def format_warnings(tune: SavedTune) -> list[str]:
     """Return a line for each reason to doubt the results: no success, a busy machine, units."""
-    load = OtherLoad(tune.spec, tune.runs)
-    longest = max((run.seconds for run in tune.runs if run.outcome == "ok"), default=math.inf)
-    least = tune.spec.limits[0]
-    is_short = least >= _LONG_LIMIT and longest < _SHORT_SHARE * least
-    best = tune.best()
+    warnings, best, least = [], tune.best(), tune.spec.limits[0]
     outcomes = {run.outcome for run in tune.runs_of(best.arm)}
-    no_success = ""
     if not best.successes:
-        no_success = recommendation.NO_SUCCESS
+        warnings.append(NO_SUCCESS)
     elif outcomes and "ok" not in outcomes:
-        no_success = f"no run of {best.arm} has succeeded: giving up early costs least so far"
-    return [
-        *([no_success] if no_success else []),
-        *([_describe_short_runs(longest, least)] if is_short else []),
-        *([load.warning] if load.is_high else []),
-    ]
-
-
-def _describe_short_runs(longest: float, least: float) -> str:
-    return (
-        f"every success took at most {format_duration(longest)}, and the least limit is "
-        f"{least:g} s: limits are in seconds"
-    )
+        warnings.append(f"no run of {best.arm} has succeeded: giving up early costs least so far")
+    longest = max((run.seconds for run in tune.runs if run.outcome == "ok"), default=math.inf)
+    if least >= _LONG_LIMIT and longest < _SHORT_SHARE * least:
+        warnings.append(
+            f"every success took at most {format_duration(longest)}, and the least limit is "
+            f"{least:g} s: limits are in seconds"
+        )
+    load = OtherLoad(tune.spec, tune.runs)
+    return [*warnings, load.warning] if load.is_high else warnings
 
 
 def format_recommendation(tune: SavedTune) -> list[str]:
@@ -89,15 +187,11 @@ def format_recommendation(tune: SavedTune) -> list[str]:
     best = tune.best()
     sentences = (
         format_comparison(tune),
-        "" if has_one_pair(tune) else recommendation.format_probability(best),
+        "" if has_one_pair(tune) else format_probability(best),
         format_cut_off(tune),
         format_open_question(tune),
     )
-    return [
-        recommendation.format_best_name(best),
-        text_table(*pair_table(tune)),
-        *filter(None, sentences),
-    ]
+    return [format_best_name(best), text_table(*pair_table(tune)), *filter(None, sentences)]
 
 
 def has_one_pair(tune: SavedTune) -> bool:
@@ -114,17 +208,16 @@ def pair_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of estimates: of the best pair, and at the full cut-off."""
     best, full = tune.best(), tune.best().full
     head = ["", f"{best.limit:g} s"]
-    rows = [_pair_cells(pair) for pair in (best, full)]
+    rows = [
+        [str(pair.gain), format_share(pair.success_rate), pair.seconds.as_duration(),
+         f"{pair.runs:,}"]
+        for pair in (best, full)
+    ]  # fmt: skip
     rows.append([str(best.gain_over_full), "", time_over_full(tune).as_duration(), ""])
     if is_early(tune):
         head += [_name_pair(full, best), "difference"]
     columns = zip(("gain", "success", "time", "runs"), *rows[: len(head) - 1], strict=True)
     return head, [list(row) for row in columns]
-
-
-def _pair_cells(pair: CommandLimitEstimate) -> list[str]:
-    share, time = recommendation.format_share(pair.success_rate), pair.seconds.as_duration()
-    return [str(pair.gain), share, time, f"{pair.runs:,}"]
 
 
 def _name_pair(pair: CommandLimitEstimate, best: Best) -> str:
@@ -134,10 +227,9 @@ def _name_pair(pair: CommandLimitEstimate, best: Best) -> str:
 
 def time_over_full(tune: SavedTune) -> Interval:
     """Return the seconds of a run of the best pair, less those at the full cut-off."""
-    best, spec = tune.best(), tune.spec
-    draws = tune.gains.cut_off_seconds
-    seconds = draws[:, spec.names.index(best.arm), spec.limits.index(best.limit)]
-    interval = Interval.from_draws(seconds - draws[:, spec.names.index(best.full.arm), -1])
+    best, draws = tune.best(), tune.gains.cut_off_draws[1]
+    seconds = draws[:, *tune.gains.best_pair()]
+    interval = Interval.from_draws(seconds - draws[:, tune.spec.names.index(best.full.arm), -1])
     # The difference of the means that are printed, whose draws are others than the interval's.
     value = best.seconds.value - best.full.seconds.value
     return Interval(value, min(interval.low, value), max(interval.high, value))
@@ -179,7 +271,7 @@ def format_cut_off(tune: SavedTune) -> str:
     best, cut_off = tune.best(), count_cut_off(tune)
     if not cut_off or is_early(tune):
         return ""
-    runs = recommendation.format_runs(best.runs)
+    runs = format_runs(best.runs)
     text = (
         f"this holds among the limits tried: {cut_off:,} of {runs} with {best.limit:g} s "
         f"{'was' if cut_off == 1 else 'were'} still at work then: a longer limit, "
@@ -199,10 +291,10 @@ def format_open_question(tune: SavedTune) -> str:
     # Which pairs have not been tried matters more than which of two tried ones is better.
     question = "arms not tried yet"
     if not best.untried:
-        if rival is None or best.regret_bound <= recommendation.TOLERANCE * tune.spec.success.span:
+        if rival is None or best.regret_bound <= TOLERANCE * tune.spec.success.span:
             return ""
         pair, probability = rival
-        name, runs = _name_pair(pair, best), recommendation.format_runs(pair.runs)
+        name, runs = _name_pair(pair, best), format_runs(pair.runs)
         question = f"is {name} better? {probability:.0%} ({runs})"
     # Cost of the further runs only: those made so far are paid for.
     more, cost = _MORE * len(tune.runs), format_duration((_MORE - 1) * tune.elapsed)
@@ -216,10 +308,9 @@ def find_rival(tune: SavedTune) -> tuple[CommandLimitEstimate, float] | None:
     With the probability that it is, and better by more than 1 % of the best reward. None if no draw
     has a better pair.
     """
-    best, spec, draws = tune.best(), tune.spec, tune.gains.comparison_gains
-    gain = draws[:, spec.names.index(best.arm), spec.limits.index(best.limit)]
-    pairs = draws.reshape(len(draws), -1)
-    is_better = pairs.max(axis=1) - gain > recommendation.TOLERANCE * spec.success.span
+    spec, draws = tune.spec, tune.gains.comparison_gains
+    gain, pairs = draws[:, *tune.gains.best_pair()], draws.reshape(len(draws), -1)
+    is_better = pairs.max(axis=1) - gain > TOLERANCE * spec.success.span
     if not is_better.any():
         return None
     counts = np.bincount(pairs[is_better].argmax(axis=1))
@@ -264,11 +355,14 @@ def _arm_results(tune: SavedTune) -> list[dict[str, Any]]:
 
     The best pair is that of the limits that the arm was tried with.
     """
-    gains, results = tune.gains, []
-    means = np.where(gains.run_counts > 0, gains.draws.mean(axis=0), -np.inf)
+    results = []
     for number, name in enumerate(tune.spec.names):
         runs = tune.runs_of(name)
-        best = tune.estimate_pair(number, int(means[number].argmax())) if runs else None
+        best = (
+            tune.estimate_pair(number, int(tune.gains.tried_means[number].argmax()))
+            if runs
+            else None
+        )
         results.append({
             "arm": name, "runs": len(runs), "outcomes": count_outcomes(runs),
             "seconds": sum(run.seconds for run in runs), "best": best,
@@ -301,7 +395,9 @@ def tune_html(tune: SavedTune) -> str:
     caption = f"{format_progress(tune)}."
     if len(rows) > _MOST_ROWS:
         caption += f" Shown are {_MOST_ROWS} of {len(rows):,} arms."
-    texts = [*recommendation.format_best(tune.best()), format_cut_off(tune)]
+    best = tune.best()
+    lines = [format_best_name(best), *repr(best).splitlines()[1:]]
+    texts = [*format_warnings(tune), *lines, format_cut_off(tune)]
     line = " ".join(f"{text}." for text in texts if text)
     return notebook_html([Table(caption, head, rows[:_MOST_ROWS])], _picture(tune), line)
 

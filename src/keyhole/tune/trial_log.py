@@ -12,13 +12,16 @@ import os
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from keyhole.files import errors_with_path, flush_folder, read_saved_file
-from keyhole.validate import Range, check_choice, check_number, short_repr
+from keyhole.spec_values.error_messages import error_message
+from keyhole.validate import short_repr
 
 EXPIRED: Final = "expired"
-OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", EXPIRED)
+_Seconds = Annotated[float, Field(ge=0, lt=2.5e11)]  # up to a time in the year 9892
 
 
 @dataclass(frozen=True)
@@ -48,29 +51,31 @@ class TrialRecord:
     at : float
         Start, in seconds since 1970.
     elapsed : float
-        Seconds of work of the tuner when it ended, including earlier calls.
+        _Seconds of work of the tuner when it ended, including earlier calls.
     others : float
         CPU seconds that its cores spent on other processes.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
     id: str
     round: int
     arm: str
-    limit: float
+    limit: _Seconds
     instance: str
     seed: int
-    outcome: str
+    outcome: Literal["ok", "failed", "out of time", "out of memory", "expired"]
     reward: float | None
-    seconds: float
-    cpu: float
+    seconds: _Seconds
+    cpu: _Seconds
     memory: int
     code: int | None
     signal: int | None
     reason: str
     output: str
-    at: float
-    elapsed: float
-    others: float
+    at: _Seconds
+    elapsed: _Seconds
+    others: _Seconds
 
     @property
     def is_counted(self) -> bool:
@@ -86,6 +91,9 @@ class TrialRecord:
         if self.outcome == "ok":
             return {"reward": self.reward, "consumption": used}
         return {"consumption": used, "failed": True}
+
+
+_FORMAT: Final = TypeAdapter(TrialRecord)
 
 
 class TrialLog:
@@ -130,36 +138,10 @@ def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     # The last part is empty, or a line that a kill cut off: its run is made again.
     for number, text in enumerate(lines[:-1], 1):
         try:
-            fields = json.loads(text)
-            if not isinstance(fields, dict):
-                raise TypeError(f"it must be an object, got {short_repr(fields)}")
-            yield _check_record(_make_record(fields), arms)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"{path}, line {number}, is not a record of a run: {error}") from None
-
-
-_TYPES: Final = get_type_hints(TrialRecord)
-_SECONDS: Final = ("limit", "seconds", "cpu", "at", "elapsed", "others")
-_SECONDS_RANGE: Final = Range(ge=0, lt=2.5e11)  # up to a time in the year 9892
-
-
-def _make_record(fields: dict[str, Any]) -> TrialRecord:
-    if missing := sorted(_TYPES.keys() - fields):
-        raise TypeError(f"it has no {missing[0]!r}")
-    if unknown := sorted(fields.keys() - _TYPES):
-        raise TypeError(f"it has an unknown entry {short_repr(unknown[0])}")
-    return TrialRecord(**fields)
-
-
-def _check_record(record: TrialRecord, arms: Collection[str]) -> TrialRecord:
-    for name, kind in _TYPES.items():
-        value = getattr(record, name)
-        # A whole number will do for a float, but not a boolean, which Python counts as an integer.
-        if not isinstance(value, kind) and not (isinstance(0.0, kind) and type(value) is int):
-            raise TypeError(f"{name} is {short_repr(value)}")
-        if name in _SECONDS:
-            check_number(name, value, _SECONDS_RANGE)
-    check_choice("outcome", record.outcome, OUTCOMES)
-    if record.arm not in arms:
-        raise ValueError(f"arm {short_repr(record.arm)} is not in the spec")
-    return record
+            record = _FORMAT.validate_python(json.loads(text))
+            if record.arm not in arms:
+                raise ValueError(f"arm {short_repr(record.arm)} is not in the spec")
+        except (ValueError, RecursionError) as error:
+            reason = error_message(error).strip() if isinstance(error, ValidationError) else error
+            raise ValueError(f"{path}, line {number}, is not a record of a run: {reason}") from None
+        yield record

@@ -37,7 +37,9 @@ possible range: if all runs of an arm succeeded, all may succeed, while the prio
 arms is lower.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -45,11 +47,59 @@ from numpy.typing import NDArray
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.durations import duration_unit
 from keyhole.resource.hazard_rate_policy import grid_coarseness
 from keyhole.tune.arm_shrinkage import draw_means, draw_shares
-from keyhole.tune.interval import Interval
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
+
+_ENDS: Final = (0.025, 0.975)
+
+
+@dataclass(frozen=True, repr=False)
+class Interval:
+    """A posterior mean with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def from_draws(
+        cls,
+        draws: FloatArray,
+        least: float = 0.0,
+        within: tuple[float, float] = (-math.inf, math.inf),
+    ) -> "Interval":
+        """Return mean and quantiles of draws: at least `least` apart, and `within` a range."""
+        low, high = np.quantile(draws, _ENDS)
+        mean = float(draws.mean())
+        low, high = min(float(low), mean - least), max(float(high), mean + least)
+        return cls(mean, max(low, within[0]), min(high, within[1]))
+
+    def as_duration(self) -> str:
+        """Return seconds in the unit of `keyhole.durations.format_duration`.
+
+        Examples
+        --------
+        >>> Interval(1.5, 1.2, 1.8).as_duration(), Interval(300.0, 240.0, 360.0).as_duration()
+        ('1.50 [1.20, 1.80] s', '5.0 [4.0, 6.0] min')
+        """
+        length, unit = duration_unit(self.value)
+        return f"{Interval(self.value / length, self.low / length, self.high / length)} {unit}"
+
+    def __repr__(self) -> str:
+        """Return it in as many digits as it is good for."""
+        return f"Interval({self})"
+
+    def __str__(self) -> str:
+        """Return it in as many digits as it is good for."""
+        from keyhole.results.estimate import format_estimate
+
+        reach = (self.high - self.low) / 2
+        value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
+        return f"{value} [{low}, {high}]"
+
 
 # One run at the least: with four, intervals of 95 % held .34 for arms that differ (measured).
 _LEAST_RUNS: Final = 1.0
@@ -96,9 +146,13 @@ class ValueEstimates:
     def best_pair(self) -> tuple[int, int]:
         """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
         # Untried pairs are not recommended: their estimates come from the prior and other arms.
-        tried = np.where(self.run_counts > 0, self.draws.mean(axis=0), -np.inf)
-        arm, place = divmod(int(tried.argmax()), tried.shape[1])
+        arm, place = divmod(int(self.tried_means.argmax()), self.tried_means.shape[1])
         return arm, place
+
+    @cached_property
+    def tried_means(self) -> FloatArray:
+        """Mean gains of all pairs, of shape (arms, limits); -infinity for those without runs."""
+        return np.where(self.run_counts > 0, self.draws.mean(axis=0), -np.inf)
 
     def gain(self, arm: int, place: int) -> Interval:
         """Return the expected gain of a run of a pair."""
@@ -127,18 +181,9 @@ class ValueEstimates:
         weight, own = 1.0 - (1.0 - _COMPARISON_WEIGHT) * few, _UNRELATED * (1.0 - few)
         return self._gains(*self._posterior.draw_all(rng, draws, weight, own))[0]
 
-    @property
-    def cut_off_gains(self) -> FloatArray:
-        """Draws of gains for comparisons with the full cut-off; shaped as `draws`."""
-        return self._cut_off_draws[0]
-
-    @property
-    def cut_off_seconds(self) -> FloatArray:
-        """Mean durations for comparisons with the full cut-off, of the draws of gains."""
-        return self._cut_off_draws[1]
-
     @cached_property
-    def _cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
+    def cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
+        """Draws of gains and mean durations for comparisons with the full cut-off."""
         rng = np.random.default_rng([self._spec.seed, 2])
         gains, _, seconds = self._draw(rng, _CUT_OFF_WEIGHT)
         return gains, seconds

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.distributions.distribution import Distribution
 from keyhole.resource.cost_functions import Power
-from keyhole.resource.joint_distributions import Distribution
 from keyhole.resource.problem import Problem
 
 _STEPS: Final = 600  # equally spaced limits at which gains are compared
