@@ -17,7 +17,6 @@ def quiet_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(slowdowns.os, "getloadavg", lambda: (0.1, 0.1, 0.1), raising=False)
     monkeypatch.setattr(slowdowns, "_QUOTA", tmp_path / "cpu.max")
     monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
-    monkeypatch.setattr(slowdowns, "has_internals", lambda: True)
     monkeypatch.setattr(slowdowns, "changed_settings", dict)
     return tmp_path
 
@@ -40,9 +39,6 @@ def test_settings_that_slow_down(monkeypatch):
 
 
 def test_code_that_is_not_kept(monkeypatch, quiet_machine):
-    monkeypatch.setattr(slowdowns, "has_internals", lambda: False)
-    only("KEYHOLE_PLAIN_NUMBA is set")
-    monkeypatch.setattr(slowdowns, "has_internals", lambda: True)
     (quiet_machine / "open").mkdir()
     (quiet_machine / "open").chmod(0o777)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(quiet_machine / "open"))

@@ -7,7 +7,7 @@ import sys
 import numba
 import pytest
 
-from keyhole.kernels import changed_numba_settings, kernel_declaration
+from keyhole.kernels import changed_numba_settings
 from keyhole.kernels.changed_numba_settings import changed_settings
 
 PLAY = """
@@ -60,9 +60,6 @@ print(json.dumps(results))
 """
 
 
-@pytest.mark.skipif(
-    not kernel_declaration.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept"
-)
 def test_cached_code_is_loaded_without_numba_and_has_the_same_symbols(tmp_path):
     scope = {}
     exec(PLAY, scope)

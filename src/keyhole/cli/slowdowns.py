@@ -10,7 +10,6 @@ from keyhole.contract.text_formatting import count_text
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_usable
 from keyhole.kernels.changed_numba_settings import changed_settings
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.kernels.kernel_declaration import has_internals
 
 _ALMOST: Final = 0.9  # of the cache's limit: the next pieces remove others
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
@@ -31,14 +30,9 @@ def _compilation() -> Iterator[str]:
         names = ", ".join(f"NUMBA_{name}" for name in changed)
         yield f"Numba's settings are changed, which may make kernels slower: {names}; unset them"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the sentences below say the same
-        has_cache, is_kept = has_internals(), _is_kept()
-    if not has_cache:
-        yield (
-            "compiled code is not kept, and kernels are slower: Keyhole does not know this release "
-            "of Numba, or KEYHOLE_PLAIN_NUMBA is set"
-        )
-    elif not is_kept:
+        warnings.simplefilter("ignore")  # the sentence below says the same
+        is_kept = _is_kept()
+    if not is_kept:
         yield (
             f"compiled code is not kept: every process compiles anew, for seconds a policy, since "
             f"{cache_folder()} cannot be used; let KEYHOLE_CACHE_DIR name a folder of your own"

@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, kernel
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
@@ -29,33 +28,25 @@ _CHILDREN: Final = 16
 _FLAT: Final = 2 * _CHILDREN
 
 
-@kernel
-def _smaller(low: float, high: float) -> float:
-    return high if high < low else low
-
-
-@kernel
 def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     """Return the smallest of the sixteen keys from cell `start` on.
 
     They are compared in the order of the vector code, so that the result is the same to the bit:
-    -0.0 and 0.0 are equal, and NaN is not smaller than anything.
+    -0.0 and 0.0 are equal.
     """
-    # The halves, quarters and eighths of the vector code, written as loops.
-    smallest = 0.0
-    for i in range(2):
-        half = 0.0
-        for j in range(2):
-            cell = start + i + 2 * j
-            low = _smaller(keys[cell], keys[cell + 8])
-            high = _smaller(keys[cell + 4], keys[cell + 12])
-            quarter = _smaller(low, high)
-            half = _smaller(half, quarter) if j else quarter
-        smallest = _smaller(smallest, half) if i else half
-    return smallest
+    node = keys[start : start + _CHILDREN]
+    if len(node) < _CHILDREN:
+        raise IndexError("index out of bounds")
+    smallest: float = min(node)
+    if smallest:
+        return smallest
+    left: list[float] = list(node)  # of 0.0 and -0.0, the order of the vector code decides
+    while len(left) > 1:
+        half = len(left) // 2
+        left = [high if high < low else low for low, high in zip(left, left[half:], strict=False)]
+    return left[0]
 
 
-@kernel
 def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
     """Return which of the sixteen keys from cell `start` on is the first equal to `key`, or 0."""
     for place in range(_CHILDREN):
@@ -66,8 +57,6 @@ def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
 
 _smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
 _place: Final = from_internals(place_of_sixteen, lambda made: made.place_in_node)
-set_python_equivalent(_smallest, "keyhole.draws.interpreted_draws:smallest_of_sixteen")
-set_python_equivalent(_place, "keyhole.draws.interpreted_draws:place_of_sixteen")
 
 
 @kernel

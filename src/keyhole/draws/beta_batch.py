@@ -17,8 +17,12 @@ from numpy.typing import NDArray
 
 from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
 from keyhole.draws.streams import COUNTER_STEP, MIX_FACTOR_1, MIX_FACTOR_2, Stream
-from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
-from keyhole.kernels.kernel_declaration import from_internals, intrinsic, kernel
+from keyhole.kernels.kernel_declaration import (
+    from_internals,
+    intrinsic,
+    kernel,
+    set_python_equivalent,
+)
 
 _LANES: Final = 4
 _FEWEST: Final = 3  # fewer variates are drawn faster one by one
@@ -47,12 +51,14 @@ def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
 _checked: Final[Callable[..., Any]] = intrinsic(_checked_of)
 
 
-@kernel
 def none_of_four(
     begun: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
-    """Draw nothing, and return in bits that none of four variates was drawn."""
+    """Draw nothing, and return in bits that none of four variates was drawn.
+
+    The vector code, which takes its place in compiled code, draws all that are the usual case.
+    """
     return np.uint64(2**_LANES - 1)
 
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.streams import Stream, next_uint64, uniform
 from keyhole.draws.streams import stream as stream  # for the examples
-from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_declaration import kernel, set_python_equivalent
 
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
 _NORMAL_EDGE: Final = 3.6541528853610088

@@ -33,7 +33,6 @@ from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpret, is_interpreted
 from keyhole.kernels.kernel_declaration import (
-    has_internals,
     import_internals,
     import_loader,
     is_bounds_checked,
@@ -196,9 +195,6 @@ def _compile(
     with _announce(owner, path):
         numba = import_numba()
         try:
-            if not has_internals():
-                usual: Kernel = numba.njit(signature, **chosen)(build())
-                return usual
             machine = import_internals().compile_entry_point(build(), signature, chosen)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
@@ -265,13 +261,11 @@ def compile_cached(
         return AtomicCall(owner, run) if hold_gil else run
     name = f"{digest} {options()} {signature} {hold_gil}"
     if _only_file.get():
-        raise _FileFoundError(
-            _path(name) if has_internals() and is_usable(cache_folder()) else None
-        )
+        raise _FileFoundError(_path(name) if is_usable(cache_folder()) else None)
     with compiler_lock():
         function = _alive.get(name)
         if function is None:
-            kept = has_internals() and is_usable(cache_folder())
+            kept = is_usable(cache_folder())
             budget = _budgets.setdefault(name, TimeBudget())
             if is_tiered() and not budget.is_spent:
                 # The file name takes 0.2 s to compute, which an empty folder does not need.

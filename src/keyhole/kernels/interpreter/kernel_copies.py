@@ -18,12 +18,9 @@ from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorte
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
 from keyhole.kernels.interpreter.memory_views import cache_views, is_array, to_numpy, view_of
-from keyhole.kernels.interpreter.python_equivalent_registry import (
-    find_python_equivalent,
-    returns_views,
-)
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
+from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
 
 Kernel = Callable[..., Any]
 

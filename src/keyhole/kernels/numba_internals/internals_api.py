@@ -8,12 +8,10 @@ from keyhole.kernels.numba_internals.compiler import (
     thread_ident,
     type_of,
 )
-from keyhole.kernels.numba_internals.selftest import check_internals
 from keyhole.kernels.numba_internals.vector_beta_variates import make_four_betas
 
 __all__ = [
     "Part",
-    "check_internals",
     "compile_entry_point",
     "make_four_betas",
     "make_view",
