@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from keyhole import Metric, parameter, simulate, threshold
-from keyhole.contract.environment import Environment
 from keyhole.contract.kernel_signatures import (
     ENVIRONMENT_KERNELS,
     GUARD,
@@ -16,6 +15,7 @@ from keyhole.contract.kernel_signatures import (
     signature_table,
 )
 from keyhole.contract.policy import Policy as AnyPolicy
+from keyhole.contract.problem import Environment
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, float_array, int_array, integer
 from keyhole.delayed import ODAAF

@@ -6,8 +6,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 
-from keyhole.draws.beta_batch import betas, none_of_four
-from keyhole.draws.samplers import beta, beta_by_steps
+from keyhole.draws.samplers import beta, beta_by_steps, betas, none_of_four
 from keyhole.draws.streams import stream
 from keyhole.kernels.kernel_declaration import kernel
 from keyhole.policy import float_array, int_array

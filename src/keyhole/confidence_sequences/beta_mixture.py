@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.draws.kl_bound import log_complement
+from keyhole.draws.mean_bounds import log_complement
 from keyhole.validate import Range, check_integer, check_number, check_unit_interval
 
 # `math.lgamma` of large numbers loses the digits that the interval needs: with 10**12 values its

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.kernel_checks import (
     check_argument_names,
     check_field_access,
@@ -29,6 +28,7 @@ from keyhole.contract.kernel_signatures import (
     single_integers,
 )
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Environment, check_metrics
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import (
     Field,

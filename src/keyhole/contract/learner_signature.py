@@ -10,9 +10,8 @@ from inspect import Parameter, Signature
 from typing import Any, Final, cast, get_args
 
 from keyhole.contract.arm_names import ArmNames
-from keyhole.contract.known_quantities import Fact
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Fact, Setting
 from keyhole.validate import ANY, check_choice, short_repr, suggestion
 
 ARMS: Final = "arms"

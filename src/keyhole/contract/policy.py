@@ -1,5 +1,9 @@
-"""The base class of policies (rules that choose among options), with their declared parameters."""
+"""The base classes of policies (rules that choose among options), with their declared parameters.
 
+An `IndexPolicy` gives each option (arm) a number, the index, and chooses the largest.
+"""
+
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
@@ -30,9 +34,11 @@ from keyhole.contract.pending_mode_inference import (
 )
 from keyhole.contract.policy_html import policy_html
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field
+from keyhole.contract.state_arrays import Field, argmin_tree_array, float_array
 from keyhole.contract.stopping import Guarantee, check_stopping
 from keyhole.contract.text_formatting import count_text, mean_text
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import Range, check_choice, check_integer, check_number, suggestion
 
 T = TypeVar("T")
@@ -466,3 +472,45 @@ def _is_policy(kind: Any) -> bool:
 def _short(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return repr(int(value)) if whole else repr(value)
+
+
+class IndexPolicy(Policy, abstract=True):
+    """A policy that pulls the arm with the largest index, given by a formula.
+
+    A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
+    pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
+    once, in order; then always the arm with the largest index, the lowest of equals. Where the
+    smallest should win, return its negative.
+
+    The index may depend on nothing but the arm's own pulls, so that one index changes a round
+    and a round costs at most log K.
+    """
+
+    helpers: ClassVar[tuple[str, ...]] = ("index",)
+    helper_arguments = MappingProxyType({"index": ("p", "pulls", "total")})
+    off_policy: ClassVar[bool] = True
+    arms: ClassVar[int] = known_fact()
+
+    class State:
+        """Pulls and summed rewards of each arm, and the negative of its index."""
+
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        # Negative, since the tree finds the smallest key.
+        index = argmin_tree_array("arms")
+
+    def init(p, s: State) -> None:
+        """Give every arm an infinite index, so that arms without pulls come first."""
+        argmin_fill(s.index, p.arms, -math.inf)
+
+    def select(p, s: State) -> int:
+        """Return the arm with the largest index."""
+        return argmin(s.index, p.arms)
+
+    def update(p, s: State, arm: int, reward: float, index: Kernel) -> None:
+        """Count the pull and renew the arm's index."""
+        pulls = s.pulls[arm] + 1.0
+        total = s.totals[arm] + reward
+        s.pulls[arm] = pulls
+        s.totals[arm] = total
+        argmin_update(s.index, p.arms, arm, -index(p, pulls, total))

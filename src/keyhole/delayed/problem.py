@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 import numpy as np
 
 from keyhole.contract.arm_names import split_names
-from keyhole.contract.environment import Environment
+from keyhole.contract.problem import Environment
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
@@ -22,8 +22,12 @@ from keyhole.distributions.empirical_distribution import (
     samples_by_arm,
 )
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
+from keyhole.distributions.sampler_dispatch import (
+    CombinedSampler,
+    RewardProblem,
+    combine_distributions,
+    list_values,
+)
 from keyhole.validate import SequenceLike, check_choice
 
 

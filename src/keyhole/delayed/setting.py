@@ -6,8 +6,7 @@ reward arrives rounds later: by itself, or in the sum of all that arrive in a ro
 
 from typing import Final, Literal, get_args
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field
 from keyhole.stochastic.setting import arm_exists
 

@@ -1,4 +1,6 @@
-"""A tree that finds the smallest of many numbers (keys) and is updated when one changes.
+"""Kernels that find an option: the first that was never chosen, and the one of the smallest key.
+
+A tree finds the smallest of many numbers (keys), and is updated when one changes.
 
 Policies that choose the option with the smallest (or largest) score use it: from one round to the
 next one score changes, and so few nodes are read.
@@ -180,3 +182,33 @@ def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
         level = np.append(level, [math.inf] * (-len(level) % _CHILDREN))
         begin = begin // _CHILDREN - 1
     keys[: len(level)] = level
+
+
+@kernel
+def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> int:
+    """Return the first arm without pulls; -1 if there is none.
+
+    The round does not tell: a first feedback may come late, or never, and arms may be added.
+
+    Parameters
+    ----------
+    pulls : ndarray of float64
+        Pulls of each arm.
+    begin : ndarray of float64, shape (1,)
+        All arms before this one have pulls: a `scratch_array`, so that most rounds need no search.
+
+    Examples
+    --------
+    >>> begin = np.zeros(1)
+    >>> first_unpulled(np.array([1.0, 0.0, 2.0]), begin), begin
+    (1, array([1.]))
+    >>> first_unpulled(np.array([1.0, 3.0, 2.0]), begin), begin
+    (-1, array([3.]))
+    """
+    arm = int(begin[0])
+    if arm == len(pulls):
+        return -1
+    while arm < len(pulls) and pulls[arm] > 0.0:
+        arm += 1
+    begin[0] = arm
+    return arm if arm < len(pulls) else -1

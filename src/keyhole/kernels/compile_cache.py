@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.cache_files import (
     CODE_SUFFIX,
     cache_folder,
@@ -28,11 +27,11 @@ from keyhole.kernels.cache_files import (
     read_file,
     write_file,
 )
-from keyhole.kernels.changed_numba_settings import changed_settings
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.interpreted_mode import interpret, is_interpreted
+from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted
 from keyhole.kernels.kernel_declaration import (
+    changed_settings,
     import_internals,
     import_loader,
     is_bounds_checked,

@@ -1,17 +1,47 @@
 """Declaration of kernels, functions that Numba compiles at their first use; it is imported then."""
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
-from keyhole.kernels.changed_numba_settings import changed_settings
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
+
+# The settings on which machine code depends, with Numba's defaults as `repr` shows them.
+_DEFAULTS: Final = {
+    "OPT": "_OptLevel(3)",
+    "BOUNDSCHECK": "None",
+    "CPU_NAME": "None",
+    "CPU_FEATURES": "None",
+    "ENABLE_AVX": "True",
+    "LOOP_VECTORIZE": "1",
+    "SLP_VECTORIZE": "0",
+    "DISABLE_INTEL_SVML": "False",
+    "DISABLE_JIT": "0",
+}
+_FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder where a process begins
+
+
+def changed_settings() -> dict[str, Any]:
+    """Return the settings that affect machine code and differ from the defaults.
+
+    Numba is imported, and asked, only where an environment variable or a file may have changed a
+    setting; or if it is loaded already, since a program may have changed its `config`.
+    """
+    is_set = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS) or Path(_FILE).exists()
+    if not is_set and "numba" not in sys.modules:
+        return {}
+    config = import_numba().config
+    values = {name: getattr(config, name) for name in _DEFAULTS}
+    return {name: value for name, value in values.items() if repr(value) != _DEFAULTS[name]}
+
 
 if changed_settings().get("DISABLE_JIT"):
     raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
@@ -29,11 +59,11 @@ _VIEWS: Final = "returns_views_alone"
 _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
-def import_internals() -> Any:
-    """Return `keyhole.kernels.numba_internals.internals_api`, which compiles kernels."""
+def import_internals(module: str = "compiler") -> Any:
+    """Return a module of `keyhole.kernels.numba_internals`: the one that compiles kernels."""
     with compiler_lock():
         import_numba()
-        return import_module("keyhole.kernels.numba_internals.internals_api")
+        return import_module(f"keyhole.kernels.numba_internals.{module}")
 
 
 def import_loader() -> Any:
@@ -164,10 +194,13 @@ def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
     plain : function
         Does the same, to the bit, in interpreted mode; its name is part of fingerprints.
     make : callable
-        Makes the intrinsic, given `import_internals()`.
+        Makes the intrinsic, given the module `keyhole.kernels.numba_internals.intrinsics`.
     """
     set_python_equivalent(plain, plain)
-    return cast(F, DeferredIntrinsic(cast(FunctionType, plain), lambda: make(import_internals())))
+    deferred = DeferredIntrinsic(
+        cast(FunctionType, plain), lambda: make(import_internals("intrinsics"))
+    )
+    return cast(F, deferred)
 
 
 def set_python_equivalent(kernel: T, function: Callable[..., Any] | str) -> T:

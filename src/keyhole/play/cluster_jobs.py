@@ -23,7 +23,7 @@ from keyhole.clusters.cluster import (
     check_versions,
     make_wanted_check,
 )
-from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, sha256, unpickle_plan
 from keyhole.play.policy_simulation_job import SimulationJob

@@ -21,8 +21,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
 from keyhole.kernels.fingerprint import fingerprint
-from keyhole.kernels.math_library_digest import math_library_digest
-from keyhole.kernels.package_digest import code_digest
+from keyhole.kernels.package_digest import code_digest, math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
 

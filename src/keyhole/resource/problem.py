@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.arm_names import split_names
-from keyhole.contract.environment import Environment
+from keyhole.contract.problem import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.known_quantities import fact
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field
 from keyhole.resource.cost_functions import (
     PIECE,

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.arm_names import check_arm_texts, order_by_name, split_names
-from keyhole.contract.environment import Environment
+from keyhole.contract.problem import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.distributions.reward_problem import list_values
+from keyhole.distributions.sampler_dispatch import list_values
 from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_joint_environment
 from keyhole.semibandit.joint_losses import DayDistribution, Days
 from keyhole.semibandit.knapsack import solve_knapsack

@@ -7,8 +7,7 @@ may occur). An arm that gets the amount that it needs has no loss; of the others
 import math
 from typing import Final
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field, FloatArray
 
 ENOUGH: Final = 1e-9

@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from keyhole.contract.environment import Environment
+from keyhole.contract.problem import Environment
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.sampler_dispatch import environment_of
+from keyhole.distributions.sampler_dispatch import RewardProblem, environment_of, list_values
 from keyhole.stochastic.environment import BanditEnvironment
 from keyhole.stochastic.setting import SETTING
 from keyhole.stochastic.suboptimality_gaps import suboptimality_gaps

@@ -6,8 +6,7 @@ reward is seen.
 
 from typing import Final
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field
 
 

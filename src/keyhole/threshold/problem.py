@@ -10,7 +10,7 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 
 from keyhole.contract.arm_names import entry_names, split_names
-from keyhole.contract.environment import Environment
+from keyhole.contract.problem import Environment
 from keyhole.contract.problem import Problem as AnyProblem
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.distributions import Replay

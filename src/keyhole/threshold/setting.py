@@ -7,8 +7,7 @@ it.
 
 from typing import Final, Literal, get_args
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field
 from keyhole.stochastic.setting import arm_exists
 

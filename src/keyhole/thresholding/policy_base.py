@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, overload
 
 from keyhole.contract.arm_names import Names
-from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import Scale
 from keyhole.contract.state_arrays import FloatArray
@@ -106,7 +106,7 @@ def _describe_arm(side: str, pulls: float, total: float, scale: Scale, has_inter
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base class of index policies: see `keyhole.contract.index_policy.IndexPolicy`.
+    """Base class of index policies: see `keyhole.contract.policy.IndexPolicy`.
 
     Examples
     --------

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.arm_names import order_by_name
-from keyhole.contract.environment import Environment
+from keyhole.contract.problem import Environment
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import Replay, replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.sampler_dispatch import environment_of
+from keyhole.distributions.sampler_dispatch import RewardProblem, environment_of, list_values
 from keyhole.thresholding.environment import (
     FiniteSampleEnvironment,
     FiniteSampleGoldEnvironment,

@@ -6,8 +6,7 @@ reward seen; in the end each arm is labelled by whether its mean reward is at le
 
 from typing import Final
 
-from keyhole.contract.known_quantities import fact
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field
 from keyhole.stochastic.setting import arm_exists
 

@@ -19,7 +19,7 @@ from keyhole.contract.stopping_wrapper import (
     count_pull,
     settle,
 )
-from keyhole.draws.e_process import is_mean_above, is_mean_below
+from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policy_base import Policy

@@ -2,7 +2,7 @@
 
 No other file imports `numba.core`, `llvmlite` or anything else that Numba's manual does not name.
 `pyproject.toml` allows the releases that the tests have seen. `keyhole.kernels.kernel_declaration`
-imports the compiler (`internals_api`). The loader (`machine_code`) imports nothing of Numba but two
+imports `compiler` and `intrinsics`. The loader (`machine_code`) imports nothing of Numba but two
 of its C extension modules.
 """
 
