@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from keyhole.contract.text_formatting import count_text
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_usable
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_declaration import changed_settings
+from keyhole.text_formatting import count_text
 
 _ALMOST: Final = 0.9  # of the cache's limit: the next pieces remove others
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")

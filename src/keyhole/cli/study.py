@@ -10,8 +10,8 @@ from keyhole.cli.json_output import print_json
 from keyhole.cli.key_values import format_key_values, parse_key_values
 from keyhole.cli.options import AsJson, show_examples
 from keyhole.cli.user_policies import load_user_policies
-from keyhole.contract.text_formatting import count_text
 from keyhole.files import read_toml
+from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, short_repr
 
 app = typer.Typer(

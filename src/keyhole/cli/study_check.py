@@ -38,8 +38,8 @@ def check(
     Prints a line a study, and ends with 1 if anything is damaged. --repair-to leaves the damaged
     database as it is.
     """
-    from keyhole.contract.text_formatting import count_text
     from keyhole.study import check_database, copy_intact_events
+    from keyhole.text_formatting import count_text
 
     if (repair_to is None) != (out is None):
         raise ValueError("--repair-to and --out must be given together")

@@ -8,7 +8,7 @@ import typer
 from keyhole.cli.json_output import print_json
 from keyhole.cli.options import AsJson, show_examples
 from keyhole.cli.study import Name, Own, Storage, open_study
-from keyhole.contract.text_formatting import count_text
+from keyhole.text_formatting import count_text
 
 EXAMPLES: Final = show_examples(
     "keyhole study import items.db labels past.csv",

@@ -10,7 +10,7 @@ from keyhole.cli.json_output import print_json
 from keyhole.cli.key_values import format_key_values, format_recommendation
 from keyhole.cli.options import AsJson
 from keyhole.cli.study import Name, Own, Storage, open_study
-from keyhole.contract.text_formatting import count_text
+from keyhole.text_formatting import count_text
 
 _ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
 

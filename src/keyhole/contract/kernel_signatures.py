@@ -30,8 +30,8 @@ from keyhole.contract.state_arrays import (
     compile_shared,
     declared_state,
 )
-from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, python_function
+from keyhole.text_formatting import join_words
 from keyhole.validate import suggestion
 
 Expressions = dict[str, str]

@@ -33,12 +33,13 @@ from keyhole.contract.pending_mode_inference import (
     reason_to_wait,
 )
 from keyhole.contract.policy_html import policy_html
+from keyhole.contract.reward_units import mean_text
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, float_array
 from keyhole.contract.stopping import Guarantee, check_stopping
-from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.kernels.fingerprint import Kernel
+from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_choice, check_integer, check_number, suggestion
 
 T = TypeVar("T")

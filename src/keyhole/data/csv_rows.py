@@ -12,8 +12,8 @@ from pathlib import Path
 from time import time
 from typing import Any, Final
 
-from keyhole.contract.text_formatting import join_words
 from keyhole.files import decode_text, read_file
+from keyhole.text_formatting import join_words
 from keyhole.validate import check_choice, check_distinct, check_line, warn_user
 
 _LONGEST: Final = 500  # characters of a message

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.reward_units import Scale
+from keyhole.contract.reward_units import Scale, mean_text
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.delayed.learner import Learner
 from keyhole.delayed.setting import SETTING, Facts, Feedback
 from keyhole.delayed.study_adapter import StudyVocabulary
+from keyhole.text_formatting import count_text
 
 
 class Policy(Facts, CorePolicy, abstract=True):

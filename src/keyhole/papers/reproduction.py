@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters.cluster_connection import THREADS, check_address
-from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
@@ -34,6 +33,7 @@ from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduc
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.progress import Report, print_step, progress_report
 from keyhole.play.total_progress import TotalProgress
+from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, check_distinct, check_line
 
 SHARED_FOLDER: Final = "shared"

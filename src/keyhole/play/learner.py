@@ -25,7 +25,6 @@ from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
-from keyhole.contract.text_formatting import count_text
 from keyhole.drivers.learner_step import (
     ASK,
     ASK_WITH_NUMBER,
@@ -60,6 +59,7 @@ from keyhole.play.learner_summary import describe_facts, describe_learner, learn
 from keyhole.play.log_replay import int_column, replay_rows
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.text_formatting import count_text
 from keyhole.validate import (
     Range,
     check_integer,

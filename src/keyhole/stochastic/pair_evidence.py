@@ -1,6 +1,6 @@
 """Evidence that one option's mean reward is above another's, for kernels (compiled functions)."""
 
-from keyhole.confidence_sequences.beta_mixture import binary_entropy, log_beta
+from keyhole.confidence_sequences import binary_entropy, log_beta
 
 
 def log_loss(pulls: float, total: float) -> float:

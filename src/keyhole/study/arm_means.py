@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.contract.text_formatting import count_text, format_interval, mean_interval
 from keyhole.study.decision_counts import NO_ARM, DecisionCounts
 from keyhole.study.timeout_rule import NO_REWARD
+from keyhole.text_formatting import count_text
 
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 """Places around the middle of a posterior, in units of its width, dense in the middle."""

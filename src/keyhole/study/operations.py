@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.text_formatting import count_text
 from keyhole.play.study_vocabulary import check_words
 from keyhole.study import events
 from keyhole.study.decision import (
@@ -27,6 +26,7 @@ from keyhole.study.log_state import drop_signs_of_zeros
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.timeout_rule import NO_REWARD
+from keyhole.text_formatting import count_text
 from keyhole.validate import short_repr, suggestion
 
 

@@ -9,7 +9,6 @@ from math import inf, lgamma, log
 from os import PathLike
 from typing import Any, Final, NamedTuple
 
-from keyhole.contract.text_formatting import count_text
 from keyhole.data.csv_rows import (
     DateParser,
     check_column_names,
@@ -28,6 +27,7 @@ from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.rows import LONGEST
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
+from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number, check_short_line
 
 _CHANCE: Final = 1e-4  # of an order that is taken for a sorted one

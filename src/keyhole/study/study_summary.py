@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from keyhole.contract.text_formatting import count_text
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.table import Table
@@ -12,6 +11,7 @@ from keyhole.study.arm_means import arm_table, chances_rows, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import order_arms, plot_decisions, plot_size
 from keyhole.study.state import State
+from keyhole.text_formatting import count_text
 from keyhole.validate import short_repr
 
 MOST_EVENTS: Final = 200_000

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, overload
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.reward_units import Scale
+from keyhole.contract.reward_units import Scale, mean_text
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.contract.text_formatting import count_text, mean_text
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
+from keyhole.text_formatting import count_text
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.setting import SETTING, Facts
 from keyhole.thresholding.study_adapter import StudyVocabulary

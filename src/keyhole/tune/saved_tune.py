@@ -8,8 +8,8 @@ import numpy as np
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.policy import Policy
-from keyhole.contract.text_formatting import count_text
 from keyhole.extras import require_extra
+from keyhole.text_formatting import count_text
 from keyhole.tune import folder as places
 from keyhole.tune.interval import Interval
 from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.clusters.cluster_connection import THREADS, check_address
-from keyhole.contract.text_formatting import count_text
 from keyhole.play.progress import StatusLine
+from keyhole.text_formatting import count_text
 from keyhole.tune import folder as places
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.cpu_cores import assign_cores, available_cores

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from keyhole.contract.text_formatting import count_text
+from keyhole.text_formatting import count_text
 from keyhole.tune.cpu_cores import physical_cores
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
