@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from keyhole.cached_property import cached_property
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
-from keyhole.contract.policy import Policy
+from keyhole.contract.policy import Policy, check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
 from keyhole.drivers.learner_step import (
     ASK,
     ASK_WITH_NUMBER,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions import Distribution
-from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler, check_moments
+from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler, check_moments
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.policy import Stream, uniform

@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 import numpy as np
 
 from keyhole.contract.kernel_checks import kernel_argument_names
+from keyhole.contract.policy import is_done, settled_arms
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.contract.stopping import is_done, settled_arms
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.definition import Definition
 from keyhole.study.events import (

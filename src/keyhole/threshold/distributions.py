@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions import Distribution, Replay, TabulatedDistribution
-from keyhole.distributions.custom_distribution import CustomSampler, check_moments
+from keyhole.distributions.distribution import CustomSampler, check_moments
 from keyhole.distributions.tabulated_distribution import is_scipy
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.policy import Stream, uniform

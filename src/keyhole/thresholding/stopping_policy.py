@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.stopping import settled_arms
-from keyhole.contract.stopping_wrapper import (
+from keyhole.contract.policy import settled_arms
+from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
     Evidence,
     StoppingWrapper,

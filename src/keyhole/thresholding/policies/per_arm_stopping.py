@@ -6,7 +6,7 @@ threshold. On average at most a given share of them is settled wrongly.
 
 import math
 
-from keyhole.contract.stopping import Guarantee
+from keyhole.contract.policy import Guarantee
 from keyhole.thresholding.stopping_policy import StoppingPolicy
 
 
