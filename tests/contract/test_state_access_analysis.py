@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from keyhole.contract import pending_mode_inference
-from keyhole.contract.policy import PENDING_MODES, Policy
+from keyhole.contract.pending_mode_inference import PENDING_MODES
+from keyhole.contract.policy import Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_arrays import argmin_tree_array, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base

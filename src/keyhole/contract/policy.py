@@ -26,6 +26,8 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole import validate
+from keyhole.contract import pending_mode_inference
 from keyhole.contract.kernel_signatures import (
     IMPUTE,
     POLICY_KERNELS,
@@ -34,16 +36,6 @@ from keyhole.contract.kernel_signatures import (
     is_restoring,
 )
 from keyhole.contract.learner_signature import make_learner_method
-from keyhole.contract.pending_mode_inference import (
-    PENDING_MODES as PENDING_MODES,
-)
-from keyhole.contract.pending_mode_inference import (
-    check_pending,
-    describe_remedy,
-    infer_pending,
-    list_candidates,
-    reason_to_wait,
-)
 from keyhole.contract.policy_html import policy_html
 from keyhole.contract.reward_units import mean_text
 from keyhole.contract.setting import Setting
@@ -51,14 +43,6 @@ from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_sta
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.text_formatting import count_text
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_distinct,
-    check_integer,
-    check_number,
-    suggestion,
-)
 
 _ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
 
@@ -89,7 +73,7 @@ def check_stopping(cls: Any) -> None:
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
     if not cls.verdicts:
         return
-    check_distinct(name, cls.verdicts)
+    validate.check_distinct(name, cls.verdicts)
     state = declared_state(cls)
     for array, wanted in _ARRAYS.items():
         if state.get(array) != wanted:
@@ -173,7 +157,7 @@ def parameter(
     >>> parameter(default=1.35, gt=0).default
     1.35
     """
-    allowed = Range(ge=ge, gt=gt, le=le, lt=lt)
+    allowed = validate.Range(ge=ge, gt=gt, le=le, lt=lt)
     return dataclass_field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
@@ -305,9 +289,9 @@ class Policy:
                 made = make_learner_method(cls.setting, cls.learner_class, cls)
                 cls.learner = made  # type: ignore[method-assign]
         for name in cls.needs:
-            check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+            validate.check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
-        check_pending(cls)
+        pending_mode_inference.check_pending(cls)
         if not abstract:
             check_stopping(cls)
             cls.check_kernels()
@@ -325,7 +309,7 @@ class Policy:
         secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
         known = ", ".join(cls.setting.argument_names(cls.needs))
         known += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
-        reason = reason_to_wait(cls)
+        reason = pending_mode_inference.reason_to_wait(cls)
         known += f"; unknown in practice: {' and '.join(secrets)}" if secrets else ""
         found = {
             "known quantities": known,
@@ -344,9 +328,11 @@ class Policy:
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
-        infer_pending(cls)
+        pending_mode_inference.infer_pending(cls)
         signatures = (
-            (*POLICY_KERNELS, IMPUTE) if "impute" in list_candidates(cls) else POLICY_KERNELS
+            (*POLICY_KERNELS, IMPUTE)
+            if "impute" in pending_mode_inference.list_candidates(cls)
+            else POLICY_KERNELS
         )
         check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)
 
@@ -358,10 +344,10 @@ class Policy:
         (feedback would be learnt with another decision's values), where that cannot be analysed,
         and where neither the class nor its setting declares `pending`.
         """
-        reason = reason_to_wait(cls)
+        reason = pending_mode_inference.reason_to_wait(cls)
         return reason and (
             f"{cls.__name__} waits for the feedback of each decision: {reason}; "
-            f"{describe_remedy(cls)}"
+            f"{pending_mode_inference.describe_remedy(cls)}"
         )
 
     @classmethod
@@ -377,7 +363,7 @@ class Policy:
             if name not in names:
                 allowed = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
                 wrong = allowed if names else f"{cls.__name__} has no parameters,"
-                raise TypeError(f"{wrong} got {name!r}{suggestion(name, names)}")
+                raise TypeError(f"{wrong} got {name!r}{validate.suggestion(name, names)}")
         for item in fields(cast(Any, cls))[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
@@ -407,7 +393,7 @@ class Policy:
             # The base of a wrapper policy, which was checked when it was made.
             if isinstance(getattr(self, item.name), Policy):
                 continue
-            convert = check_integer if item.type in (int, "int") else check_number
+            convert = validate.check_integer if item.type in (int, "int") else validate.check_number
             value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
             object.__setattr__(self, item.name, value)
 

@@ -13,13 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from keyhole.kernels.cache_files import (
-    DIGEST_SUFFIX,
-    cache_folder,
-    is_usable,
-    read_file,
-    write_file,
-)
+from keyhole.kernels import cache_files
 
 # Three of these packages are above this one. They are named here, not registered when they are
 # imported: the key of an entry would then depend on which of them were imported first.
@@ -53,16 +47,16 @@ def code_digest() -> str:
     64
     """
     known = hashlib.sha256(repr((sys.implementation.cache_tag, _sources)).encode()).hexdigest()
-    folder = cache_folder()
-    path = folder / f"{known}{DIGEST_SUFFIX}" if is_usable(folder) else None
-    if path is not None and (found := read_file(path)) is not None:
+    folder = cache_files.cache_folder()
+    path = folder / f"{known}{cache_files.DIGEST_SUFFIX}" if cache_files.is_usable(folder) else None
+    if path is not None and (found := cache_files.read_file(path)) is not None:
         return found.decode()
     digest = hashlib.sha256()
     for name, source in _sources.items():
         digest.update(f"{name} {tree_digest(source)} ".encode())
     made = digest.hexdigest()
     if path is not None:
-        write_file(path, made.encode())
+        cache_files.write_file(path, made.encode())
     return made
 
 

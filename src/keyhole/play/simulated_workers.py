@@ -10,8 +10,8 @@ from typing import Final, Protocol
 import numpy as np
 
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.pending_mode_inference import check_allowed
-from keyhole.contract.policy import PENDING_MODES, Policy
+from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
+from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.fingerprint import Kernel

@@ -16,8 +16,8 @@ from typing import Any, Final, Self
 import numpy as np
 
 from keyhole.contract.learner_signature import resolve_facts
-from keyhole.contract.pending_mode_inference import check_allowed
-from keyhole.contract.policy import PENDING_MODES, Policy
+from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
+from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.example_decisions import example_decisions
 from keyhole.play.saved_learner import find_policy

@@ -14,17 +14,9 @@ import numpy as np
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, copy_module, link
-from keyhole.kernels.interpreter import arithmetic
+from keyhole.kernels.interpreter import arithmetic, memory_views
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_error
-from keyhole.kernels.interpreter.memory_views import (
-    cache_views,
-    is_array,
-    start_caching,
-    stop_caching,
-    to_numpy,
-    view_of,
-)
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
@@ -44,7 +36,9 @@ _FOLLOWED: Final = ("operator", "builtins")
 
 def _print(*values: Any, **options: Any) -> None:
     """Print as Python does, and arrays as NumPy does."""
-    shown = (to_numpy(value) if is_array(value) else value for value in values)
+    shown = (
+        memory_views.to_numpy(value) if memory_views.is_array(value) else value for value in values
+    )
     print(*shown, **options)  # noqa: T201 (it is the user's)
 
 
@@ -102,7 +96,7 @@ def _make_copy(plain: FunctionType) -> Kernel:
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
-    result: Kernel = cache_views(copy) if returns_views(plain) else copy
+    result: Kernel = memory_views.cache_views(copy) if returns_views(plain) else copy
     _copies[plain] = result  # before the functions that it uses, which may use it
     link(plain, copy, lambda name, value, chains: _value(plain, name, value, chains))
     return result
@@ -170,7 +164,7 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
     array = value.copy()  # a snapshot, row-major
     array.flags.writeable = False
     try:
-        return view_of(np.ascontiguousarray(array))
+        return memory_views.view_of(np.ascontiguousarray(array))
     except TypeError as error:
         raise _UnknownError(f", {error}") from None
 
@@ -241,15 +235,15 @@ class InterpretedFunction:
             return value
         array, view = self._cached[i]
         if array is not value:
-            stop_caching(view)
+            memory_views.stop_caching(view)
             # Two arguments may be one memory.
             same = (v for a, v in self._cached[:i] if a is value)
-            view = next(same, None) or view_of(value)
-            start_caching(view)
+            view = next(same, None) or memory_views.view_of(value)
+            memory_views.start_caching(view)
             self._cached[i] = (value, view)
         return view
 
 
 def _stop_caching_all(cached: list[tuple[Any, Any]]) -> None:
     for _, view in cached:
-        stop_caching(view)
+        memory_views.stop_caching(view)
