@@ -208,13 +208,16 @@ class CompiledClass:
         sources = (self.sources | self.helper_sources).values()
         return hash(tuple(code_location(python_function(source).__code__) for source in sources))
 
-    def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
+    def helpers(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
+        """Return what its kernels may call by name: its helpers, and the kernels of its base."""
         helpers = {name: fresh_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
             helpers = {name: _refuse_nan(owner, name, helper) for name, helper in helpers.items()}
-        if self.base is not None:
-            helpers |= base_kernels(self.base)
+        return helpers if self.base is None else helpers | _base_kernels(self.base)
+
+    def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
+        helpers = self.helpers(nan_checked=nan_checked)
         return {signature.name: self._bind(signature, helpers) for signature in self.signatures}
 
     def _bind(self, signature: KernelSignature, helpers: Mapping[str, Kernel]) -> Kernel:
@@ -228,12 +231,12 @@ class CompiledClass:
         return {name: int(values[name]) for name in self.dims}
 
 
-def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
+def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
     """Return ``base_init``, ``base_select`` and ``base_update`` of a base (see `WrapperPolicy`)."""
     helpers = {name: fresh_copy(getattr(base, name)) for name in base.helpers}
     return {
         f"base_{name}": bind_kernel(
-            base.__qualname__, getattr(base, name, _do_nothing), call, _identity(call), helpers
+            base.__qualname__, getattr(base, name, _do_nothing), call, identity(call), helpers
         )
         for name, call in _base_calls(base).items()
     }
@@ -289,5 +292,6 @@ def code_digest(driver: str, *sources: CompiledClass | Kernel) -> str:
     return hashlib.sha256(repr((driver, digests)).encode()).hexdigest()
 
 
-def _identity(call: str) -> dict[str, str]:
+def identity(call: str) -> dict[str, str]:
+    """Return the expressions of an argument list whose names are those that a kernel may use."""
     return {name: name for name in call.split(", ")}

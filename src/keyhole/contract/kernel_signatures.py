@@ -3,8 +3,8 @@
 A policy chooses among options, an environment simulates what comes of it. Each signature has the
 name, arguments and results of a function, and when it is called.
 
-Compiled classes, the checks of classes and the tables in the documentation are made from the
-two tables `POLICY_KERNELS` and `ENVIRONMENT_KERNELS`.
+Compiled classes and the checks of classes are made from the two tables `POLICY_KERNELS` and
+`ENVIRONMENT_KERNELS`, and a test compares the documentation with them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -404,21 +404,3 @@ def _remedy(cls: type, name: str) -> Callable[[str], str]:
         return lambda array: ""
     missing = join_words(missing_arrays(cls, name))
     return lambda array: f"declare {missing} in {cls.__name__}.State, or write {name}"
-
-
-def signature_table(signatures: Sequence[KernelSignature]) -> str:
-    """Return the kernels as a table in Markdown, for the documentation."""
-    lines = ["| kernel | may name | does | is called |", "|---|---|---|---|"]
-    for signature in signatures:
-        names = [f"`{name}`" for name in signature.own]
-        names += [f"the {group}" for group in signature.inputs]
-        if signature.outputs in _GROUPS:
-            names.append(f"the arrays of the {signature.outputs}")
-        elif signature.outputs == "metrics":
-            names.append("`metrics`")
-        needed = "" if signature.required else "; may be left out"
-        called = f"{signature.called}{needed}"
-        lines.append(
-            f"| `{signature.name}` | {', '.join(names)} | {signature.description} | {called} |"
-        )
-    return "\n".join(lines)
