@@ -78,14 +78,15 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     It does nothing where the policy does not impute.
     """
     source = compiled.owner.impute if has_imputation(compiled) else _do_nothing  # type: ignore[attr-defined]
+    owner = compiled.owner.__qualname__
     expressions = IMPUTE.expressions(compiled.records)
     helpers = compiled.helpers()
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
     update = next(signature for signature in POLICY_KERNELS if signature.name == "update")
     argument_list = update.flat_call(compiled.owner.setting)  # type: ignore[attr-defined]
-    owner, source_of_update = compiled.owner.__qualname__, compiled.sources["update"]
+    expressions_of_update = identity(argument_list)
     helpers["update"] = bind_kernel(
-        owner, source_of_update, argument_list, identity(argument_list), helpers
+        owner, compiled.sources["update"], argument_list, expressions_of_update, helpers
     )
     return bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
 
