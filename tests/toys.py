@@ -1,10 +1,8 @@
 """Toy settings, a few lines each, that stretch the contract as the published ones will."""
 
-from keyhole.contract.environment import Environment
-from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy, parameter
-from keyhole.contract.problem import Problem
-from keyhole.contract.setting import Setting
+from keyhole.contract.problem import Environment, Problem
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field, float_array, int_array, integer, number
 from keyhole.draws.streams import seek_pull, uniform
 from keyhole.metric import Metric

@@ -1,10 +1,8 @@
 """The names that the author of a policy, an environment or a setting imports, in one place."""
 
-from keyhole.contract.environment import Environment
-from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy, parameter
-from keyhole.contract.problem import Problem
-from keyhole.contract.setting import Setting
+from keyhole.contract.problem import Environment, Problem
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import (
     Field,
     FloatArray,
@@ -17,11 +15,11 @@ from keyhole.contract.state_arrays import (
     scratch_array,
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
-from keyhole.draws.beta_batch import betas
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, first_unpulled
 from keyhole.draws.samplers import (
     bernoulli,
     beta,
+    betas,
     binomial,
     exponential,
     gamma,
@@ -30,7 +28,6 @@ from keyhole.draws.samplers import (
     poisson,
 )
 from keyhole.draws.streams import Stream, seek_pull, uniform
-from keyhole.draws.unpulled_arms import first_unpulled
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.play.setting_learner import SettingLearner

@@ -30,7 +30,7 @@ def folder(monkeypatch, tmp_path):
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)])
 def compiles_all(request, monkeypatch):
     """Have the compiler compile next to nothing in place of what it is given, or all of it."""
-    if not request.param and kernel_declaration.has_internals():
+    if not request.param:
         internals = kernel_declaration.import_internals()
 
         def compile_entry_point(function, signature, options):

@@ -55,7 +55,6 @@ def quiet_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (0.1, 0.1, 0.1), raising=False)
     monkeypatch.setattr(doctor, "_QUOTA", tmp_path / "cpu.max")
     monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
-    monkeypatch.setattr(doctor, "has_internals", lambda: True)
     monkeypatch.setattr(doctor, "changed_settings", dict)
     return tmp_path
 
@@ -87,9 +86,6 @@ def test_settings_that_slow_down(slow, monkeypatch):
 
 
 def test_code_that_is_not_kept(slow, monkeypatch, quiet_machine):
-    monkeypatch.setattr(doctor, "has_internals", lambda: False)
-    assert_only(slow, "KEYHOLE_PLAIN_NUMBA is set")
-    monkeypatch.setattr(doctor, "has_internals", lambda: True)
     (quiet_machine / "open").mkdir()
     (quiet_machine / "open").chmod(0o777)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(quiet_machine / "open"))

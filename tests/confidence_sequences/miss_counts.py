@@ -5,8 +5,7 @@ import math
 import numpy as np
 from numba import types
 
-from keyhole.confidence_sequences.beta_mixture import beta_mixture_bounds
-from keyhole.confidence_sequences.empirical_bernstein import add_value, empirical_bernstein_bounds
+from keyhole.confidence_sequences import add_value, beta_mixture_bounds, empirical_bernstein_bounds
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from keyhole.kernels.interpreted_mode import interpreted

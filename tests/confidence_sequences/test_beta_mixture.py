@@ -9,8 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import betaln
 from scipy.stats import beta
 
-from keyhole.confidence_sequences import BetaMixture, beta_mixture_interval
-from keyhole.confidence_sequences.beta_mixture import log_beta
+from keyhole.confidence_sequences import BetaMixture, beta_mixture_interval, log_beta
 
 
 def reference(count, total, alpha):

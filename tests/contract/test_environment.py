@@ -3,8 +3,7 @@ import pytest
 
 from keyhole import Metric, simulate
 from keyhole.contract.compiled_class import compiled_environment
-from keyhole.contract.environment import check_metrics
-from keyhole.contract.problem import metrics_for
+from keyhole.contract.problem import check_metrics, metrics_for
 from keyhole.contract.state_arrays import int_array
 from tests.toys import Halving, RunEnvironment, Toy
 

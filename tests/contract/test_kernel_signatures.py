@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from keyhole import Metric, parameter, simulate, threshold
-from keyhole.contract.environment import Environment
 from keyhole.contract.kernel_signatures import (
     ENVIRONMENT_KERNELS,
     GUARD,
     IMPUTE,
     POLICY_KERNELS,
-    signature_table,
 )
 from keyhole.contract.policy import Policy as AnyPolicy
+from keyhole.contract.problem import Environment
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, float_array, int_array, integer
 from keyhole.delayed import ODAAF
@@ -374,6 +373,24 @@ def test_an_index_that_is_not_a_number_is_refused():
         learner.tell(1)
     with pytest.raises(ValueError, match=message):
         simulate(PROBLEM, [Blind()], horizon=10, replications=1, checked=True)
+
+
+def signature_table(signatures):
+    """Return the kernels as a table in Markdown, for the documentation."""
+    lines = ["| kernel | may name | does | is called |", "|---|---|---|---|"]
+    for signature in signatures:
+        names = [f"`{name}`" for name in signature.own]
+        names += [f"the {group}" for group in signature.inputs]
+        if signature.outputs in ("context", "decision", "feedback", "report"):
+            names.append(f"the arrays of the {signature.outputs}")
+        elif signature.outputs == "metrics":
+            names.append("`metrics`")
+        needed = "" if signature.required else "; may be left out"
+        called = f"{signature.called}{needed}"
+        lines.append(
+            f"| `{signature.name}` | {', '.join(names)} | {signature.description} | {called} |"
+        )
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("signatures", [POLICY_KERNELS, (IMPUTE,), ENVIRONMENT_KERNELS, (GUARD,)])

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Sequence
 import pytest
 
 from keyhole import Learner, parameter
-from keyhole.contract.known_quantities import fact
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Setting, fact
 from keyhole.contract.state_arrays import Field, int_array
 from keyhole.delayed import QPMD, DelayedUCB1
 from keyhole.resource import RCUCB

@@ -13,8 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_arrays import argmin_tree_array, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
-from keyhole.draws.unpulled_arms import first_unpulled
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, first_unpulled
 from keyhole.experiment import setting_registry
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import IndexPolicy

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.contract.stopping import Guarantee, is_done, remaining_arms, settled_arms
+from keyhole.contract.policy import Guarantee, is_done, remaining_arms, settled_arms
 from keyhole.policy import float_array, int_array
 from keyhole.testing import check_policy
 from keyhole.thresholding import LSA, PerArmStopping, Policy, Problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from keyhole.draws.e_process import is_mean_above, is_mean_below
+from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
 
 pytestmark = pytest.mark.interpreted
 

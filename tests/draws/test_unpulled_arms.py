@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.draws.unpulled_arms import first_unpulled
+from keyhole.draws.argmin_tree import first_unpulled
 
 
 @settings(deadline=None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keyhole.kernels import compiler_fork_locks
-from keyhole.kernels.atomic_call import AtomicCall
+from keyhole.kernels.interpreted_mode import AtomicCall
 from keyhole.stochastic import UCB1
 from tests.forks import ENOUGH, in_child
 

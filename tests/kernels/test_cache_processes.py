@@ -14,17 +14,12 @@ import pytest
 from numba import njit
 
 from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
-from keyhole.kernels import compile_cache, kernel_declaration
+from keyhole.kernels import compile_cache
 from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from tests.forks import ENOUGH, in_child
 from tests.processes import python
 
-pytestmark = [
-    pytest.mark.skipif(
-        not kernel_declaration.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept"
-    ),
-    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 POLICY = """
 from keyhole.thresholding import IndexPolicy

@@ -11,13 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keyhole.kernels import cache_files, compile_cache, kernel_declaration
+from keyhole.kernels import cache_files, compile_cache
 from keyhole.kernels.interpreted_mode import interpreted
 from tests.forks import ENOUGH
-
-pytestmark = pytest.mark.skipif(
-    not kernel_declaration.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"
-)
 
 
 def twice(values):

@@ -7,8 +7,8 @@ import sys
 import numba
 import pytest
 
-from keyhole.kernels import changed_numba_settings, kernel_declaration
-from keyhole.kernels.changed_numba_settings import changed_settings
+from keyhole.kernels import kernel_declaration
+from keyhole.kernels.kernel_declaration import changed_settings
 
 PLAY = """
 from keyhole import simulate
@@ -60,9 +60,6 @@ print(json.dumps(results))
 """
 
 
-@pytest.mark.skipif(
-    not kernel_declaration.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept"
-)
 def test_cached_code_is_loaded_without_numba_and_has_the_same_symbols(tmp_path):
     scope = {}
     exec(PLAY, scope)
@@ -94,5 +91,5 @@ def test_settings_of_numba_count_wherever_they_are_set(monkeypatch, name, text):
 
 
 def test_defaults_of_numba_are_not_settings():
-    known = {name: repr(getattr(numba.config, name)) for name in changed_numba_settings._DEFAULTS}
-    assert known == changed_numba_settings._DEFAULTS
+    known = {name: repr(getattr(numba.config, name)) for name in kernel_declaration._DEFAULTS}
+    assert known == kernel_declaration._DEFAULTS

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.kernels.package_digest import math_library_digest
 
 
 def test_the_digest_stands_for_the_values_of_the_functions(monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 import keyhole
 from keyhole import Learner, simulate
 from keyhole.distributions.busy_times import Exponential
-from keyhole.kernels.atomic_call import AtomicCall
+from keyhole.kernels.interpreted_mode import AtomicCall
 from keyhole.kernels.interpreter import memory_views
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, uniform
 from keyhole.stochastic import UCB1, Policy, Problem, ThompsonSampling, Uniform

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.draws.kl_bound import log_complement
+from keyhole.draws.mean_bounds import log_complement
 
 
 def upper(pulls, total, level):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.draws.kl_bound import log_complement
+from keyhole.draws.mean_bounds import log_complement
 from keyhole.stochastic import KLUCB
 from keyhole.stochastic.policies.klucb import find_only_arm_above, separate_largest
 

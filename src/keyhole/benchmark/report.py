@@ -10,10 +10,10 @@ from keyhole.benchmark.results_file import BenchmarkFile
 from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
 from keyhole.benchmark.summary import SituationSummary, summarize
 from keyhole.benchmark.tables import format_ratio, problem_table, situation_table
-from keyhole.contract.text_formatting import count_text
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
+from keyhole.text_formatting import count_text
 
 PAGE: Final = "report.html"
 _MOST_NAMED: Final = 4

@@ -14,13 +14,12 @@ from typing import Final
 import typer
 
 from keyhole.cli.output import one_line_text, print_json
-from keyhole.contract.text_formatting import count_text
 from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_usable
-from keyhole.kernels.changed_numba_settings import changed_settings
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.kernels.kernel_declaration import has_internals
+from keyhole.kernels.kernel_declaration import changed_settings
 from keyhole.runner import Runner
+from keyhole.text_formatting import count_text
 
 _PACKAGES: Final = ("numba", "numpy")
 _COMPILERS: Final = ("c++", "g++", "clang++")
@@ -94,14 +93,9 @@ def _slow_compilation() -> Iterator[str]:
         yield f"Numba's settings are changed, which may make kernels slower: {names}; unset them"
     folder, files = cache_folder(), cached_files()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the sentences below say the same
-        has_cache, is_kept = has_internals(), is_usable(folder) and os.access(folder, os.W_OK)
-    if not has_cache:
-        yield (
-            "compiled code is not kept, and kernels are slower: Keyhole does not know this release "
-            "of Numba, or KEYHOLE_PLAIN_NUMBA is set"
-        )
-    elif not is_kept:
+        warnings.simplefilter("ignore")  # the sentence below says the same
+        is_kept = is_usable(folder) and os.access(folder, os.W_OK)
+    if not is_kept:
         yield (
             f"compiled code is not kept: every process compiles anew, for seconds a policy, since "
             f"{folder} cannot be used; let KEYHOLE_CACHE_DIR name a folder of your own"

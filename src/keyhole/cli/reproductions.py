@@ -12,8 +12,8 @@ from keyhole.cli.output import (
     print_paragraph,
     print_result,
 )
-from keyhole.contract.text_formatting import count_text
 from keyhole.papers.entry_files import FILES, entry_folder, read_tables
+from keyhole.text_formatting import count_text
 
 if TYPE_CHECKING:
     from keyhole.papers import ReproducedEntries, Reproduction

@@ -9,7 +9,6 @@ import typer
 
 from keyhole.cli.output import one_line_text, print_json, print_result, try_to_write
 from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
-from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
 from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep
@@ -21,6 +20,7 @@ from keyhole.experiment.sweep_summary import Summaries, Summary, format_point_ti
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves
+from keyhole.text_formatting import capitalize
 
 _SHOWN_POINTS: Final = 12
 

@@ -11,8 +11,8 @@ import typer
 
 from keyhole.cli.options import AsJson, show_examples
 from keyhole.cli.output import print_result
-from keyhole.contract.text_formatting import count_text
 from keyhole.files import read_toml
+from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, short_repr
 
 app = typer.Typer(

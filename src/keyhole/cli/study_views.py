@@ -25,7 +25,7 @@ from keyhole.cli.study import (
     open_study,
 )
 from keyhole.contract.reward_units import UNIT
-from keyhole.contract.text_formatting import count_text
+from keyhole.text_formatting import count_text
 from keyhole.validate import check_distinct, short_repr
 
 __all__ = ["app"]  # with the commands of this module and of `keyhole.cli.study`

@@ -12,10 +12,10 @@ from typer.core import TyperGroup
 from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
 from keyhole.cli.output import print_json, print_result, try_to_write
 from keyhole.clusters.cluster import check_address
-from keyhole.contract.text_formatting import count_text
 from keyhole.durations import parse_duration
 from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.status_output import print_status
+from keyhole.text_formatting import count_text
 from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:

@@ -8,16 +8,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole import validate
 from keyhole.cached_property import cached_property
-from keyhole.validate import (
-    check_distinct,
-    check_line,
-    check_names,
-    check_sequence,
-    column_to_array,
-    short_repr,
-    suggestion,
-)
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
 """What type checkers accept as names of arms; a text is a sequence too, but is refused."""
@@ -51,9 +43,9 @@ class ArmNames(Sequence[Hashable]):
 
     def __init__(self, field: str, values: Any) -> None:
         wanted = "a number, or a sequence of names"
-        entries = check_sequence(field, column_to_array(values), wanted)
+        entries = validate.check_sequence(field, validate.column_to_array(values), wanted)
         self._names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
-        check_distinct(field, self._names[:1])  # which refuses none
+        validate.check_distinct(field, self._names[:1])  # which refuses none
         self._numbers: dict[Hashable, int] = {}
         for number, name in enumerate(self._names):
             if (first := self._numbers.setdefault(name, number)) != number:
@@ -75,7 +67,7 @@ class ArmNames(Sequence[Hashable]):
 
     def __repr__(self) -> str:
         """Return the names, shortened."""
-        return short_repr(list(self._names))
+        return validate.short_repr(list(self._names))
 
     @property
     def names(self) -> tuple[Any, ...]:
@@ -91,7 +83,7 @@ class ArmNames(Sequence[Hashable]):
 
     def column(self, field: str, names: Any) -> NDArray[np.int64]:
         """Return the numbers of the arms in a column of names."""
-        entries = check_sequence(field, column_to_array(names))
+        entries = validate.check_sequence(field, validate.column_to_array(names))
         try:
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
@@ -108,7 +100,7 @@ class ArmNames(Sequence[Hashable]):
         texts = list(map(name_text, self._names))
         counts = Counter(texts)
         pairs = zip(self._names, texts, strict=True)
-        texts = [short_repr(name) if counts[text] > 1 else text for name, text in pairs]
+        texts = [validate.short_repr(name) if counts[text] > 1 else text for name, text in pairs]
         # Representations may be equal too, as those of long names, which are cut off.
         while len(counts := Counter(texts)) < len(texts):
             texts = [
@@ -124,8 +116,8 @@ class ArmNames(Sequence[Hashable]):
 
     def _got(self, name: Any) -> str:
         texts = [known for known in self._names if isinstance(known, str)]
-        meant = suggestion(name, texts) if isinstance(name, str) else ""
-        return f"got {short_repr(name)}{meant}"
+        meant = validate.suggestion(name, texts) if isinstance(name, str) else ""
+        return f"got {validate.short_repr(name)}{meant}"
 
 
 def name_text(name: Any) -> str:
@@ -139,7 +131,7 @@ def name_text(name: Any) -> str:
     if isinstance(name, Enum):
         return f"{type(name).__name__}.{name.name}"
     # Not `str(name)`: a subclass may return anything, such as several lines.
-    return str.__str__(name) if isinstance(name, str) else short_repr(name)
+    return str.__str__(name) if isinstance(name, str) else validate.short_repr(name)
 
 
 def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
@@ -162,7 +154,7 @@ def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
 def check_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
     """Return names of arms whose texts differ too: not 1 and "1"."""
     found = ArmNames(f"the arms of {field}", list(names)).names
-    check_names(f"the names of arms of {field}", map(name_text, found))
+    validate.check_names(f"the names of arms of {field}", map(name_text, found))
     return found
 
 
@@ -175,7 +167,7 @@ def entry_names(field: str, arms: Any) -> list[str]:
     ["means['red']", "means['blue']"]
     """
     keys = arms if isinstance(arms, Mapping) else range(len(arms))
-    return [f"{field}[{short_repr(key)}]" for key in keys]
+    return [f"{field}[{validate.short_repr(key)}]" for key in keys]
 
 
 def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
@@ -191,7 +183,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
     if values.keys() != set(names):
         listed = ", ".join(map(name_text, names[:_LISTED]))
         raise ValueError(
-            f"{field} must have a value of each arm, {listed}; got {short_repr(values)}"
+            f"{field} must have a value of each arm, {listed}; got {validate.short_repr(values)}"
         )
     return [values[name] for name in names]
 
@@ -203,16 +195,16 @@ def _check_name(field: str, name: Any) -> Any:
         hash(plain)
     except TypeError:
         raise TypeError(
-            f"{field} must be hashable, such as a text, got {short_repr(plain)}"
+            f"{field} must be hashable, such as a text, got {validate.short_repr(plain)}"
         ) from None
     if isinstance(plain, str) and not isinstance(plain, Enum):
-        return check_line(field, plain)
+        return validate.check_line(field, plain)
     if name != name:  # not `plain`: that of NumPy's "not a time" is None
-        raise ValueError(f"{field} must be equal to itself, got {short_repr(name)}")
+        raise ValueError(f"{field} must be equal to itself, got {validate.short_repr(name)}")
     return plain
 
 
 def _describe_equal(first: Any, second: Any) -> str:
     if (type(first), repr(first)) == (type(second), repr(second)):
-        return f"got {short_repr(second)} twice"
-    return f"but {short_repr(first)} and {short_repr(second)} are equal"
+        return f"got {validate.short_repr(second)} twice"
+    return f"but {validate.short_repr(first)} and {validate.short_repr(second)} are equal"

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.kernel_checks import (
     check_argument_names,
     check_field_access,
@@ -29,6 +28,7 @@ from keyhole.contract.kernel_signatures import (
     single_integers,
 )
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Environment, check_metrics
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import (
     Field,
@@ -220,13 +220,16 @@ class CompiledClass:
         sources = (self.sources | self.helper_sources).values()
         return hash(tuple(code_location(python_function(source).__code__) for source in sources))
 
-    def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
+    def helpers(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
+        """Return what its kernels may call by name: its helpers, and the kernels of its base."""
         helpers = {name: fresh_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
             helpers = {name: _refuse_nan(owner, name, helper) for name, helper in helpers.items()}
-        if self.base is not None:
-            helpers |= base_kernels(self.base)
+        return helpers if self.base is None else helpers | _base_kernels(self.base)
+
+    def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
+        helpers = self.helpers(nan_checked=nan_checked)
         return {signature.name: self._bind(signature, helpers) for signature in self.signatures}
 
     def _bind(self, signature: KernelSignature, helpers: Mapping[str, Kernel]) -> Kernel:
@@ -240,12 +243,12 @@ class CompiledClass:
         return {name: int(values[name]) for name in self.dims}
 
 
-def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
+def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
     """Return ``base_init``, ``base_select`` and ``base_update`` of a base (see `WrapperPolicy`)."""
     helpers = {name: fresh_copy(getattr(base, name)) for name in base.helpers}
     return {
         f"base_{name}": bind_kernel(
-            base.__qualname__, getattr(base, name, _do_nothing), call, _identity(call), helpers
+            base.__qualname__, getattr(base, name, _do_nothing), call, identity(call), helpers
         )
         for name, call in _base_calls(base).items()
     }
@@ -313,5 +316,6 @@ def code_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     return digest
 
 
-def _identity(call: str) -> dict[str, str]:
+def identity(call: str) -> dict[str, str]:
+    """Return the expressions of an argument list whose names are those that a kernel may use."""
     return {name: name for name in call.split(", ")}

@@ -10,10 +10,9 @@ from types import CodeType, FunctionType
 from typing import Any, Final, cast
 
 from keyhole.contract.state_arrays import Field
-from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, python_function
-from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
-from keyhole.kernels.kernel_declaration import intrinsic
+from keyhole.kernels.kernel_declaration import intrinsic, set_python_equivalent
+from keyhole.text_formatting import join_words
 from keyhole.validate import check_choice, suggestion
 
 _GETS: Final = ("LOAD_ATTR", "LOAD_METHOD")

@@ -3,8 +3,8 @@
 A policy chooses among options, an environment simulates what comes of it. Each signature has the
 name, arguments and results of a function, and when it is called.
 
-Compiled classes, the checks of classes and the tables in the documentation are made from the
-two tables `POLICY_KERNELS` and `ENVIRONMENT_KERNELS`.
+Compiled classes and the checks of classes are made from the two tables `POLICY_KERNELS` and
+`ENVIRONMENT_KERNELS`, and a test compares the documentation with them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,15 +13,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
-from keyhole.contract.kernel_checks import (
-    BOOL,
-    check_argument_names,
-    check_exact_arguments,
-    check_field_access,
-    check_returns_value,
-    find_attribute_uses,
-    source_location,
-)
+from keyhole.contract import kernel_checks
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import (
     Field,
@@ -30,8 +22,8 @@ from keyhole.contract.state_arrays import (
     compile_shared,
     declared_state,
 )
-from keyhole.contract.text_formatting import join_words
 from keyhole.kernels.fingerprint import Kernel, python_function
+from keyhole.text_formatting import join_words
 from keyhole.validate import suggestion
 
 Expressions = dict[str, str]
@@ -74,7 +66,7 @@ class KernelSignature:
     def returns(self, records: "KernelRecords") -> dict[str, Field]:
         """Return the single values that it must return; none where it fills them in."""
         if self.outputs == "allowed":
-            return {"": BOOL}
+            return {"": kernel_checks.BOOL}
         if self.outputs not in _GROUPS or records.of(self.outputs).is_filled:
             return {}
         return records.of(self.outputs).layout.fields
@@ -351,7 +343,7 @@ def _check_is_called(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) 
         return
     hint = suggestion(name, known) or ": a function that kernels call belongs outside the class"
     raise ValueError(
-        f"a kernel of {cls.__name__} ({source_location(kernel)}) must be one of "
+        f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) must be one of "
         f"{', '.join(known)}; got {name!r}{hint}"
     )
 
@@ -383,15 +375,15 @@ def check_kernels(
         if kernel is None:
             continue
         if name in (fixed := getattr(cls, "helper_arguments", {})):
-            check_exact_arguments(owner, kernel, fixed[name])
+            kernel_checks.check_exact_arguments(owner, kernel, fixed[name])
             if "s" not in fixed[name]:  # then it can do nothing but return a value
-                check_returns_value(owner, kernel)
+                kernel_checks.check_returns_value(owner, kernel)
         if name in kernels:
             # `impute` may learn expected feedback as `update` learns real feedback: by calling it.
             further = ("update",) if name == IMPUTE.name else ()
-            check_argument_names(owner, kernel, [*kernels[name], *given, *further])
-        check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
-        check_field_access(owner, kernel, "s", state, _remedy(cls, name))
+            kernel_checks.check_argument_names(owner, kernel, [*kernels[name], *given, *further])
+        kernel_checks.check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
+        kernel_checks.check_field_access(owner, kernel, "s", state, _remedy(cls, name))
 
 
 def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
@@ -399,7 +391,8 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
     if (kernel := getattr(cls, name, None)) is None:
         return ()
     used = dict.fromkeys(
-        array for array, _, _ in find_attribute_uses(python_function(kernel).__code__, "s")
+        array
+        for array, _, _ in kernel_checks.find_attribute_uses(python_function(kernel).__code__, "s")
     )
     return tuple(array for array in used if array not in declared_state(cls))
 
@@ -411,21 +404,3 @@ def _remedy(cls: type, name: str) -> Callable[[str], str]:
         return lambda array: ""
     missing = join_words(missing_arrays(cls, name))
     return lambda array: f"declare {missing} in {cls.__name__}.State, or write {name}"
-
-
-def signature_table(signatures: Sequence[KernelSignature]) -> str:
-    """Return the kernels as a table in Markdown, for the documentation."""
-    lines = ["| kernel | may name | does | is called |", "|---|---|---|---|"]
-    for signature in signatures:
-        names = [f"`{name}`" for name in signature.own]
-        names += [f"the {group}" for group in signature.inputs]
-        if signature.outputs in _GROUPS:
-            names.append(f"the arrays of the {signature.outputs}")
-        elif signature.outputs == "metrics":
-            names.append("`metrics`")
-        needed = "" if signature.required else "; may be left out"
-        called = f"{signature.called}{needed}"
-        lines.append(
-            f"| `{signature.name}` | {', '.join(names)} | {signature.description} | {called} |"
-        )
-    return "\n".join(lines)

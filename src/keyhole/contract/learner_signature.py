@@ -5,14 +5,12 @@ on the setting, the kind of decision problem.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import Parameter, Signature
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, NamedTuple, cast, get_args
 
 from keyhole.contract.arm_names import ArmNames
-from keyhole.contract.known_quantities import Fact
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.setting import Setting
+from keyhole.contract.setting import Fact, Setting
 from keyhole.validate import ANY, check_choice, short_repr, suggestion
 
 ARMS: Final = "arms"
@@ -24,31 +22,54 @@ _OR_NAMES: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Argument:
-    """One argument of `Policy.learner`."""
+class Argument(NamedTuple):
+    """One argument of `Policy.learner`, with its type and its description in the docstring."""
 
     parameter: Parameter
     typed: str
     prose: str
 
-    @property
-    def required(self) -> bool:
-        """Whether it must always be given."""
-        return self.parameter.default is Parameter.empty
+
+def _option(name: str, annotation: Any, default: Any, typed: str, prose: str) -> Argument:
+    parameter = Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+    return Argument(parameter, typed, prose)
+
+
+_SCALE: Final = _option(
+    "scale",
+    tuple[float, float],
+    (0, 1),
+    "(float, float), default (0, 1)",
+    """\
+The least and the largest possible reward in your units, for example (1, 5) for stars. Rewards,
+    and known quantities in units of reward, are given and shown in these units.""",
+)
+_SEED: Final = _option("seed", int, 0, "int, default 0", "Of the policy's own randomness.")
+_INTERPRETED: Final = _option(
+    "interpreted",
+    bool | None,
+    None,
+    "bool, optional",
+    """\
+Whether Python runs the policy's kernels: slowly, with the same decisions, for debugging.
+    By default as `keyhole.interpreted` says. Otherwise kernels are compiled; those of Keyhole's own
+    policies that are not compiled yet are interpreted for the first half second of processor time.\
+""",
+)
 
 
 def learner_arguments(setting: Setting, kind: Any) -> list[Argument]:
-    """Return the arguments of `Policy.learner` in a setting, the required ones first.
+    """Return the arguments of `Policy.learner` in a setting: required facts, others, options.
 
     `kind` is the class of learners, which may take names of arms.
     """
-    found = [
+    facts = [
         _learner_argument(setting, name, one, names_arms=name == ARMS and takes_names(kind))
         for name, one in setting.facts.items()
         if one.argument is not None
     ]
-    return sorted(found, key=lambda argument: not argument.required)
+    facts.sort(key=lambda argument: argument.parameter.default is not Parameter.empty)
+    return [*facts, *([_SCALE] if setting.rewards else []), _SEED, _INTERPRETED]
 
 
 def takes_names(kind: Any) -> bool:
@@ -87,29 +108,11 @@ def _describe_type(one: Fact) -> str:
     return " or ".join(kind.__name__ for kind in kinds)
 
 
-def learner_signature(setting: Setting, kind: Any) -> Signature:
-    """Return the signature of `Policy.learner` in a setting."""
-    own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    taken = [argument.parameter for argument in learner_arguments(setting, kind)]
-    if setting.rewards:
-        ends = tuple[float, float]
-        taken.append(Parameter("scale", Parameter.KEYWORD_ONLY, annotation=ends, default=(0, 1)))
-    seed = Parameter("seed", Parameter.KEYWORD_ONLY, annotation=int, default=0)
-    way = Parameter("interpreted", Parameter.KEYWORD_ONLY, annotation=bool | None, default=None)
-    return Signature([own, *taken, seed, way], return_annotation=kind)
-
-
 _PROSE: Final = """Return a learner: the policy at work, one decision at a time.
 
 Parameters
 ----------
-{arguments}{scale}
-seed : int, default 0
-    Of the policy's own randomness.
-interpreted : bool, optional
-    Whether Python runs the policy's kernels: slowly, with the same decisions, for debugging.
-    By default as `keyhole.interpreted` says. Otherwise kernels are compiled; those of Keyhole's own
-    policies that are not compiled yet are interpreted for the first half second of processor time.
+{arguments}
 
 Returns
 -------
@@ -122,36 +125,20 @@ TypeError, ValueError
     If a fact that the policy needs is missing, or one is not allowed.
 """
 
-_SCALE: Final = """
-scale : (float, float), default (0, 1)
-    The least and the largest possible reward in your units, for example (1, 5) for stars. Rewards,
-    and known quantities in units of reward, are given and shown in these units."""
-
-
-def learner_docstring(setting: Setting, kind: Any) -> str:
-    """Return the docstring of `Policy.learner` in a setting, for a class of learners."""
-    lines = [
-        f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in learner_arguments(setting, kind)
-    ]
-    return _PROSE.format(arguments="\n".join(lines), scale=_SCALE if setting.rewards else "")
-
-
-_OPTIONS: Final = ("scale", "seed", "interpreted")
-"""Arguments of `Policy.learner` that are not facts."""
-
 
 def make_learner_method(
     setting: Setting, kind: Callable[..., Any], home: type
 ) -> Callable[..., Any]:
     """Return the method `learner` of a setting's policies, with a signature made from its facts."""
-    signature = learner_signature(setting, kind)
-    names = [name for name in signature.parameters if name != "self"]
+    arguments = learner_arguments(setting, kind)
+    parameters = {argument.parameter.name: argument.parameter for argument in arguments}
+    options = {option.parameter.name for option in (_SCALE, _SEED, _INTERPRETED)}
 
     def learner(
         self: Any, *unnamed: Any, seed: int = 0, interpreted: bool | None = None, **given: Any
     ) -> Any:
         if unnamed:
-            named = ", ".join(f"{name}=..." for name in names if name not in _OPTIONS)
+            named = ", ".join(f"{name}=..." for name in parameters if name not in options)
             raise TypeError(
                 f"learner() takes facts by name ({named}); got {short_repr(unnamed[0])}"
             )
@@ -164,11 +151,12 @@ def make_learner_method(
 
     # One function for all settings; `inspect.signature`, help and editors see that of the setting.
     made = cast(Any, learner)
-    made.__signature__, made.__doc__ = signature, learner_docstring(setting, kind)
-    made.__annotations__ = {
-        **{name: signature.parameters[name].annotation for name in names},
-        "return": kind,
-    }
+    own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    made.__signature__ = Signature([own, *parameters.values()], return_annotation=kind)
+    lines = [f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in arguments]
+    made.__doc__ = _PROSE.format(arguments="\n".join(lines))
+    annotations = {name: parameter.annotation for name, parameter in parameters.items()}
+    made.__annotations__ = annotations | {"return": kind}
     made.__module__, made.__qualname__ = home.__module__, f"{home.__qualname__}.learner"
     return learner
 
@@ -193,7 +181,7 @@ def resolve_facts(
 
     `policy` is the class of the policy, and `caller` the function that errors name.
     """
-    names = [name for name in learner_signature(setting, None).parameters if name != "self"]
+    names = [argument.parameter.name for argument in learner_arguments(setting, None)]
     for name in given:
         if name not in names:
             raise TypeError(

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from keyhole.cached_property import cached_property
 from keyhole.contract.kernel_signatures import missing_arrays
 from keyhole.contract.state_arrays import declared_state
-from keyhole.contract.text_formatting import join_words
+from keyhole.text_formatting import join_words
 from keyhole.validate import check_choice
 
 Modes = tuple[str, ...]

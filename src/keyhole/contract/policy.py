@@ -1,15 +1,33 @@
-"""The base class of policies (rules that choose among options), with their declared parameters."""
+"""The base classes of policies (rules that choose among options), with their declared parameters.
 
+An `IndexPolicy` gives each option (arm) a number, the index, and chooses the largest. A policy that
+can say *enough* settles arms: it gives each a final verdict, such as "above" or "below", and is
+done when every arm is settled.
+"""
+
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole import validate
+from keyhole.contract import pending_mode_inference
 from keyhole.contract.kernel_signatures import (
     IMPUTE,
     POLICY_KERNELS,
@@ -18,22 +36,78 @@ from keyhole.contract.kernel_signatures import (
     is_restoring,
 )
 from keyhole.contract.learner_signature import make_learner_method
-from keyhole.contract.pending_mode_inference import (
-    PENDING_MODES as PENDING_MODES,
-)
-from keyhole.contract.pending_mode_inference import (
-    check_pending,
-    describe_remedy,
-    infer_pending,
-    list_candidates,
-    reason_to_wait,
-)
 from keyhole.contract.policy_html import policy_html
+from keyhole.contract.reward_units import mean_text
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field
-from keyhole.contract.stopping import Guarantee, check_stopping
-from keyhole.contract.text_formatting import count_text, mean_text
-from keyhole.validate import Range, check_choice, check_integer, check_number, suggestion
+from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
+from keyhole.kernels.fingerprint import Kernel
+from keyhole.text_formatting import count_text
+
+_ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise of a policy that can stop: the mean of a metric is at most a number.
+
+    Attributes
+    ----------
+    metric : {"wrong_settled", "any_wrong_settled"}
+        The metric: see `keyhole.metric.STOP_METRICS`.
+    most : float
+        The largest mean that it may have.
+    text : str
+        The promise in words.
+    """
+
+    metric: str
+    most: float
+    text: str
+
+
+def check_stopping(cls: Any) -> None:
+    """Refuse a class with verdicts whose state lacks the arrays of a policy that can stop."""
+    name = f"{cls.__name__}.verdicts"
+    if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
+        raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
+    if not cls.verdicts:
+        return
+    validate.check_distinct(name, cls.verdicts)
+    state = declared_state(cls)
+    for array, wanted in _ARRAYS.items():
+        if state.get(array) != wanted:
+            shape = '"arms"' if wanted.shape == ("arms",) else ""
+            raise TypeError(
+                f"{cls.__name__} has verdicts: its State must declare {array} = int_array({shape})"
+            )
+
+
+def check_settled(policy: Any, state: Mapping[str, Any]) -> None:
+    """Refuse a state from a file with verdicts that the policy does not have."""
+    codes = state["settled"] if policy.verdicts else ()
+    for arm, code in enumerate(codes):
+        if not 0 <= code <= len(policy.verdicts):
+            most = len(policy.verdicts)
+            raise ValueError(f"settled[{arm}] must be from 0 to {most}, got {code}")
+
+
+def is_done(policy: Any, state: Mapping[str, Any]) -> bool:
+    """Return whether a policy with this state has settled every arm."""
+    return bool(policy.verdicts) and bool(state["settled"].all())
+
+
+def settled_arms(policy: Any, state: Mapping[str, Any]) -> dict[int, str]:
+    """Return the verdict on each settled arm, by its number."""
+    codes = state["settled"].tolist() if policy.verdicts else []
+    return {arm: policy.verdicts[code - 1] for arm, code in enumerate(codes) if code}
+
+
+def remaining_arms(policy: Any, state: Mapping[str, Any], arms: int) -> list[int]:
+    """Return the numbers of the arms that are not settled yet."""
+    settled = settled_arms(policy, state)
+    return [arm for arm in range(arms) if arm not in settled]
+
 
 T = TypeVar("T")
 
@@ -83,7 +157,7 @@ def parameter(
     >>> parameter(default=1.35, gt=0).default
     1.35
     """
-    allowed = Range(ge=ge, gt=gt, le=le, lt=lt)
+    allowed = validate.Range(ge=ge, gt=gt, le=le, lt=lt)
     return dataclass_field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
@@ -215,9 +289,9 @@ class Policy:
                 made = make_learner_method(cls.setting, cls.learner_class, cls)
                 cls.learner = made  # type: ignore[method-assign]
         for name in cls.needs:
-            check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+            validate.check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
-        check_pending(cls)
+        pending_mode_inference.check_pending(cls)
         if not abstract:
             check_stopping(cls)
             cls.check_kernels()
@@ -235,7 +309,7 @@ class Policy:
         secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
         known = ", ".join(cls.setting.argument_names(cls.needs))
         known += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
-        reason = reason_to_wait(cls)
+        reason = pending_mode_inference.reason_to_wait(cls)
         known += f"; unknown in practice: {' and '.join(secrets)}" if secrets else ""
         found = {
             "known quantities": known,
@@ -254,9 +328,11 @@ class Policy:
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
-        infer_pending(cls)
+        pending_mode_inference.infer_pending(cls)
         signatures = (
-            (*POLICY_KERNELS, IMPUTE) if "impute" in list_candidates(cls) else POLICY_KERNELS
+            (*POLICY_KERNELS, IMPUTE)
+            if "impute" in pending_mode_inference.list_candidates(cls)
+            else POLICY_KERNELS
         )
         check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)
 
@@ -268,10 +344,10 @@ class Policy:
         (feedback would be learnt with another decision's values), where that cannot be analysed,
         and where neither the class nor its setting declares `pending`.
         """
-        reason = reason_to_wait(cls)
+        reason = pending_mode_inference.reason_to_wait(cls)
         return reason and (
             f"{cls.__name__} waits for the feedback of each decision: {reason}; "
-            f"{describe_remedy(cls)}"
+            f"{pending_mode_inference.describe_remedy(cls)}"
         )
 
     @classmethod
@@ -287,7 +363,7 @@ class Policy:
             if name not in names:
                 allowed = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
                 wrong = allowed if names else f"{cls.__name__} has no parameters,"
-                raise TypeError(f"{wrong} got {name!r}{suggestion(name, names)}")
+                raise TypeError(f"{wrong} got {name!r}{validate.suggestion(name, names)}")
         for item in fields(cast(Any, cls))[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
@@ -317,7 +393,7 @@ class Policy:
             # The base of a wrapper policy, which was checked when it was made.
             if isinstance(getattr(self, item.name), Policy):
                 continue
-            convert = check_integer if item.type in (int, "int") else check_number
+            convert = validate.check_integer if item.type in (int, "int") else validate.check_number
             value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
             object.__setattr__(self, item.name, value)
 
@@ -466,3 +542,45 @@ def _is_policy(kind: Any) -> bool:
 def _short(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return repr(int(value)) if whole else repr(value)
+
+
+class IndexPolicy(Policy, abstract=True):
+    """A policy that pulls the arm with the largest index, given by a formula.
+
+    A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
+    pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
+    once, in order; then always the arm with the largest index, the lowest of equals. Where the
+    smallest should win, return its negative.
+
+    The index may depend on nothing but the arm's own pulls, so that one index changes a round
+    and a round costs at most log K.
+    """
+
+    helpers: ClassVar[tuple[str, ...]] = ("index",)
+    helper_arguments = MappingProxyType({"index": ("p", "pulls", "total")})
+    off_policy: ClassVar[bool] = True
+    arms: ClassVar[int] = known_fact()
+
+    class State:
+        """Pulls and summed rewards of each arm, and the negative of its index."""
+
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        # Negative, since the tree finds the smallest key.
+        index = argmin_tree_array("arms")
+
+    def init(p, s: State) -> None:
+        """Give every arm an infinite index, so that arms without pulls come first."""
+        argmin_fill(s.index, p.arms, -math.inf)
+
+    def select(p, s: State) -> int:
+        """Return the arm with the largest index."""
+        return argmin(s.index, p.arms)
+
+    def update(p, s: State, arm: int, reward: float, index: Kernel) -> None:
+        """Count the pull and renew the arm's index."""
+        pulls = s.pulls[arm] + 1.0
+        total = s.totals[arm] + reward
+        s.pulls[arm] = pulls
+        s.totals[arm] = total
+        argmin_update(s.index, p.arms, arm, -index(p, pulls, total))

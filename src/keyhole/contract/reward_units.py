@@ -1,11 +1,13 @@
-"""Conversion of rewards between the user's units, such as euros, and the [0, 1] of policies."""
+"""Rewards in the user's units, such as euros, and in [0, 1] for policies; their means as text."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from keyhole.confidence_sequences import beta_mixture_bounds
 from keyhole.validate import Range, check_number, check_unit_interval, short_repr
 
 REWARD: Final = "reward"
@@ -20,6 +22,9 @@ _SIMULATED: Final = "simulations have rewards from 0 to 1: convert yours by"
 
 # A value in units of reward**k is divided by span**k; only rewards themselves have `low` taken off.
 _POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
+
+ALPHA: Final = 0.05
+"""The level of the intervals that summaries show beside means."""
 
 _UNIT_RANGE: Final = Range(ge=0, le=1)
 
@@ -109,3 +114,46 @@ def suggested_conversion(low: float = -np.inf, high: float = np.inf) -> Iterator
 
 UNIT: Final = Scale()
 """The scale of policies: rewards from 0 to 1."""
+
+
+def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bool = False) -> str:
+    """Return the mean of `number` values that sum to `total`, in the user's units; "" for none.
+
+    With `has_interval` its interval follows, which holds at all times at once; the values must be
+    plain rewards of one arm then, from 0 to 1, and their number whole.
+
+    Examples
+    --------
+    >>> mean_text(4, 1.0), mean_text(0, 0.0)
+    (', mean 0.25', '')
+    >>> mean_text(100, 42.0, has_interval=True)
+    ', mean 0.42 [0.27, 0.58] at any time'
+    """
+    if not number:
+        return ""
+    mean = scale.from_unit(float(total) / float(number))
+    if not (has_interval and float(number).is_integer() and 0.0 <= total <= number):
+        return f", mean {mean:.3g}"
+    ends = mean_interval(float(number), float(total), scale)
+    return f", mean {format_interval(mean, *ends)} at any time"
+
+
+def mean_interval(number: float, total: float, scale: Scale = UNIT) -> tuple[float, float]:
+    """Return the interval of a mean of rewards from 0 to 1, in the user's units."""
+    low, high = beta_mixture_bounds(number, total, ALPHA)
+    return scale.from_unit(low), scale.from_unit(high)
+
+
+def format_interval(mean: float, low: float, high: float) -> str:
+    """Return a mean with its interval, rounded outwards to two digits of its width.
+
+    Examples
+    --------
+    >>> format_interval(0.42, 0.27163, 0.57891), format_interval(3456.7, 3322.1, 3581.2)
+    ('0.42 [0.27, 0.58]', '3457 [3322, 3582]')
+    """
+    places = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 3
+    unit = 10.0**places
+    # Ends such as 1.0000000000000002 in tenths are not rounded on to the next one.
+    outer = math.floor(low * unit + 1e-6) / unit, math.ceil(high * unit - 1e-6) / unit
+    return f"{mean:.{places}f} [{outer[0]:.{places}f}, {outer[1]:.{places}f}]"

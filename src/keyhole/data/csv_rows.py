@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.contract.text_formatting import join_words
 from keyhole.files import decode_text, read_file
+from keyhole.text_formatting import join_words
 from keyhole.validate import (
     ANY,
     Range,

@@ -9,12 +9,12 @@ import numpy as np
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.reward_units import DIFFERENCE, Scale
-from keyhole.contract.text_formatting import count_text, mean_text
+from keyhole.contract.reward_units import DIFFERENCE, Scale, mean_text
 from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.setting import SETTING, Facts, Feedback
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.stochastic.policies.improved_ucb import next_active
+from keyhole.text_formatting import count_text
 
 
 class Policy(Facts, CorePolicy, abstract=True):

@@ -20,8 +20,12 @@ from keyhole.distributions.empirical_distribution import (
     samples_by_arm,
 )
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.sampler_dispatch import CombinedSampler, combine_distributions
+from keyhole.distributions.sampler_dispatch import (
+    CombinedSampler,
+    RewardProblem,
+    combine_distributions,
+    list_values,
+)
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.validate import SequenceLike, check_choice

@@ -5,8 +5,7 @@ Settings accept distributions wherever they accept means, including those of Sci
 ones.
 """
 
-from keyhole.distributions.custom_distribution import CustomDistribution
-from keyhole.distributions.distribution import Distribution, NumberDistribution
+from keyhole.distributions.distribution import CustomDistribution, Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import Bernoulli, Beta, TruncatedNormal
 from keyhole.distributions.tabulated_distribution import TabulatedDistribution

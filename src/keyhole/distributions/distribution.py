@@ -2,9 +2,15 @@
 
 import math
 from collections.abc import Callable
+from typing import Final
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.draws.streams import ENVIRONMENT, stream
+from keyhole.kernels.fingerprint import python_function
 from keyhole.policy import FloatArray, Kernel
-from keyhole.validate import Range
+from keyhole.validate import ANY, Range, check_number, check_vector
 
 
 class Distribution:
@@ -78,3 +84,126 @@ class NumberDistribution(Distribution):
         """Set attributes, also of a frozen dataclass."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+TRIAL_DRAWS: Final = 1000
+_ERRORS: Final = 6.0
+
+
+class CustomSampler(Distribution):
+    """Base class of user-defined distributions, whose samplers are checked with trial draws.
+
+    Parameters
+    ----------
+    draw : kernel
+        ``draw(rng, numbers)``: plain arithmetic and the samplers of `keyhole.draws.samplers`.
+    numbers : sequence of float
+        Parameters passed to `draw`.
+    """
+
+    def __init__(self, draw: Kernel, numbers: ArrayLike) -> None:
+        python_function(draw)
+        self.draw, self.numbers = draw, check_vector("numbers", numbers)
+
+    def trial_draws(self) -> FloatArray:
+        """Return 1,000 draws, one per row."""
+        # Always the same draws: chance may not decide whether a distribution is accepted.
+        rng = stream(0, 0, ENVIRONMENT)
+        found = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
+        return np.array(found, np.float64)
+
+    def __repr__(self) -> str:
+        """Return the name of the sampler and its numbers."""
+        name = python_function(self.draw).__name__
+        return f"{type(self).__name__}({name}, numbers={self.numbers.tolist()})"
+
+
+def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
+    """Refuse a stated mean that differs from that of draws by more than 6 standard errors.
+
+    Raises
+    ------
+    ValueError
+        If it differs.
+
+    Examples
+    --------
+    >>> check_moments("mean", 0.3, np.array([0.0, 1.0] * 500))
+    Traceback (most recent call last):
+    ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
+    """
+    found = float(drawn.mean())
+    # The second term allows for a value with a probability of 1 / draws, which may not occur.
+    error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
+    # Not `>`: a mean that is NaN is refused, too.
+    if not abs(found - stated) <= _ERRORS * error:
+        raise ValueError(
+            f"{name} must be that of what draw draws, got {stated:g}; of {len(drawn):,} draws it "
+            f"was {found:.4g}"
+        )
+
+
+class CustomDistribution(CustomSampler, NumberDistribution):
+    """User-defined distribution: a compiled sampler and its mean.
+
+    Parameters
+    ----------
+    draw : kernel
+        ``draw(rng, numbers) -> float``: plain arithmetic and the samplers of
+        `keyhole.draws.samplers`.
+    mean : float
+        Exact mean, from which regrets are computed.
+    variance : float, optional
+        By default that of 1,000 draws.
+    numbers : sequence of float, default [0]
+        Parameters passed to `draw`: distributions may share one `draw` and its compiled code.
+    bound : float, default infinity
+        The largest value, if it is known.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or 1,000 trial draws do not fit `mean` and `variance` by 6
+        standard errors.
+
+    Examples
+    --------
+    >>> from keyhole.draws.streams import uniform
+    >>> def larger(rng, numbers):
+    ...     return max(uniform(rng), uniform(rng))
+    >>> from keyhole.stochastic import Problem
+    >>> Problem([CustomDistribution(larger, mean=2 / 3), 0.5]).gaps.round(3)
+    array([0.   , 0.167])
+    """
+
+    def __init__(
+        self,
+        draw: Kernel,
+        *,
+        mean: float,
+        variance: float | None = None,
+        numbers: ArrayLike = (0.0,),
+        bound: float = np.inf,
+    ) -> None:
+        super().__init__(draw, numbers)
+        self.mean = check_number("mean", mean)
+        self._trials = self.trial_draws()
+        if self._trials.ndim != 1:
+            raise TypeError("draw must return a number, got several")
+        check_moments("mean", self.mean, self._trials)
+        squares = (self._trials - self.mean) ** 2
+        if variance is None:
+            self.variance = float(squares.mean())
+        else:
+            self.variance = check_number("variance", variance, Range(ge=0))
+            check_moments("variance", self.variance, squares)
+        self.bound = bound if bound == np.inf else check_number("bound", bound)
+        self.whole = bool((self._trials == np.floor(self._trials)).all())
+
+    def check(self, name: str, allowed: Range = ANY, *, whole: bool = False) -> None:
+        """Refuse a sampler whose trial draws have values that are not allowed."""
+        # The extremes suffice, since allowed values are an interval.
+        for value in (self._trials.min(), self._trials.max()):
+            check_number(f"{name}: what draw draws", float(value), allowed)
+        if whole and not self.whole:
+            raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from keyhole import validate
 from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.contract.reward_units import suggested_conversion
 from keyhole.distributions.distribution import Distribution, NumberDistribution
@@ -21,14 +22,6 @@ from keyhole.distributions.reward_distributions import (
 from keyhole.distributions.tabulated_distribution import TabulatedDistribution, is_scipy
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union_reader
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_number,
-    check_vector,
-    column_to_array,
-    short_repr,
-)
 
 AnyDistribution = TypeVar("AnyDistribution", bound=Distribution)
 
@@ -76,9 +69,9 @@ def parse_reward_distributions(
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)], None)
     """
     make, fields = _distribution_maker(distribution, concentration, scale), means
-    means, names = split_names("means", column_to_array(means))
+    means, names = split_names("means", validate.column_to_array(means))
     if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
-        check_vector("means", means)  # which refuses it
+        validate.check_vector("means", means)  # which refuses it
     found_means: list[float] = []
     distributions: list[NumberDistribution] = []
     for name, given in zip(entry_names("means", fields), means, strict=True):
@@ -89,7 +82,7 @@ def parse_reward_distributions(
             found_means.append(found.mean)
         else:
             allowed = UNIT if distribution == "bernoulli" else INSIDE
-            found_means.append(check_number(name, given, allowed))
+            found_means.append(validate.check_number(name, given, allowed))
             try:
                 found = make(found_means[-1])
             except ValueError as error:
@@ -103,7 +96,7 @@ def _distribution_maker(
     distribution: str, concentration: float | None, scale: float | None
 ) -> Callable[[float], NumberDistribution]:
     """Return a function that makes a distribution from its mean."""
-    check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
+    validate.check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
     for name, wanted, value in (
         ("concentration", "beta", concentration),
         ("scale", "truncated-normal", scale),
@@ -115,9 +108,9 @@ def _distribution_maker(
     if distribution == "bernoulli":
         return Bernoulli
     if distribution == "beta":
-        weight = check_number("concentration", concentration, Range(ge=1e-6))
+        weight = validate.check_number("concentration", concentration, validate.Range(ge=1e-6))
         return lambda mean: Beta(mean * weight, (1 - mean) * weight)
-    spread = check_number("scale", scale, SCALE)
+    spread = validate.check_number("scale", scale, SCALE)
     return lambda mean: TruncatedNormal(mean, spread)
 
 
@@ -168,6 +161,6 @@ def parse_distribution(
     if not isinstance(value, Mapping):
         raise TypeError(
             f"{name} must be a distribution, such as one of {', '.join(known)}, or a frozen "
-            f"distribution of SciPy; got {short_repr(value)}"
+            f"distribution of SciPy; got {validate.short_repr(value)}"
         )
     return cast(AnyDistribution, tagged_union_reader(*known.values())(name, value, Path()))

@@ -7,19 +7,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole import validate
 from keyhole.contract.arm_names import check_arm_texts
 from keyhole.contract.reward_units import suggested_conversion
 from keyhole.distributions.distribution import NumberDistribution
 from keyhole.policy import FloatArray, Stream, uniform
-from keyhole.validate import (
-    ANY,
-    Range,
-    check_sequence,
-    check_vector,
-    column_to_array,
-    data_frame_column_names,
-    short_repr,
-)
 
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
@@ -53,7 +45,7 @@ class Replay(NumberDistribution):
     draw = staticmethod(draw_recorded)
 
     def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
-        values = check_vector("samples", samples)
+        values = validate.check_vector("samples", samples)
         self.samples = self.numbers = values
         # Summed exactly, so that the same samples in another order have the same mean, and tie.
         self.mean, self.variance = math.fsum(values) / len(values), float(values.var())
@@ -78,7 +70,7 @@ AnyReplay = TypeVar("AnyReplay", bound=Replay)
 
 def make_replay(
     samples: Any,
-    allowed: Range = ANY,
+    allowed: validate.Range = validate.ANY,
     distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> list[AnyReplay]:
     """Return the empirical distribution of each arm's values; errors name arm and entry.
@@ -98,7 +90,7 @@ def make_replay(
 
 def replay_by_name(
     samples: Any,
-    allowed: Range = ANY,
+    allowed: validate.Range = validate.ANY,
     distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> Any:
     """Return what `make_replay` does; as a mapping, if the arms have names.
@@ -116,12 +108,12 @@ def replay_by_name(
 
 def recorded_names(name: str, samples: Any) -> tuple[Any, ...] | None:
     """Return the names of arms in recorded values; None if these are a list for each arm."""
-    if data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
+    if validate.data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
         return None
     return check_arm_texts(name, samples_by_arm(name, samples))
 
 
-def check_recorded(name: str, samples: Any, allowed: Range) -> list[FloatArray]:
+def check_recorded(name: str, samples: Any, allowed: validate.Range) -> list[FloatArray]:
     """Return checked values of each arm."""
     by_arm = samples_by_arm(name, samples)
     if not by_arm:
@@ -129,11 +121,11 @@ def check_recorded(name: str, samples: Any, allowed: Range) -> list[FloatArray]:
     return [_check_values(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
 
 
-def _check_values(field: str, values: Any, allowed: Range) -> FloatArray:
+def _check_values(field: str, values: Any, allowed: validate.Range) -> FloatArray:
     if hasattr(values, "__len__") and len(values) == 0:
-        return check_vector(field, values, allowed)  # which refuses it
+        return validate.check_vector(field, values, allowed)  # which refuses it
     with suggested_conversion():
-        return check_vector(field, values, allowed)
+        return validate.check_vector(field, values, allowed)
 
 
 def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:
@@ -150,19 +142,19 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
     >>> samples_by_arm("samples", table)
     {'red': [1, 0], 'blue': [0]}
     """
-    if (names := data_frame_column_names(samples)) is not None:
+    if (names := validate.data_frame_column_names(samples)) is not None:
         if not {"arm", value} <= {*names}:
             raise ValueError(
                 f"{name} must be a list for each arm, or a data frame with the columns arm and "
                 f"{value} (of one with a column for each arm, dict(frame)), got "
-                f"{short_repr(samples)}"
+                f"{validate.short_repr(samples)}"
             )
         found: dict[Any, list[Any]] = {}
-        arms, values = (column_to_array(samples[word]).tolist() for word in ("arm", value))
+        arms, values = (validate.column_to_array(samples[word]).tolist() for word in ("arm", value))
         for arm, one in zip(arms, values, strict=True):
             found.setdefault(arm, []).append(one)
     elif isinstance(samples, Mapping):
         found = dict(samples)
     else:
-        found = dict(enumerate(check_sequence(name, samples, "a list for each arm")))
+        found = dict(enumerate(validate.check_sequence(name, samples, "a list for each arm")))
     return found

@@ -1,4 +1,7 @@
-"""One kernel (compiled function) that calls the sampler of the distribution of any given option."""
+"""One kernel (compiled function) that calls the sampler of the distribution of any given option.
+
+`RewardProblem` is the base class of problems whose options have such distributions of rewards.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,6 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from keyhole.contract.problem import Problem
 from keyhole.distributions.distribution import Distribution
 from keyhole.policy import (
     Environment,
@@ -19,6 +23,7 @@ from keyhole.policy import (
     int_array,
     integer,
 )
+from keyhole.validate import short_repr
 
 AnyEnvironment = TypeVar("AnyEnvironment", bound=Environment)
 
@@ -188,3 +193,34 @@ def complete_environment(
     """Return a subclass of an environment with the helper ``draw``, in the module of its base."""
     values = {"draw": draw, "__doc__": base.__doc__, "__module__": base.__module__}
     return type(f"{name}{base.__name__}", (base,), values)
+
+
+class RewardProblem(Problem):
+    """Base class of problems whose arms have means, or distributions of rewards."""
+
+    def __init__(
+        self,
+        means: FloatArray,
+        distributions: Sequence[Distribution],
+        names: tuple[Any, ...] | None = None,
+    ) -> None:
+        self.means, self.distributions, self.arm_names = means, list(distributions), names
+        self._drawn = combine_distributions(self.distributions)
+
+    @property
+    def arms(self) -> int:
+        """Number of arms."""
+        return len(self.distributions)
+
+    def truth(self) -> dict[str, Any]:
+        """Return the fields of the environment, which no policy reads."""
+        return {"arms": self.arms, **self._drawn.truth()}
+
+
+def list_values(values: Any, names: Sequence[Any] | None = None) -> str:
+    """Return the first six numbers of a list as text, for a `repr`: with names as a mapping."""
+    shown = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
+    if names is None:
+        return f"[{', '.join(shown)}]"
+    named = [f"{short_repr(name)}: {v}" for name, v in zip(names, shown[:6], strict=False)]
+    return f"{{{', '.join(named + shown[6:])}}}"

@@ -1,4 +1,6 @@
-"""A tree that finds the smallest of many numbers (keys) and is updated when one changes.
+"""Kernels that find an option: the first that was never chosen, and the one of the smallest key.
+
+A tree finds the smallest of many numbers (keys), and is updated when one changes.
 
 Policies that choose the option with the smallest (or largest) score use it: from one round to the
 next one score changes, and so few nodes are read.
@@ -16,7 +18,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
 from keyhole.kernels.kernel_declaration import from_internals, kernel
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
@@ -29,33 +30,25 @@ _CHILDREN: Final = 16
 _FLAT: Final = 2 * _CHILDREN
 
 
-@kernel
-def _smaller(low: float, high: float) -> float:
-    return high if high < low else low
-
-
-@kernel
 def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     """Return the smallest of the sixteen keys from cell `start` on.
 
     They are compared in the order of the vector code, so that the result is the same to the bit:
-    -0.0 and 0.0 are equal, and NaN is not smaller than anything.
+    -0.0 and 0.0 are equal.
     """
-    # The halves, quarters and eighths of the vector code, written as loops.
-    smallest = 0.0
-    for i in range(2):
-        half = 0.0
-        for j in range(2):
-            cell = start + i + 2 * j
-            low = _smaller(keys[cell], keys[cell + 8])
-            high = _smaller(keys[cell + 4], keys[cell + 12])
-            quarter = _smaller(low, high)
-            half = _smaller(half, quarter) if j else quarter
-        smallest = _smaller(smallest, half) if i else half
-    return smallest
+    node = keys[start : start + _CHILDREN]
+    if len(node) < _CHILDREN:
+        raise IndexError("index out of bounds")
+    smallest: float = min(node)
+    if smallest:
+        return smallest
+    left: list[float] = list(node)  # of 0.0 and -0.0, the order of the vector code decides
+    while len(left) > 1:
+        half = len(left) // 2
+        left = [high if high < low else low for low, high in zip(left, left[half:], strict=False)]
+    return left[0]
 
 
-@kernel
 def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
     """Return which of the sixteen keys from cell `start` on is the first equal to `key`, or 0."""
     for place in range(_CHILDREN):
@@ -66,8 +59,6 @@ def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
 
 _smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
 _place: Final = from_internals(place_of_sixteen, lambda made: made.place_in_node)
-set_python_equivalent(_smallest, "keyhole.draws.interpreted_draws:smallest_of_sixteen")
-set_python_equivalent(_place, "keyhole.draws.interpreted_draws:place_of_sixteen")
 
 
 @kernel
@@ -191,3 +182,33 @@ def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
         level = np.append(level, [math.inf] * (-len(level) % _CHILDREN))
         begin = begin // _CHILDREN - 1
     keys[: len(level)] = level
+
+
+@kernel
+def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> int:
+    """Return the first arm without pulls; -1 if there is none.
+
+    The round does not tell: a first feedback may come late, or never, and arms may be added.
+
+    Parameters
+    ----------
+    pulls : ndarray of float64
+        Pulls of each arm.
+    begin : ndarray of float64, shape (1,)
+        All arms before this one have pulls: a `scratch_array`, so that most rounds need no search.
+
+    Examples
+    --------
+    >>> begin = np.zeros(1)
+    >>> first_unpulled(np.array([1.0, 0.0, 2.0]), begin), begin
+    (1, array([1.]))
+    >>> first_unpulled(np.array([1.0, 3.0, 2.0]), begin), begin
+    (-1, array([3.]))
+    """
+    arm = int(begin[0])
+    if arm == len(pulls):
+        return -1
+    while arm < len(pulls) and pulls[arm] > 0.0:
+        arm += 1
+    begin[0] = arm
+    return arm if arm < len(pulls) else -1

@@ -20,7 +20,6 @@ _JUMP: Final = int(streams._JUMP)
 _MIX_FACTOR_1: Final = int(streams.MIX_FACTOR_1)
 _MIX_FACTOR_2: Final = int(streams.MIX_FACTOR_2)
 _TO_UNIT: Final = 2.0**-53
-_CHILDREN: Final = 16
 _NORMAL: Final = tuple(
     tuple(map(float, table))
     for table in (samplers.NORMAL_STEP, samplers.NORMAL_ENDS, samplers._NORMAL_DENSITY)
@@ -129,29 +128,6 @@ def betas(rng: Any, a: Any, b: Any, count: int, out: Any) -> None:
     """Draw beta variates one after the other."""
     for i in range(count):
         out[i] = beta(rng, a[i], b[i])
-
-
-def smallest_of_sixteen(keys: Any, start: int) -> float:
-    """Return the smallest of the sixteen keys from a cell on."""
-    node = keys[start : start + _CHILDREN]
-    if len(node) < _CHILDREN:
-        raise IndexError("index out of bounds")
-    smallest: float = min(node)
-    if smallest:
-        return smallest
-    left: list[float] = list(node)  # of 0.0 and -0.0, the order of the vector code decides
-    while len(left) > 1:
-        half = len(left) // 2
-        left = [high if high < low else low for low, high in zip(left, left[half:], strict=False)]
-    return left[0]
-
-
-def place_of_sixteen(keys: Any, start: int, key: float) -> int:
-    """Return which of the sixteen keys from a cell on is the first equal to `key`, or 0."""
-    for place in range(_CHILDREN):
-        if keys[start + place] == key:
-            return place
-    return 0
 
 
 @cache

@@ -9,7 +9,6 @@ each layout begins, then the integers that shapes refer to), and then the cells:
 context, decision, feedback, report.
 """
 
-import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import get_ident
@@ -38,8 +37,11 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.interpreter.python_equivalent_registry import set_python_equivalent
-from keyhole.kernels.kernel_declaration import from_internals, has_internals, kernel, signature
+from keyhole.kernels.kernel_declaration import (
+    from_internals,
+    kernel,
+    signature,
+)
 
 Words = NDArray[np.uint64]
 
@@ -73,16 +75,9 @@ def _get_ident() -> int:
     return get_ident()
 
 
-def _make_current_thread() -> Kernel:
-    """Return the function by which compiled code gets the identifier of the calling thread."""
-    if has_internals():
-        return from_internals(_get_ident, lambda internals: internals.thread_ident)
-    # Public Numba can call a function of C through a pointer alone. The identifier is the same.
-    return ctypes.CFUNCTYPE(ctypes.c_ulong)(("PyThread_get_thread_ident", ctypes.pythonapi))
-
-
-_current_thread: Final[Kernel] = _make_current_thread()
-set_python_equivalent(_current_thread, get_ident)
+_current_thread: Final[Kernel] = from_internals(
+    _get_ident, lambda internals: internals.thread_ident
+)
 
 
 def memory_layout(

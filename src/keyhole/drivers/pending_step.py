@@ -15,10 +15,10 @@ from typing import Final
 
 from keyhole.contract.compiled_class import (
     CompiledClass,
-    base_kernels,
     bind_kernel,
     code_digest,
     compile_guard,
+    identity,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
@@ -26,7 +26,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import Kernel, fresh_copy
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
@@ -78,18 +78,17 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     It does nothing where the policy does not impute.
     """
     source = compiled.owner.impute if has_imputation(compiled) else _do_nothing  # type: ignore[attr-defined]
+    owner = compiled.owner.__qualname__
     expressions = IMPUTE.expressions(compiled.records)
-    helpers = {name: fresh_copy(helper) for name, helper in compiled.helper_sources.items()}
-    if compiled.base is not None:
-        helpers |= base_kernels(compiled.base)
+    helpers = compiled.helpers()
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
     update = next(signature for signature in POLICY_KERNELS if signature.name == "update")
     argument_list = update.flat_call(compiled.owner.setting)  # type: ignore[attr-defined]
-    identity = {name: name for name in argument_list.split(", ")}
+    expressions_of_update = identity(argument_list)
     helpers["update"] = bind_kernel(
-        compiled.owner.__qualname__, compiled.sources["update"], argument_list, identity, helpers
+        owner, compiled.sources["update"], argument_list, expressions_of_update, helpers
     )
-    return bind_kernel(compiled.owner.__qualname__, source, IMPUTE.call(), expressions, helpers)
+    return bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
 
 
 def _do_nothing() -> int:

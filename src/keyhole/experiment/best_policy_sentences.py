@@ -7,7 +7,6 @@ some entries of their spec.
 from collections.abc import Sequence
 from typing import Final
 
-from keyhole.contract.text_formatting import count_text, join_words
 from keyhole.experiment.run_summary import MOST_LEADERS, Leaders, find_leaders
 from keyhole.experiment.sweep_summary import (
     Summaries,
@@ -16,6 +15,7 @@ from keyhole.experiment.sweep_summary import (
     points_to_compare,
 )
 from keyhole.results.curves import Curves
+from keyhole.text_formatting import count_text, join_words
 
 _MOST_VALUES: Final = 4  # values of one entry that a sentence names
 _MOST_POINTS: Final = 2  # combinations of several entries

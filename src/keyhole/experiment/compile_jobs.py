@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from keyhole.contract.compiled_class import compiled_environment, compiled_policy
-from keyhole.contract.environment import Environment
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Environment
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
 from keyhole.drivers.asynchronous import compiled_asynchronous_loop
 from keyhole.drivers.engine import compiled_engine

@@ -11,7 +11,6 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from keyhole.contract.text_formatting import capitalize, join_words
 from keyhole.experiment.best_policy_sentences import summarize_run
 from keyhole.experiment.plots import caption, cell_note
 from keyhole.experiment.run_folder import RunFolder, open_run
@@ -26,6 +25,7 @@ from keyhole.pages.table import Table
 from keyhole.results.curve_chart import arms_divisor, curve_chart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, format_estimate
+from keyhole.text_formatting import capitalize, join_words
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper

@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
@@ -35,6 +34,7 @@ from keyhole.files import (
 )
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
+from keyhole.text_formatting import count_text
 from keyhole.validate import escape_html, short_repr
 
 FORMAT: Final = "keyhole-run"

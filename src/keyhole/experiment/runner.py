@@ -37,7 +37,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
-from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_report

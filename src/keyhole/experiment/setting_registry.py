@@ -16,8 +16,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Final
 
-from keyhole.contract.environment import Environment, check_metrics
 from keyhole.contract.policy import Policy
+from keyhole.contract.problem import Environment, check_metrics
 from keyhole.contract.setting import Setting
 from keyhole.interrupts import replaced_errors
 from keyhole.metric import Metric

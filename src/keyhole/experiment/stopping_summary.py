@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.stopping import Guarantee
+from keyhole.contract.policy import Guarantee
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_summary import Summaries, Summary

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from keyhole.contract.text_formatting import capitalize, count_text
 from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep, sweep_leaders
 from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
@@ -28,6 +27,7 @@ from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text
 from keyhole.pages.table import Table
 from keyhole.results.curve_chart import arms_divisor, count_nonpositive
+from keyhole.text_formatting import capitalize, count_text
 
 _SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200

@@ -19,7 +19,6 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.cache_files import (
     CODE_SUFFIX,
     cache_folder,
@@ -30,12 +29,11 @@ from keyhole.kernels.cache_files import (
     read_file,
     write_file,
 )
-from keyhole.kernels.changed_numba_settings import changed_settings
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
-from keyhole.kernels.interpreted_mode import interpret, is_interpreted
+from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted
 from keyhole.kernels.kernel_declaration import (
-    has_internals,
+    changed_settings,
     import_internals,
     import_loader,
     is_bounds_checked,
@@ -107,7 +105,7 @@ class CodeFile(NamedTuple):
 
 def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
     """Return the file of some code; None if it is not to be kept."""
-    if not (has_internals() and is_usable(cache_folder())):
+    if not is_usable(cache_folder()):
         return None
 
     def key() -> dict[str, str]:
@@ -232,9 +230,6 @@ def _compile(
     with _announce(owner, file and file.path):
         numba = import_numba()
         try:
-            if not has_internals():
-                usual: Kernel = numba.njit(signature, **chosen)(build())
-                return usual
             machine = import_internals().compile_entry_point(build(), signature, chosen)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error

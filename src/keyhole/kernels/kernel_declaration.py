@@ -3,74 +3,73 @@
 import functools
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
-from keyhole.kernels.changed_numba_settings import changed_settings
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
+
+# The settings on which machine code depends, with Numba's defaults as `repr` shows them.
+_DEFAULTS: Final = {
+    "OPT": "_OptLevel(3)",
+    "BOUNDSCHECK": "None",
+    "CPU_NAME": "None",
+    "CPU_FEATURES": "None",
+    "ENABLE_AVX": "True",
+    "LOOP_VECTORIZE": "1",
+    "SLP_VECTORIZE": "0",
+    "DISABLE_INTEL_SVML": "False",
+    "DISABLE_JIT": "0",
+}
+_FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder where a process begins
+
+
+def changed_settings() -> dict[str, Any]:
+    """Return the settings that affect machine code and differ from the defaults.
+
+    Numba is imported, and asked, only where an environment variable or a file may have changed a
+    setting; or if it is loaded already, since a program may have changed its `config`.
+    """
+    is_set = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS) or Path(_FILE).exists()
+    if not is_set and "numba" not in sys.modules:
+        return {}
+    config = import_numba().config
+    values = {name: getattr(config, name) for name in _DEFAULTS}
+    return {name: value for name, value in values.items() if repr(value) != _DEFAULTS[name]}
+
 
 if changed_settings().get("DISABLE_JIT"):
     raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_PLAIN: Final = "KEYHOLE_PLAIN_NUMBA"
-_KNOWN_BELOW: Final = (0, 69)
-"""The first version of Numba that the tests have not seen. From here on its internals are checked
-in every process, which takes a second."""
+T = TypeVar("T")
 
 # error_model="numpy": a division needs no check for zero, which halves the time of a round
 # (measured: 16.2 -> 8.9 ns, LSA, K = 10).
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy"}
 
+_EQUIVALENT: Final = "python_equivalent"
+_VIEWS: Final = "returns_views_alone"
+
 _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
-def import_internals() -> Any:
-    """Return `keyhole.kernels.numba_internals.internals_api`, which compiles kernels."""
+def import_internals(module: str = "compiler") -> Any:
+    """Return a module of `keyhole.kernels.numba_internals`: the one that compiles kernels."""
     with compiler_lock():
         import_numba()
-        return import_module("keyhole.kernels.numba_internals.internals_api")
+        return import_module(f"keyhole.kernels.numba_internals.{module}")
 
 
 def import_loader() -> Any:
     """Return `keyhole.kernels.numba_internals.machine_code`, which loads without Numba."""
     with compiler_lock():
         return import_module("keyhole.kernels.numba_internals.machine_code")
-
-
-@cache
-def has_internals() -> bool:
-    """Return whether Numba's internals are those that `numba_internals` knows.
-
-    Where they are not (with a warning), or where the environment variable KEYHOLE_PLAIN_NUMBA=1 is
-    set, public Numba compiles. Kernels are slower then, results the same, and nothing is cached
-    between processes.
-    """
-    if os.environ.get(_PLAIN):
-        return False
-    installed = version("numba")
-    if tuple(map(int, installed.split(".")[:2])) < _KNOWN_BELOW:
-        return True
-    try:
-        import_internals().check_internals()
-    except Exception as error:  # whatever another release of Numba makes of it
-        warnings.warn(
-            f"the internals of Numba {installed} differ from those that keyhole knows "
-            f"({type(error).__name__}: {error}): results are the same, but kernels are slower, "
-            f"and are compiled again in every process; {_PLAIN}=1 asks for that without a warning",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return False
-    return True
 
 
 @contextmanager
@@ -93,8 +92,7 @@ def is_bounds_checked() -> bool:
 def options() -> dict[str, Any]:
     """Return the options of `numba.njit` that hold where this is called."""
     checks = {"boundscheck": True} if is_bounds_checked() else {}
-    own = import_module("keyhole.kernels.numba_internals").OPTIONS if has_internals() else {}
-    return _OPTIONS | own | checks
+    return _OPTIONS | import_module("keyhole.kernels.numba_internals").OPTIONS | checks
 
 
 def signature(returns: str, *takes: str) -> str:
@@ -169,8 +167,6 @@ def kernel(function: F) -> F:
     It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
     chosen = options()
-    if not has_internals():
-        return cast(F, import_numba().njit(**chosen)(function))
     plain = cast(FunctionType, function)
     return cast(F, DeferredKernel(plain, lambda: import_internals().Part(plain, chosen)))
 
@@ -187,25 +183,60 @@ def intrinsic(function: F) -> F:
 
         return usual(function)
 
-    if not has_internals():
-        return cast(F, make())
     return cast(F, DeferredIntrinsic(cast(FunctionType, function), make))
 
 
 def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
-    """Return the intrinsic that replaces a function in compiled code.
+    """Return an intrinsic of `numba_internals`, whose place Python's function takes if interpreted.
 
     Parameters
     ----------
     plain : function
-        Does the same; used where Numba's internals are not known.
+        Does the same, to the bit, in interpreted mode; its name is part of fingerprints.
     make : callable
-        Makes the intrinsic, given `import_internals()`.
+        Makes the intrinsic, given the module `keyhole.kernels.numba_internals.intrinsics`.
     """
-    if not has_internals():
-        return plain
-    function = cast(FunctionType, getattr(plain, "py_func", plain))
-    return cast(F, DeferredIntrinsic(function, lambda: make(import_internals())))
+    set_python_equivalent(plain, plain)
+    deferred = DeferredIntrinsic(
+        cast(FunctionType, plain), lambda: make(import_internals("intrinsics"))
+    )
+    return cast(F, deferred)
+
+
+def set_python_equivalent(kernel: T, function: Callable[..., Any] | str) -> T:
+    """Register the function that runs in place of a kernel when interpreted; return the kernel.
+
+    It must do the same, to the bit. One is registered for a kernel that is not Python (vector
+    instructions), or is faster when written by hand. It is the function, or its place as
+    ``"package.module:name"``, so that nothing is imported before a kernel is interpreted.
+    """
+    setattr(_plain_function(kernel), _EQUIVALENT, function)
+    return kernel
+
+
+def find_python_equivalent(kernel: Any) -> Callable[..., Any] | None:
+    """Return the registered Python equivalent of a kernel, if there is one."""
+    equivalent = getattr(_plain_function(kernel), _EQUIVALENT, None)
+    if isinstance(equivalent, str):
+        module, _, name = equivalent.partition(":")
+        equivalent = getattr(import_module(module), name)
+    return equivalent
+
+
+def mark_views(kernel: T) -> T:
+    """Mark a function of (buffer, start, dims) that returns only views, which can be cached."""
+    setattr(_plain_function(kernel), _VIEWS, True)
+    return kernel
+
+
+def returns_views(kernel: Any) -> bool:
+    """Return whether a function was marked by `mark_views`."""
+    return bool(getattr(_plain_function(kernel), _VIEWS, False))
+
+
+def _plain_function(kernel: Any) -> Any:
+    """Return the Python function of a compiled one, else the object itself."""
+    return getattr(kernel, "py_func", kernel)
 
 
 def _is_numbas(value: Any) -> bool:

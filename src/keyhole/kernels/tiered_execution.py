@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
-from keyhole.kernels.atomic_call import AtomicCall
 from keyhole.kernels.fingerprint import Kernel
+from keyhole.kernels.interpreted_mode import AtomicCall
 
 BUDGET: Final = 0.5
 """The processor seconds for which a process interprets one piece of code before compiling it: about

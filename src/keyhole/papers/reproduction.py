@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters.cluster import THREADS, check_address
-from keyhole.contract.text_formatting import count_text
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.missing_run_simulation import connect_if_missing, simulate_missing
 from keyhole.experiment.planned_work import list_work
@@ -33,6 +32,7 @@ from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.reproduction_page import BATCH_MARKER, write_reproduction
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.progress import Report, TotalProgress, print_step, progress_report
+from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, check_distinct, check_line
 
 SHARED_FOLDER: Final = "shared"

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from keyhole.contract.text_formatting import count_text
 from keyhole.results.estimate import format_estimate
+from keyhole.text_formatting import count_text
 
 Status = Literal["holds", "does not hold", "undecided"]
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from keyhole.clusters import Cluster, ClusterLostError
 from keyhole.clusters.cluster import check_versions, make_wanted_check
-from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
 from keyhole.play.policy_simulation_job import ReplicationBlock, SimulationJob, plan_digest

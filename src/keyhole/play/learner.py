@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 from keyhole.cached_property import cached_property
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
-from keyhole.contract.policy import Policy
+from keyhole.contract.policy import Policy, check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.stopping import check_settled, is_done, remaining_arms, settled_arms
-from keyhole.contract.text_formatting import count_text
 from keyhole.drivers import learner_step
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import (
@@ -40,6 +38,7 @@ from keyhole.play.learner_summary import describe_facts, describe_learner, learn
 from keyhole.play.log_replay import int_column, replay_rows
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.text_formatting import count_text
 from keyhole.validate import (
     Range,
     check_integer,

@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.text_formatting import count_text
+from keyhole.text_formatting import count_text
 from keyhole.validate import escape_controls, short_repr
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
 from keyhole.extras import require_extra
 from keyhole.kernels.fingerprint import fingerprint
-from keyhole.kernels.math_library_digest import math_library_digest
-from keyhole.kernels.package_digest import code_digest
+from keyhole.kernels.package_digest import code_digest, math_library_digest
 from keyhole.play.plan import Plan, SimulatedWorkers
 from keyhole.play.progress import Report
 from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.distributions import Distribution as Distribution
 from keyhole.distributions import NumberDistribution, TabulatedDistribution
-from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler
+from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
 from keyhole.distributions.reward_distributions import UNIT

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.contract.text_formatting import count_text
 from keyhole.resource.cost_functions import Function, check_increasing, value_at
 from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.setting import SETTING, Facts, facts_of
+from keyhole.text_formatting import count_text
 
 
 class _Tally(Protocol):

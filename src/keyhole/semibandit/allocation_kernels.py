@@ -15,7 +15,7 @@ from keyhole.contract.state_arrays import (
     int_array,
     scratch_array,
 )
-from keyhole.draws.beta_batch import betas
+from keyhole.draws.samplers import betas
 from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_down

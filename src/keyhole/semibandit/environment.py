@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.distributions import Distribution
-from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler, check_moments
+from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler, check_moments
 from keyhole.distributions.sampler_dispatch import complete_environment
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.metric import PULLS, REGRET, Metric

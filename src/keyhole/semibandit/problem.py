@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.arm_names import check_arm_texts, order_by_name, split_names
-from keyhole.distributions.reward_problem import list_values
+from keyhole.distributions.sampler_dispatch import list_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.policy import Problem as AnyProblem
 from keyhole.semibandit.environment import (

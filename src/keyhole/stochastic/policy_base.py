@@ -5,7 +5,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 from keyhole.contract.arm_names import Names
-from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.policy import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.state_arrays import IntArray
 from keyhole.policy import (
@@ -88,7 +88,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base class of index policies: see `keyhole.contract.index_policy.IndexPolicy`.
+    """Base class of index policies: see `keyhole.contract.policy.IndexPolicy`.
 
     Examples
     --------

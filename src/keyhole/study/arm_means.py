@@ -13,13 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.policy import Policy
+from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.contract.text_formatting import count_text, format_interval, mean_interval
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition
 from keyhole.study.events import EXPIRED, KINDS, EventError
 from keyhole.study.state import LogState
 from keyhole.study.storage import Row
+from keyhole.text_formatting import count_text
 
 NO_ARM: Final = -1
 """The number that stands for the arm of a decision that is not about one arm."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.text_formatting import count_text
 from keyhole.study import events
 from keyhole.study.definition import Definition
 from keyhole.study.events import EventError, SettingCodeError, check_event
@@ -18,6 +17,7 @@ from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
 from keyhole.study.storage import Row, Store, StoreError, open_store
+from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_integer
 
 

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.text_formatting import count_text
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import StudyVocabulary, check_words
 from keyhole.study import events
@@ -22,6 +21,7 @@ from keyhole.study.events import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.group_commit import Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
+from keyhole.text_formatting import count_text
 from keyhole.validate import short_repr, suggestion
 
 

@@ -9,7 +9,6 @@ from math import inf, lgamma, log
 from os import PathLike
 from typing import Any, Final, NamedTuple
 
-from keyhole.contract.text_formatting import count_text
 from keyhole.data import csv_rows
 from keyhole.durations import to_seconds
 from keyhole.study.definition import TimeoutRule
@@ -19,6 +18,7 @@ from keyhole.study.operations import encode_feedback
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import LONGEST
+from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number, check_short_line
 
 _CHANCE: Final = 1e-4  # of an order that is taken for a sorted one

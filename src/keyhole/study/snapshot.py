@@ -9,8 +9,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from keyhole.contract.policy import Policy
-from keyhole.contract.stopping import check_settled
+from keyhole.contract.policy import Policy, check_settled
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition
 from keyhole.study.policy_state import PolicyState

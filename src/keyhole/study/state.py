@@ -12,9 +12,9 @@ import numpy as np
 
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
+from keyhole.contract.policy import is_done, settled_arms
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, FloatArray, IntArray
-from keyhole.contract.stopping import is_done, settled_arms
 from keyhole.play.study_vocabulary import StudyVocabulary, Values
 from keyhole.study import events
 from keyhole.study.arms import Arms

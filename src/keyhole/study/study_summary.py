@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.contract.text_formatting import count_text
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles
@@ -18,6 +17,7 @@ from keyhole.pages.table import Table
 from keyhole.study import arm_means
 from keyhole.study.arm_means import DecisionCounts, explain_intervals
 from keyhole.study.state import State
+from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, short_repr
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
 from keyhole.contract.arm_names import Names
-from keyhole.contract.index_policy import IndexPolicy as CoreIndexPolicy
-from keyhole.contract.reward_units import Scale
-from keyhole.contract.text_formatting import count_text, mean_text
+from keyhole.contract.policy import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.reward_units import Scale, mean_text
 from keyhole.policy import FloatArray
 from keyhole.policy import Policy as CorePolicy
 from keyhole.stochastic.policy_base import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
+from keyhole.text_formatting import count_text
 from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.setting import SETTING, Facts
 
@@ -101,7 +101,7 @@ def _describe_arm(side: str, pulls: float, total: float, scale: Scale, has_inter
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
-    """Base class of index policies: see `keyhole.contract.index_policy.IndexPolicy`.
+    """Base class of index policies: see `keyhole.contract.policy.IndexPolicy`.
 
     Examples
     --------

@@ -14,8 +14,7 @@ from keyhole.contract.arm_names import order_by_name
 from keyhole.distributions.distribution_parser import parse_reward_distributions
 from keyhole.distributions.empirical_distribution import Replay, replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.reward_problem import RewardProblem, list_values
-from keyhole.distributions.sampler_dispatch import environment_of
+from keyhole.distributions.sampler_dispatch import RewardProblem, environment_of, list_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.thresholding.bounds import confidence_failure

@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.stopping import settled_arms
-from keyhole.contract.stopping_wrapper import (
+from keyhole.contract.policy import settled_arms
+from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
     Evidence,
     StoppingWrapper,
     count_pull,
     settle,
 )
-from keyhole.draws.e_process import is_mean_above, is_mean_below
+from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policy_base import Policy, is_above

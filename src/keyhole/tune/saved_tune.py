@@ -14,13 +14,13 @@ import numpy as np
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.policy import Policy
-from keyhole.contract.text_formatting import count_text
 from keyhole.data import write_aslib
 from keyhole.data.aslib_files import RunToExport
 from keyhole.extras import require_extra
 from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
+from keyhole.text_formatting import count_text
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.summary import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records

@@ -11,11 +11,11 @@ from threading import Event, Lock, Thread
 from typing import Any, Final, Protocol
 
 from keyhole.clusters.cluster import THREADS, check_address
-from keyhole.contract.text_formatting import count_text
 from keyhole.play.progress import StatusLine
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
 from keyhole.study import Decision, PendingDecisionError, Study
+from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local

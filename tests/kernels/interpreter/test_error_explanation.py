@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.kernels.interpreter.interpreted_function import InterpretedFunction
+from keyhole.kernels.interpreter.kernel_copies import InterpretedFunction
 from keyhole.policy import FloatArray, float_array
 from keyhole.stochastic import Policy, Problem
 

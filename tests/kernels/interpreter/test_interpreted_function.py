@@ -3,7 +3,7 @@
 import numpy as np
 
 from keyhole.kernels.interpreter import memory_views
-from keyhole.kernels.interpreter.interpreted_function import InterpretedFunction
+from keyhole.kernels.interpreter.kernel_copies import InterpretedFunction
 
 
 def test_an_unreferenced_entry_keeps_no_views():

@@ -8,7 +8,7 @@ import pytest
 from numba.extending import intrinsic
 
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
-from keyhole.kernels.interpreter.interpreted_function import InterpretedFunction
+from keyhole.kernels.interpreter.kernel_copies import InterpretedFunction
 
 NARROW = np.zeros(3, np.float32)
 

@@ -8,8 +8,6 @@ from numba import njit
 from keyhole.kernels import kernel_declaration
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load
 
-if not kernel_declaration.has_internals():
-    pytest.skip("KEYHOLE_PLAIN_NUMBA is set", allow_module_level=True)
 parts = kernel_declaration.import_internals()
 OPTIONS = kernel_declaration.options() | {"nogil": True}
 SIGNATURE = "int64(float64[::1], int64)"

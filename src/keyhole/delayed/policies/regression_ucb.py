@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.text_formatting import count_text, mean_text
+from keyhole.contract.reward_units import mean_text
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
+from keyhole.text_formatting import count_text
 
 _DELAYS_A_BATCH: Final = 2.0
 _GROWTH: Final = 0.1

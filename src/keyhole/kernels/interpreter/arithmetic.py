@@ -1,31 +1,213 @@
-"""Operators and built-in functions with the semantics of compiled code.
+"""Operators, built-in functions, and those of `math` and NumPy, with the bits of compiled code.
 
-Kernels, functions that are else compiled, are here run by Python, with the same results.
+Kernels, functions that are else compiled, are here run by Python, with the same results. Compiled
+code calls the C library, and gets infinity or NaN where Python raises an error. Where Python's
+result is the C library's, its function is used, since it is faster.
 
 A division of floats by zero is infinite or NaN; integers wrap at 64 bits; integer powers are by
 squaring. Undefined or meaningless operations of compiled code are errors here: an integer divided
 by zero, an integer made of NaN.
 """
 
+import ctypes
 import math
 import operator
+import sys
+from collections.abc import Callable
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.math_functions import (
-    Function,
-    power_by_squaring,
-    power_of_floats,
-    wrapping,
-)
 from keyhole.kernels.interpreter.wrapping_integers import (
+    CASTS,
     LARGEST,
     MASK,
     UInt64,
     UndefinedOperationError,
     to_common_type,
     to_int64,
+    to_uint64,
     wrap,
 )
+
+Function = Callable[..., Any]
+
+# The C library of the process, with which Python itself is linked (not so on Windows).
+_LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+
+
+def _c_function(name: str, arguments: int = 1) -> Function:
+    """Return a function of the C library that takes and returns doubles."""
+    function = getattr(_LIBRARY, name)
+    function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arguments
+    found: Function = function
+    return found
+
+
+def _without_errors(name: str, arguments: int = 1) -> Function:
+    """Return Python's function, falling back to the C library's where Python raises an error."""
+    quick, slow = getattr(math, name), _c_function(name, arguments)
+
+    if arguments == 1:
+
+        def function(x: float) -> Any:
+            try:
+                return quick(x)
+            except (ValueError, OverflowError):
+                return slow(x)
+
+        return function
+
+    def of_two(x: float, y: float) -> Any:
+        try:
+            return quick(x, y)
+        except (ValueError, OverflowError):
+            return slow(x, y)
+
+    return of_two
+
+
+_BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
+_pow: Final = _without_errors("pow", 2)
+
+
+def power_of_floats(x: float, y: float) -> float:
+    """Return a power of floats, with the special exponents of compiled code."""
+    x = float(x)
+    if y == 2.0:
+        return x * x
+    if y == 0.5 and x > 0.0:
+        return math.sqrt(x)
+    if y == -1.0 and x:
+        return 1.0 / x
+    found: float = _pow(x, y)
+    return found
+
+
+def power_by_squaring(x: float, n: int) -> float:
+    """Return a power of a float by an integer."""
+    if abs(n) > _BY_SQUARING:
+        return power_of_floats(x, float(n))
+    result, rest = 1.0, abs(n)
+    while rest:
+        if rest & 1:
+            result *= x
+        rest >>= 1
+        x *= x
+    if n < 0 and result == 0.0:  # compiled code raises an error here
+        raise UndefinedOperationError("raises 0 to a negative power")
+    return 1.0 / result if n < 0 else result
+
+
+def _power(x: Any, y: Any) -> float:
+    by_squaring = isinstance(y, int)
+    return power_by_squaring(float(x), int(y)) if by_squaring else power_of_floats(x, y)
+
+
+def _ldexp(x: float, power: int) -> float:
+    try:
+        return math.ldexp(x, power)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def _rounded(function: Function) -> Function:
+    """Return a function that rounds floats to floats, with their signs, and leaves integers."""
+
+    def rounded(x: Any) -> Any:
+        is_plain = type(x) is float and math.isfinite(x) and x
+        return math.copysign(function(x), x) if is_plain else x
+
+    return rounded
+
+
+_nearest: Final = _rounded(round)
+
+
+def _sign(x: Any) -> Any:
+    if isinstance(x, float):
+        return math.copysign(1.0, x) if x and not math.isnan(x) else x
+    return (x > 0) - (x < 0)
+
+
+def _choice_or_nan(is_better: Function) -> Function:
+    """Return a function that chooses one of two numbers, or NaN if either is NaN."""
+
+    def choose(x: Any, y: Any) -> Any:
+        if x != x or y != y:
+            return math.nan
+        x, y = to_common_type(x, y)
+        return x if is_better(x, y) else y
+
+    return choose
+
+
+def wrapping(function: Function) -> Function:
+    """Return a function that wraps its integer results at 64 bits."""
+
+    def wrapping(x: Any) -> Any:
+        result = function(x)
+        return wrap(result) if type(result) is int else result
+
+    return wrapping
+
+
+def _to_integer(function: Function) -> Function:
+    """Return a function that converts by way of a float to an integer of its argument's type."""
+
+    def to_integer(x: Any) -> Any:
+        if type(x) is UInt64:
+            return to_uint64(float(x))
+        return to_int64(float(function(float(x))))
+
+    return to_integer
+
+
+_ONE: Final = (
+    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos",
+    "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+)  # fmt: skip
+
+MATH: Final[dict[str, Any]] = {
+    **{name: _without_errors(name) for name in _ONE},
+    "pow": _power,
+    "atan2": _without_errors("atan2", 2),
+    # Python has its own implementations of these, which differ in the last bits.
+    **{name: _c_function(name) for name in ("erf", "erfc", "lgamma")},
+    "hypot": _c_function("hypot", 2),
+    "gamma": _c_function("tgamma"),
+    **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
+    **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
+    "ldexp": _ldexp,
+    **{name: _to_integer(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
+    **{name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")},
+}
+"""The functions and constants of `math` that kernels may use, by name."""
+
+_SAME: Final = (
+    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
+    "tanh", "hypot", "copysign", "fabs", "isfinite", "isinf", "isnan",
+)  # fmt: skip
+
+NUMPY: Final[dict[str, Any]] = {
+    **{name: MATH[name] for name in _SAME},
+    **CASTS,
+    **{name: _rounded(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
+    "rint": lambda x: _nearest(float(x)),
+    "abs": wrapping(abs),
+    "absolute": wrapping(abs),
+    "sign": _sign,
+    "maximum": _choice_or_nan(operator.ge),
+    "minimum": _choice_or_nan(operator.le),
+    "square": wrapping(lambda x: x * x),
+    "isinf": math.isinf,
+    "arctan": MATH["atan"],
+    "arctan2": MATH["atan2"],
+    "inf": math.inf,
+    "nan": math.nan,
+    "pi": math.pi,
+    "e": math.e,
+}
+"""The functions and constants of NumPy that kernels may use on single numbers, by name."""
+
 
 _LEAST: Final = -LARGEST - 1
 _BITS: Final = 64

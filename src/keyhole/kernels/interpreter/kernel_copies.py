@@ -5,40 +5,40 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable
 from enum import Enum
+from threading import RLock
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, copy_module, link
-from keyhole.kernels.interpreter import arithmetic
+from keyhole.kernels.interpreter import arithmetic, memory_views
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
-from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
-from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
-from keyhole.kernels.interpreter.memory_views import cache_views, is_array, to_numpy, view_of
-from keyhole.kernels.interpreter.python_equivalent_registry import (
-    find_python_equivalent,
-    returns_views,
-)
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
+from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
 
 Kernel = Callable[..., Any]
 
 _OURS: Final = "keyhole."
 _NUMPY: Final = (
-    NUMPY | REDUCTIONS | {"searchsorted": search_sorted, "round": arithmetic.round_number}
+    arithmetic.NUMPY
+    | REDUCTIONS
+    | {"searchsorted": search_sorted, "round": arithmetic.round_number}
 )
-_TABLES: Final = {"math": MATH, "numpy": _NUMPY, "numba": CASTS}
+_TABLES: Final = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
 _PLAIN: Final = (bool, float, complex, str, bytes, type(None))
 _FOLLOWED: Final = ("operator", "builtins")
 
 
 def _print(*values: Any, **options: Any) -> None:
     """Print as Python does, and arrays as NumPy does."""
-    shown = (to_numpy(value) if is_array(value) else value for value in values)
+    shown = (
+        memory_views.to_numpy(value) if memory_views.is_array(value) else value for value in values
+    )
     print(*shown, **options)  # noqa: T201 (it is the user's)
 
 
@@ -96,7 +96,7 @@ def _make_copy(plain: FunctionType) -> Kernel:
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
-    result: Kernel = cache_views(copy) if returns_views(plain) else copy
+    result: Kernel = memory_views.cache_views(copy) if returns_views(plain) else copy
     _copies[plain] = result  # before the functions that it uses, which may use it
     link(plain, copy, lambda name, value, chains: _value(plain, name, value, chains))
     return result
@@ -146,8 +146,8 @@ def _function(value: Any) -> Any:
         name = str(value)  # a type that is called to convert a number
         if name in CASTS:
             return CASTS[name]
-    elif home == "math" and name in MATH:
-        return MATH[name]
+    elif home == "math" and name in arithmetic.MATH:
+        return arithmetic.MATH[name]
     elif (home == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
         return _NUMPY[name]
     elif isinstance(value, type) or home in _FOLLOWED:
@@ -164,7 +164,7 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
     array = value.copy()  # a snapshot, row-major
     array.flags.writeable = False
     try:
-        return view_of(np.ascontiguousarray(array))
+        return memory_views.view_of(np.ascontiguousarray(array))
     except TypeError as error:
         raise _UnknownError(f", {error}") from None
 
@@ -185,3 +185,65 @@ def _attribute(name: str, value: Any, chains: Iterable[Chain]) -> Any:
         return _convert(value, chains)
     except _UnknownError as error:
         raise _UnknownError(f".{name}{error}") from None
+
+
+class InterpretedFunction:
+    """A function whose kernels Python runs; it is called with NumPy arrays and numbers.
+
+    It belongs to one caller: views of the arrays of the last call are cached, since a learner
+    passes the same ones every time.
+
+    Parameters
+    ----------
+    owner : str
+        The name of its policy, or of its policy and environment, for messages.
+    function : callable
+        Plain Python that calls kernels.
+    """
+
+    def __init__(self, owner: str, function: Callable[..., Any]) -> None:
+        self._owner = owner
+        self._cached: list[tuple[Any, Any]] = []
+        finalize(self, _stop_caching_all, self._cached).atexit = False
+        self._lock = RLock()  # several threads may run blocks of one simulation
+        try:
+            self._copy = interpreted_copy(function)
+        except NotInterpretedError as error:
+            raise NotInterpretedError(f"{owner}: {error}") from None
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function."""
+        with self._lock:
+            return self._run(args)
+
+    def _run(self, args: tuple[Any, ...]) -> Any:
+        if len(self._cached) != len(args):
+            self._cached[:] = [(None, None)] * len(args)
+        given = [self._convert_argument(i, value) for i, value in enumerate(args)]
+        try:
+            return self._copy(*given)
+        except Exception as error:
+            if (found := explain_error(error, self._owner)) is None:
+                raise
+            raise found from None
+
+    def _convert_argument(self, i: int, value: Any) -> Any:
+        """Return an argument as kernels see it."""
+        if not isinstance(value, np.ndarray):
+            if isinstance(value, np.generic):
+                return UInt64(int(value)) if isinstance(value, np.uint64) else value.item()
+            return value
+        array, view = self._cached[i]
+        if array is not value:
+            memory_views.stop_caching(view)
+            # Two arguments may be one memory.
+            same = (v for a, v in self._cached[:i] if a is value)
+            view = next(same, None) or memory_views.view_of(value)
+            memory_views.start_caching(view)
+            self._cached[i] = (value, view)
+        return view
+
+
+def _stop_caching_all(cached: list[tuple[Any, Any]]) -> None:
+    for _, view in cached:
+        memory_views.stop_caching(view)

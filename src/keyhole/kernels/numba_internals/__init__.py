@@ -1,9 +1,9 @@
 """All use of Numba's internals, which may change with any release.
 
 No other file imports `numba.core`, `llvmlite` or anything else that Numba's manual does not name.
-`keyhole.kernels.kernel_declaration` imports the compiler (`internals_api`) if it works with the
-installed Numba; where it does not, Keyhole uses public Numba: slower, with the same results. The
-loader (`machine_code`) imports nothing of Numba but two of its C extension modules.
+`pyproject.toml` allows the releases that the tests have seen. `keyhole.kernels.kernel_declaration`
+imports `compiler` and `intrinsics`. The loader (`machine_code`) imports nothing of Numba but two
+of its C extension modules.
 """
 
 from typing import Any, Final

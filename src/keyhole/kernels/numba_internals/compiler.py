@@ -32,9 +32,6 @@ from numba.core.typed_passes import NativeLowering
 
 from keyhole.kernels.numba_internals.machine_code import MachineCode
 
-thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
-"""The function with which compiled code gets the identifier of the calling thread."""
-
 _CONSTANT: Final = (types.IntegerLiteral, types.BooleanLiteral)
 
 
@@ -260,7 +257,7 @@ def compile_entry_point(
 # `exp2`, `exp10`. That depends on its version, on inlining, and on how a kernel is written, and so
 # does the last bit. Here `x ** 0.5` is a square root, `x ** 2.0` a product and `x ** -1.0` a
 # quotient wherever the exponent comes from, and all else is the C library's `pow`;
-# `keyhole.kernels.interpreter.math_functions` does the same.
+# `keyhole.kernels.interpreter.arithmetic` does the same.
 
 # The functions that Numba calls for `x ** y` and for `math.pow(x, y)`.
 _POWERS: Final = ("llvm.pow.f64", "pow")

@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from keyhole.contract.text_formatting import count_text
 from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
 from keyhole.pages.table import Table
 from keyhole.papers.claims.claimed_ranges import format_range
@@ -24,6 +23,7 @@ from keyhole.papers.report.judged_entry import (
     verdicts_by_id,
 )
 from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
+from keyhole.text_formatting import count_text
 
 STATUS_WORDS: Final[dict[Status, str]] = {
     "holds": "holds",

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.confidence_sequences.beta_mixture import log_beta
-from keyhole.contract.stopping import Guarantee, settled_arms
-from keyhole.contract.stopping_wrapper import (
+from keyhole.confidence_sequences import log_beta
+from keyhole.contract.policy import Guarantee, settled_arms
+from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
     StoppingWrapper,
     count_pull,

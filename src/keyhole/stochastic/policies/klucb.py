@@ -7,7 +7,7 @@ measured by the Kullback-Leibler divergence; it is high after few rewards.
 import math
 from typing import Final
 
-from keyhole.draws.kl_bound import log_complement
+from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 

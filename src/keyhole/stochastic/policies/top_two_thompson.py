@@ -6,7 +6,7 @@ as the best one: a rule for small regret tries them too rarely.
 
 import math
 
-from keyhole.confidence_sequences.beta_mixture import binary_entropy
+from keyhole.confidence_sequences import binary_entropy
 from keyhole.policy import Stream, parameter, uniform
 from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 

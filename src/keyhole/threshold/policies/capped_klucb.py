@@ -8,7 +8,7 @@ bounds at higher ones.
 import math
 from typing import Final
 
-from keyhole.draws.kl_bound import log_complement
+from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_expected, add_observation

@@ -6,7 +6,7 @@ threshold, with more evidence the more arms there are.
 
 import math
 
-from keyhole.contract.stopping import Guarantee
+from keyhole.contract.policy import Guarantee
 from keyhole.thresholding.stopping_policy import StoppingPolicy
 
 

@@ -6,7 +6,7 @@ threshold. On average at most a given share of them is settled wrongly.
 
 import math
 
-from keyhole.contract.stopping import Guarantee
+from keyhole.contract.policy import Guarantee
 from keyhole.thresholding.stopping_policy import StoppingPolicy
 
 
@@ -20,7 +20,7 @@ class PerArmStopping(StoppingPolicy):
     The base chooses the arms. After each reward of an arm that is still open, it is settled as
     *above* if the e-process against "its mean is at most threshold - tolerance" reaches 1 / delta,
     and as *below* if the one against "at least threshold + tolerance" does
-    (`keyhole.draws.e_process`),
+    (`keyhole.draws.mean_bounds`),
 
     .. math:: \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f} \ge \frac{1}{\delta},
        \quad c = \theta - \mathrm{tolerance}, \quad Z \sim \mathrm{Beta}(s + 1, f + 1)

@@ -1,6 +1,9 @@
-"""Four random numbers of beta distributions at once, in vector registers (LLVM vector types).
+"""Functions that Python has no code for: vector instructions, views of a buffer, the thread.
 
-`keyhole.draws.beta_batch` draws the same ones step by step.
+The smallest of sixteen numbers, and the place of a number among them, in vector registers
+(`keyhole.draws.argmin_tree` has the same functions in Python); array views of a buffer without
+reference counts; four random numbers of beta distributions at once, in vector registers (LLVM
+vector types), which `keyhole.draws.samplers` also draws step by step.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -13,15 +16,114 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+from numba.np.arrayobj import make_array, populate_array
+
+_CHILDREN: Final = 16
+_NODE: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
+_WORD: Final = ir.IntType(64)
+_ORDER: Final = ir.IntType(32)
+
+
+def _node(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Return the sixteen keys from a cell on, as a vector."""
+    array = make_array(signature.args[0])(context, builder, args[0])
+    cell = builder.gep(array.data, [args[1]])
+    # Aligned to 8 bytes only: states begin at any cell. LLVM splits the vector of sixteen into the
+    # registers of the processor (AVX-512, AVX2, SSE2, NEON).
+    return builder.load(builder.bitcast(cell, _NODE.as_pointer()), align=8)
+
+
+def _shuffle(builder: Any, vector: Any, places: list[int]) -> Any:
+    """Return some elements of a vector."""
+    order = ir.Constant(ir.VectorType(_ORDER, len(places)), places)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
+
+
+def _smallest_of(typing, keys, start):
+    """Type and build: return the smallest of the sixteen keys from cell `start` on."""
+
+    def build(context, builder, signature, args):
+        # A tournament: eight comparisons at once, then four, two, one. A sequential minimum would
+        # be a chain of fifteen, each waiting for the one before.
+        left, rest = _node(context, builder, signature, args), _CHILDREN
+        while rest > 1:
+            rest //= 2
+            low = _shuffle(builder, left, [*range(rest)])
+            high = _shuffle(builder, left, [*range(rest, 2 * rest)])
+            left = builder.select(builder.fcmp_ordered("<", high, low), high, low)
+        return builder.extract_element(left, _ORDER(0))
+
+    return types.float64(keys, types.intp), build
+
+
+def _place_of(typing, keys, start, key):
+    """Type and build: return which of the sixteen is the first equal to `key`; 0 if none is."""
+
+    def build(context, builder, signature, args):
+        node = _node(context, builder, signature, args)
+        one = builder.insert_element(ir.Constant(_NODE, ir.Undefined), args[2], _ORDER(0))
+        equal = builder.fcmp_ordered("==", node, _shuffle(builder, one, [0] * _CHILDREN))
+        # Sixteen comparisons as the bits of a word; the lowest set bit is the first equal key. Bit
+        # 16 is set in case that none is (a damaged store): the mask then makes the result 0.
+        bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _WORD)
+        first = builder.cttz(builder.or_(bits, _WORD(1 << _CHILDREN)), ir.IntType(1)(1))
+        return builder.and_(first, _WORD(_CHILDREN - 1))
+
+    return types.intp(keys, types.intp, types.float64), build
+
+
+smallest_in_node = cast(Callable[..., Any], intrinsic(_smallest_of))
+place_in_node = cast(Callable[..., Any], intrinsic(_place_of))
+
+thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
+"""The function with which compiled code gets the identifier of the calling thread."""
+
+
+_CELL: Final = 8
+
+
+def make_view(dtype: str, like: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a compiled function (buffer, start, shape) -> array over the same memory.
+
+    `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function takes the name of `like`,
+    which it replaces: the name is part of the fingerprint of whatever uses it.
+
+    A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
+    atomic operations (measured, K = 10); a borrowed view costs nothing. The engine keeps the
+    buffer alive for as long as the views are in use.
+    """
+    cell_type = getattr(types, dtype)
+
+    def borrow(typing, buffer, start, shape):
+        result = types.Array(cell_type, len(shape), "C")
+
+        def build(context, builder, signature, args):
+            source = make_array(signature.args[0])(context, builder, args[0])
+            view = make_array(result)(context, builder)
+            # The address of the first cell, as a pointer to the view's type: cells have 8 bytes.
+            data = builder.bitcast(builder.gep(source.data, [args[1]]), view.data.type)
+            lengths = [builder.extract_value(args[2], axis) for axis in range(len(shape))]
+            cell = context.get_constant(types.intp, _CELL)
+            strides = [cell]
+            for length in reversed(lengths[1:]):
+                strides.insert(0, builder.mul(strides[0], length))
+            # Without `meminfo`, the view has no owner whose references could be counted.
+            populate_array(
+                view, data=data, shape=lengths, strides=strides, itemsize=cell, meminfo=None
+            )
+            return view._getvalue()
+
+        return result(buffer, types.intp, shape), build
+
+    borrow.__module__, borrow.__qualname__ = like.__module__, like.__qualname__
+    return cast(Callable[..., Any], intrinsic(borrow))
+
 
 _LANES: Final = 4
 _WORDS: Final = 4  # of a variate that is the usual case: place and test of either gamma
 
-_WORD: Final = ir.IntType(64)
 _VECTOR: Final = ir.VectorType(_WORD, _LANES)
 _REALS: Final = ir.VectorType(ir.DoubleType(), _LANES)
-_ORDER: Final = ir.IntType(32)
 
 
 def _splat(kind: Any, value: Any) -> Any:
