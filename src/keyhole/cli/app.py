@@ -214,7 +214,7 @@ def cache(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the size of the compile cache, empty it, or say why a policy is compiled again."""
+    """Show or empty the compile cache, or say why it lacks code."""
     from keyhole.cli.compilation import empty_cache, explain_cache, show_cache
     from keyhole.validate import check_choice
 
