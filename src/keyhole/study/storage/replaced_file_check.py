@@ -214,9 +214,10 @@ class OpenFile:
         A replacement of the file to which the log belongs is refused unread. Any other file is read
         and verified: half a second for 100,000 events.
         """
-        recorded, found = FileRecord.read(self._path), self._read_record()
+        recorded = FileRecord.read(self._path)
         if recorded is None or self.fits():
             return ""
+        found = self._read_record()
         if recorded.file != found.file and recorded.log == found.log:
             return WHY_MIXED
         # Closing a connection that can only read writes no log into the file.
