@@ -136,9 +136,9 @@ class DecisionBytes:
     def row_of_event(self, asked: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
         # The time is no part of the body: it is a column of the log.
-        body, begin = asked.body, ROUND.size
-        end = begin + self.bytes - ROW_HEADER.size
-        return body[:begin] + ROUND.pack(asked.at) + body[begin:end]
+        (t,) = ROUND.unpack_from(asked.body)
+        end = ROUND.size + self.bytes - ROW_HEADER.size
+        return ROW_HEADER.pack(t, asked.at) + asked.body[ROUND.size : end]
 
     def stream_of_event(self, body: bytes) -> tuple[int, int]:
         """Return the policy's random stream after a decision, from the body of its event."""

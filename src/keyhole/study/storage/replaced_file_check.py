@@ -165,8 +165,10 @@ class OpenFile:
 
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
-        log = sqlite_connection.find_status(f"{self._name}-wal")
-        return None if log is None else log.st_size
+        try:
+            return os.stat(f"{self._name}-wal").st_size
+        except FileNotFoundError:
+            return None
 
     def is_long(self, log: int, queue: int) -> bool:
         """Return whether a checkpoint is due, given the size of the log; called once a commit."""
@@ -212,9 +214,10 @@ class OpenFile:
         A replacement of the file to which the log belongs is refused unread. Any other file is read
         and verified: half a second for 100,000 events.
         """
-        recorded, found = FileRecord.read(self._path), self._read_record()
+        recorded = FileRecord.read(self._path)
         if recorded is None or self.fits():
             return ""
+        found = self._read_record()
         if recorded.file != found.file and recorded.log == found.log:
             return WHY_MIXED
         # Closing a connection that can only read writes no log into the file.
@@ -225,8 +228,14 @@ class OpenFile:
 
 def _log_identities(path: str) -> list[tuple[int, int] | None]:
     """Return the identities of `-wal` and `-shm`; None for one that is not there."""
-    statuses = map(sqlite_connection.find_status, (f"{path}-wal", f"{path}-shm"))
-    return [status and (status.st_dev, status.st_ino) for status in statuses]
+    identities: list[tuple[int, int] | None] = []
+    for name in (f"{path}-wal", f"{path}-shm"):
+        try:
+            status = os.stat(name)
+            identities.append((status.st_dev, status.st_ino))
+        except FileNotFoundError:
+            identities.append(None)
+    return identities
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:

@@ -206,17 +206,17 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     # Where there is no log SQLite makes one, also for a reader. Nobody goes on with that, since a
     # writer could not write to it, and would find that the reader removes it.
     log = Path(f"{db.path}-wal")
-    before = find_status(log)
+    before = _find_status(log)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
     except _UNREADABLE as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
             raise  # another error is that of the next statement too, which may know what to do
-    after = find_status(log)
+    after = _find_status(log)
     if after and not after.st_size:
         if is_reader and after.st_uid == os.geteuid():
             for path in (log, Path(f"{db.path}-shm")):
-                if (beside := find_status(path)) and beside.st_uid == after.st_uid:
+                if (beside := _find_status(path)) and beside.st_uid == after.st_uid:
                     path.unlink(missing_ok=True)
             after = None
         elif not is_reader and not has_access(log, os.W_OK):
@@ -225,7 +225,7 @@ def _open_log(db: Connection, is_reader: bool) -> None:
         raise BlockingIOError("the last writer has just closed the file: try again")
 
 
-def find_status(path: Path | str) -> os.stat_result | None:
+def _find_status(path: Path | str) -> os.stat_result | None:
     """Return what `stat` says of a file; None if it is not there."""
     try:
         return os.stat(path)
@@ -243,7 +243,7 @@ def configure_connection(db: Connection, *, flush: bool, checkpoints: bool) -> N
 
 def _is_emptied(path: Path) -> bool:
     """Return whether the file is empty and its log is not: a copy is just being put there."""
-    log = find_status(f"{path}-wal")
+    log = _find_status(f"{path}-wal")
     # SQLite removes the log of an empty file, and with it commits of those who have it open.
     return not path.stat().st_size and log is not None and log.st_size > 0
 
