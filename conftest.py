@@ -10,15 +10,16 @@ import faulthandler
 import gc
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import pytest
 
 import keyhole
 
-# Tests say what is interpreted; nothing else is, however little there is to do. Processes that they
-# start inherit it.
-os.environ.setdefault("KEYHOLE_INTERPRET", "0")
+# Tests say what is interpreted; nothing else is, however little there is to do, but in the folders
+# of `AS_USERS`. Processes that tests start inherit it.
+INTERPRET = "KEYHOLE_INTERPRET"
+os.environ.setdefault(INTERPRET, "0")
 
 pytest_plugins = ["tools.cpu_times"]
 
@@ -33,6 +34,8 @@ COMPILED_PAGES = (
     "running.md", "semibandit.md", "stochastic.md", "stopping.md", "studies.md", "threshold.md",
     "thresholding.md",
 )  # fmt: skip
+# Those of them that take longest: they are slow, unless they are named to pytest.
+SLOW_PAGES = ("delayed.md", "real_data.md", "stochastic.md")
 # What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
 # them. What others test, such as commands, files and pages, is the same however kernels run.
 KERNELS = tuple(
@@ -43,6 +46,13 @@ KERNELS = tuple(
         "resource", "semibandit", "stochastic", "study/test_learning_batch.py",
         "study/test_past_results.py", "study/test_state.py", "study/test_study.py",
         "test_policy_contract.py", "threshold", "thresholding",
+    )
+)  # fmt: skip
+# Where kernels run as they do for users: interpreted at first, and compiled if that takes long.
+AS_USERS = tuple(
+    f"tests/{name}/"
+    for name in (
+        "delayed", "papers", "resource", "semibandit", "stochastic", "threshold", "thresholding",
     )
 )  # fmt: skip
 SLOW = 3600  # seconds a test that is marked slow may take
@@ -74,13 +84,15 @@ def pytest_unconfigure(config):
     os.close(config.stash[_terminal])
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(session, items):
     """Mark examples as interpreted, since few are long; mark kernels; give slow tests more time."""
     for item in items:
         if item.nodeid.startswith(KERNELS):
             item.add_marker(pytest.mark.kernels)
         if isinstance(item, pytest.DoctestItem) and item.path.name not in COMPILED_PAGES:
             item.add_marker(pytest.mark.interpreted)
+        if item.path.name in SLOW_PAGES and not session.isinitpath(item.path):
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
 
@@ -94,9 +106,24 @@ def is_interpreted(item):
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_protocol(item):
     """Interpret what a test and its fixtures play, and end it in time."""
-    interpreted = is_interpreted(item) and not item.config.getoption("--compiled")
-    with keyhole.interpreted() if interpreted else nullcontext(), _limited(item):
+    with _kernel_mode(item), _limited(item):
         return (yield)
+
+
+@contextmanager
+def _kernel_mode(item):
+    """Interpret or compile what a test says."""
+    if item.config.getoption("--compiled") or item.get_closest_marker("compiled"):
+        yield
+    elif is_interpreted(item):
+        with keyhole.interpreted():
+            yield
+    elif item.nodeid.startswith(AS_USERS) and os.environ[INTERPRET] == "0":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv(INTERPRET, raising=False)
+            yield
+    else:
+        yield
 
 
 @contextmanager

@@ -35,6 +35,7 @@ def test_the_failure_is_the_best_of_the_peeling_bounds(alpha):
     assert bounds.estimate_failure(t, alpha=alpha).tolist() == np.minimum(1, 2 * found).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instance", ["PosCorr", "Indep"])
 def test_estimates_leave_their_confidence_lengths_as_rarely_as_proposition_1_says(instance):
     # The pairs are played by RCUCB itself, so that the number of informative rounds is random.
@@ -65,6 +66,7 @@ def states_after(policy, problem, rounds, replication):
             yield learner.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
 def test_regrets_stay_below_the_bounds(instance):
     problem = replica(instance, "small", arms=3)
