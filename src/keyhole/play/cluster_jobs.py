@@ -135,13 +135,11 @@ class _Dispatcher:
             job.record_block(part, seconds)
             # The plan is kept until no task of it is left: one whose worker dies is begun again,
             # and reads the plan again.
-            unfinished = (
-                *self._new,
-                *self._measured,
-                *(one for one, _ in self._submitted.values()),
-            )
-            if not job.remaining and all(other.plan is not job.plan for other in unfinished):
-                del self._shared[id(job.plan)]
+            if not job.remaining:
+                submitted = [submitted_job for submitted_job, _ in self._submitted.values()]
+                unfinished = (*self._new, *self._measured, *submitted)
+                if not any(waiting.plan is job.plan for waiting in unfinished):
+                    del self._shared[id(job.plan)]
             yield job, part, data
 
     def cancel(self) -> None:
@@ -242,8 +240,8 @@ def _load_plan(data: bytes, wanted: Mapping[str, str], digest: str) -> Plan:
     # The lock is held while a plan is loaded: threads of a worker that begin at the same time would
     # otherwise each load it.
     with _plans_lock:
-        plan, plan_digest_here = _cached_plan(data)
-    if plan_digest_here != digest:
+        plan, worker_digest = _cached_plan(data)
+    if worker_digest != digest:
         raise ValueError(
             f"the worker on {socket.gethostname()} has other code of a problem or a policy than "
             "this client: install the same packages there, and change no file during the run"
