@@ -6,6 +6,7 @@ from gymnasium.utils.env_checker import check_env
 
 from keyhole import delayed, resource, semibandit, simulate, stochastic, threshold, thresholding
 from keyhole.gymnasium_environment import GymnasiumEnvironment
+from keyhole.policy import float_array
 from keyhole.resource import BetaExponential, Power
 
 ARMS = [BetaExponential(a=5, b=5 + k, rate=1.0) for k in range(2)]
@@ -35,8 +36,8 @@ class Last(stochastic.Policy):
     """A policy that always takes the last arm."""
 
     class State:
-        pulls = stochastic.Uniform.State.__dict__["pulls"]
-        totals = stochastic.Uniform.State.__dict__["totals"]
+        pulls = float_array("arms")
+        totals = float_array("arms")
 
     def select(p):
         return p.arms - 1

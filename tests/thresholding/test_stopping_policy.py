@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from keyhole import Learner, simulate
+from keyhole.policy import float_array
 from keyhole.thresholding import (
     APT,
     LSA,
@@ -270,8 +271,8 @@ class OwnDecisionsOnly(Policy):
     """A policy that says nothing of learning from decisions of others."""
 
     class State:
-        pulls = Uniform.State.__dict__["pulls"]
-        totals = Uniform.State.__dict__["totals"]
+        pulls = float_array("arms")
+        totals = float_array("arms")
 
     def select(p, t):
         return t % p.arms
