@@ -397,7 +397,7 @@ def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
 _checked: Final[Callable[..., Any]] = intrinsic(_checked_of)
 
 
-def none_of_four(
+def _none_of_four(
     begun: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
@@ -409,7 +409,7 @@ def none_of_four(
 
 
 _four: Final[Callable[..., Any]] = from_internals(
-    none_of_four,
+    _none_of_four,
     lambda internals: internals.make_four_betas(
         int(COUNTER_STEP), (int(MIX_FACTOR_1), int(MIX_FACTOR_2))
     ),

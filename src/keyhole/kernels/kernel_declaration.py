@@ -92,7 +92,8 @@ def is_bounds_checked() -> bool:
 def options() -> dict[str, Any]:
     """Return the options of `numba.njit` that hold where this is called."""
     checks = {"boundscheck": True} if is_bounds_checked() else {}
-    return _OPTIONS | import_module("keyhole.kernels.numba_internals").OPTIONS | checks
+    own: dict[str, Any] = import_module("keyhole.kernels.numba_internals").OPTIONS
+    return _OPTIONS | own | checks
 
 
 def signature(returns: str, *takes: str) -> str:
