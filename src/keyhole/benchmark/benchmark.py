@@ -28,7 +28,7 @@ from keyhole.benchmark.results_file import (
 )
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.experiment.planned_work import list_work
+from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import folder_lock, has_content, write_atomically

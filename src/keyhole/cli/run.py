@@ -13,12 +13,17 @@ from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_
 from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
-from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines
-from keyhole.experiment.sweep_summary import Summaries, Summary, format_point_title
+from keyhole.experiment.sweep_summary import (
+    Summaries,
+    Summary,
+    explain_best,
+    format_point_title,
+    summarize_sweep,
+)
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves

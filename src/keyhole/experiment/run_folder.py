@@ -115,7 +115,7 @@ class RunFolder:
 
         A run whose files have gone is shown by its name, and why.
         """
-        from keyhole.pages.table import Table
+        from keyhole.pages.page import Table
 
         try:
             if "sweep" not in self.spec:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster_connection import THREADS, check_address, cluster_connection
 from keyhole.experiment import setting_registry
-from keyhole.experiment.planned_work import list_work
+from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import (
     FORMAT,

@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.contract.text_formatting import capitalize, count_text
-from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep, sweep_leaders
-from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, sweep_stopping_table
 from keyhole.experiment.sweep_charts import (
@@ -20,14 +18,16 @@ from keyhole.experiment.sweep_points import count_points, value_to_toml
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,
+    explain_best,
     is_number,
     legend_labels,
     short_names,
+    summarize_sweep,
+    sweep_leaders,
 )
 from keyhole.pages.chart_figure import write_chart
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Text
-from keyhole.pages.table import Table
-from keyhole.results.curve_chart import arms_divisor, count_nonpositive
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
+from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
 
 _SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles
+from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles
 from keyhole.study.arm_means import make_mean, values_by_arm
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.validate import check_choice

@@ -7,7 +7,7 @@ from typing import Any, Final
 from keyhole.contract.text_formatting import count_text
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
-from keyhole.pages.table import Table
+from keyhole.pages.page import Table
 from keyhole.study.arm_means import arm_table, chances_rows, explain_intervals
 from keyhole.study.decision_counts import DecisionCounts
 from keyhole.study.decision_plot import order_arms, plot_decisions, plot_size

@@ -10,8 +10,7 @@ from keyhole.contract.text_formatting import capitalize
 from keyhole.durations import format_duration
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
-from keyhole.pages.table import Table
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
 from keyhole.tune import folder, summary
 from keyhole.tune.charts import cactus_chart, gain_chart, history_chart, survival_chart
 from keyhole.tune.recommendation import format_probability, format_share, format_untried

@@ -17,9 +17,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.base import Finding, Result
-from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.verdict_numbers import number_of
+from keyhole.papers.claims.base import Finding, Result, is_inside, number_of
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate

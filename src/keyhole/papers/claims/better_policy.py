@@ -9,9 +9,17 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyhole.papers.claims.base import Finding, Results, Rounds, decide
-from keyhole.papers.claims.paired_comparisons import Comparison, comparisons
-from keyhole.papers.claims.verdict_numbers import differences, format_compared, known_number
+from keyhole.papers.claims.base import (
+    Comparison,
+    Finding,
+    Results,
+    Rounds,
+    comparisons,
+    decide,
+    differences,
+    format_compared,
+    known_number,
+)
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 
 _SHOWN: Final = 3

@@ -7,10 +7,17 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator
 
 from keyhole.delayed.bounds import regret_bound
-from keyhole.papers.claims.base import Finding, Result, Results, Rounds, format_round
+from keyhole.papers.claims.base import (
+    Finding,
+    Result,
+    Results,
+    Rounds,
+    format_compared,
+    format_round,
+    is_inside,
+    number_of,
+)
 from keyhole.papers.claims.claim import require_negative_control
-from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.verdict_numbers import format_compared, number_of
 from keyhole.papers.entry_references import PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound

@@ -16,32 +16,30 @@ from pydantic import AfterValidator
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import (
     Cell,
+    End,
     Finding,
+    Ranges,
     Results,
     Rounds,
     cell_names,
     decide,
+    each_range,
+    factor_of,
+    format_claimed,
+    format_compared,
+    format_range,
     format_round,
+    is_inside,
+    known_number,
+    log_deviation_ratio,
+    log_quotient,
+    log_range,
+    number_of,
+    or_infinite,
+    ratio_of,
 )
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.claim import require_negative_control
-from keyhole.papers.claims.claimed_ranges import (
-    End,
-    Ranges,
-    each_range,
-    format_claimed,
-    format_range,
-    is_inside,
-    log_range,
-    or_infinite,
-)
-from keyhole.papers.claims.ratio_estimates import log_deviation_ratio, log_quotient, ratio_of
-from keyhole.papers.claims.verdict_numbers import (
-    factor_of,
-    format_compared,
-    known_number,
-    number_of,
-)
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan

@@ -9,25 +9,26 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims.base import (
+    LEVEL,
     Cells,
     Finding,
     Policies,
     Results,
+    adjust_together,
     cell_names,
+    comparisons,
     decide,
-    format_means,
-    format_round,
-    order_by_lead,
-)
-from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.paired_comparisons import LEVEL, adjust_together, comparisons, holm
-from keyhole.papers.claims.ratio_estimates import log_quotient
-from keyhole.papers.claims.verdict_numbers import (
     differences,
     factor_of,
     format_compared,
+    format_means,
+    format_round,
+    holm,
+    is_inside,
     known_number,
+    log_quotient,
     number_of,
+    order_by_lead,
 )
 from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number

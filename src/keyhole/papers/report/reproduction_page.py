@@ -7,28 +7,26 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import (
     metric_tables,
     provenance_section,
     spec_section,
 )
-from keyhole.pages.figure_files import FIGURE_KINDS
+from keyhole.pages.figure_files import FIGURE_KINDS, Picture
 from keyhole.pages.line_chart import ChartGrid
-from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
-from keyhole.pages.picture import Picture
-from keyhole.pages.table import Table
+from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
 from keyhole.papers.claims import LEVEL, comparisons
-from keyhole.papers.figure_declarations import ParameterFigure, ProblemFigure
+from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
 from keyhole.papers.report.entry_charts import (
+    drawing_title,
     entry_charts,
     parameter_chart,
     parameter_points,
     problem_chart,
     ratio_chart,
+    write_entry_figures,
 )
-from keyhole.papers.report.entry_figures import drawing_title, write_entry_figures
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
     TemplateBlock,
@@ -38,6 +36,7 @@ from keyhole.papers.report.judged_entry import (
     verdicts_by_id,
 )
 from keyhole.papers.verdicts import Verdict
+from keyhole.results.curve_chart import cell_note
 from keyhole.results.curves import Curves
 
 RULES: Final = (

@@ -8,9 +8,14 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.base import Finding, Result, decide, format_round
-from keyhole.papers.claims.claimed_ranges import format_claimed
-from keyhole.papers.claims.verdict_numbers import number_of
+from keyhole.papers.claims.base import (
+    Finding,
+    Result,
+    decide,
+    format_claimed,
+    format_round,
+    number_of,
+)
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import share_estimate
