@@ -309,11 +309,6 @@ def _metric(column: str, known: Mapping[str, Metric]) -> Metric:
     return known[name].of(arm) if arm else known[name]
 
 
-def checksum(data: bytes) -> str:
-    """Return the SHA-256 of a file's content."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def file_checksum(path: Path) -> str:
     """Return the SHA-256 of a file, which need not fit into memory."""
     check_no_device(path)

@@ -25,7 +25,6 @@ from keyhole.experiment.run_folder import (
     VERSION,
     RunFolder,
     as_json,
-    checksum,
     file_checksum,
     open_run,
     read_provenance,
@@ -38,6 +37,7 @@ from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, 
 from keyhole.experiment.sweep_points import Point
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.math_library_digest import math_library_digest
+from keyhole.play.plan_pickling import sha256
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Observe, Report, print_step, progress_report
 from keyhole.play.replication_block import json_digest, plan_parts
@@ -176,7 +176,7 @@ def _begin(
     for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
     texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}
-    checksums = {SPEC: checksum(texts[SPEC].encode())}
+    checksums = {SPEC: sha256(texts[SPEC].encode())}
     # run.json comes first: a run that is killed after this line can be resumed.
     if found is None:
         found = _provenance(spec, digest, command) | {"checksums": checksums}

@@ -428,7 +428,7 @@ def reproduce_all(
     parts = {name: part for name, part in found.items() if part is not None}
     shown, ahead = progress and on == THREADS, on == THREADS and threads != 1
     work = (
-        list_work({_place_name(*at): spec for at, spec in specs.items()}, cache, threads)
+        list_work({"/".join(at): spec for at, spec in specs.items()}, cache, threads)
         if shown
         else []
     )
@@ -467,11 +467,7 @@ def _rewrite_pages(
 def _entry_progress(count: TotalProgress | None) -> bool | ProgressOf:
     if count is None:
         return False
-    return lambda entry, problem: count.of(_place_name(entry.name, problem))
-
-
-def _place_name(entry: str, problem: str) -> str:
-    return f"{entry}/{problem}"
+    return lambda entry, problem: count.of(f"{entry.name}/{problem}")
 
 
 def _check_folder(folder: Path, scale: str) -> None:

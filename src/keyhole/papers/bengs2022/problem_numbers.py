@@ -10,16 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import AfterValidator, Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.base import (
-    Finding,
-    Result,
-    attribute_numbers,
-    check_ends,
-    decide,
-    format_claimed,
-    known_number,
-    or_infinite,
-)
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.entry_references import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.interactive_environment import InteractiveEnvironment
@@ -252,20 +244,22 @@ def numbers_in_range(
     do: it is the negative control. If they do there too, the claim is undecided. Where the range is
     open on one side, `unlike` is given, or `no_negative_control`, why there is none.
     """
-    ends = or_infinite(low, high)
+    ends = base.or_infinite(low, high)
     is_inside, detail, numbers = _compare(results[problem], number, arms, *ends)
-    detail += format_claimed(*ends)
+    detail += base.format_claimed(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     if unlike is None:
-        return Finding(decide(supported=is_inside, contradicted=not is_inside), detail, numbers)
+        return Finding(
+            base.decide(supported=is_inside, contradicted=not is_inside), detail, numbers
+        )
     kept, other, theirs = _compare(results[unlike], number, arms, *ends)
     ending = "which should break it, keeps it too" if kept else "breaks it"
     title = results[unlike].title
     return Finding(
-        decide(supported=is_inside and not kept, contradicted=not is_inside),
+        base.decide(supported=is_inside and not kept, contradicted=not is_inside),
         f"{detail}. {title} {ending}: {other}",
-        numbers + attribute_numbers(title, theirs),
+        numbers + base.attribute_numbers(title, theirs),
     )
 
 
@@ -277,13 +271,13 @@ def falling_numbers(
     _, detail, numbers = _compare(results[problem], number, arms)
     values = np.array([one.value for one in numbers])
     falls = bool((values[:-1] > values[1:]).all())
-    return Finding(decide(supported=falls, contradicted=not falls), detail, numbers)
+    return Finding(base.decide(supported=falls, contradicted=not falls), detail, numbers)
 
 
 def check_numbers_in_range(claim: Any, plan: Plan) -> None:
     """Refuse an impossible range, and one without what would break it."""
     check_falling_numbers(claim, plan)
-    check_ends("low", claim.low, "high", claim.high)
+    base.check_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:
         raise ValueError(f"unlike must be another problem than {claim.problem!r}")
     if claim.unlike is not None and claim.no_negative_control:
@@ -315,10 +309,12 @@ def _compare(
     """Return whether the numbers of all arms are in a range, their text, and the numbers."""
     values = np.atleast_1d(np.asarray(NUMBERS[number](result.problem), dtype=np.float64))
     if len(values) == 1:
-        texts, numbers = [f"{values[0]:.4g}"], [known_number(number, values[0], low, high)]
+        texts, numbers = [f"{values[0]:.4g}"], [base.known_number(number, values[0], low, high)]
     else:
         shown = arms or range(len(values))
         texts = [f"arm {arm}: {values[arm]:.4g}" for arm in shown]
-        numbers = [known_number(f"{number} of arm {arm}", values[arm], low, high) for arm in shown]
+        numbers = [
+            base.known_number(f"{number} of arm {arm}", values[arm], low, high) for arm in shown
+        ]
     are_inside = all(low <= one.value <= high for one in numbers)
     return are_inside, ", ".join(texts), tuple(numbers)

@@ -12,19 +12,8 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.base import (
-    LEVEL,
-    Finding,
-    Result,
-    Results,
-    decide,
-    format_compared,
-    format_round,
-    holm,
-    is_inside,
-    number_of,
-    or_infinite,
-)
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Finding, Result, Results
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan
@@ -68,11 +57,14 @@ def linear_fit(
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit(np.array(list(x.values())), values)
-    detail = f"{format_round(round)}: slope {line.slope}, intercept {line.intercept}"
+    detail = f"{base.format_round(round)}: slope {line.slope}, intercept {line.intercept}"
     side = {"at_least": 0.0} if slope == "rising" else {"at_most": 0.0}
-    numbers = number_of("slope", line.slope, **side), number_of("intercept", line.intercept)
+    numbers = (
+        base.number_of("slope", line.slope, **side),
+        base.number_of("intercept", line.intercept),
+    )
     if line.r_squared is None:
-        status = decide(supported=False, contradicted=line.slope.error == 0.0)
+        status = base.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
     sign = 1.0 if slope == "rising" else -1.0
     rises = sign * line.slope.value - line.slope.reach > 0
@@ -80,19 +72,19 @@ def linear_fit(
     straight, bent, claimed = True, False, f"a {slope} slope alone"
     if r_squared is not None:
         straight = line.r_squared.low >= r_squared
-        bent = line.r_squared.high < r_squared and min(line.off_line) < LEVEL
+        bent = line.r_squared.high < r_squared and min(line.off_line) < base.LEVEL
         claimed = f"at least {r_squared:g}"
     titles, furthest = [results[key].title for key in x], int(np.argmin(line.off_line))
-    share = number_of("R squared", line.r_squared, *or_infinite(r_squared, None))
+    share = base.number_of("R squared", line.r_squared, *base.or_infinite(r_squared, None))
     share = replace(share, high=min(1.0, share.high))
     off = [
-        number_of(f"{title} off the line by", gap)
+        base.number_of(f"{title} off the line by", gap)
         for title, gap in zip(titles, line.gaps, strict=True)
     ]
     return Finding(
-        decide(supported=rises and straight, contradicted=turned or bent),
+        base.decide(supported=rises and straight, contradicted=turned or bent),
         f"{detail}; R squared {_share(share)} (claimed: {claimed}); {_off(titles[furthest], line)}",
-        (*numbers, share, *format_compared(off, [off[furthest]])),
+        (*numbers, share, *base.format_compared(off, [off[furthest]])),
     )
 
 
@@ -124,7 +116,7 @@ class Line:
     @property
     def off_line(self) -> FloatArray:
         """The p-value of each mean's distance from the line, adjusted for being many (Holm)."""
-        return holm([gap.p_value for gap in self.gaps])
+        return base.holm([gap.p_value for gap in self.gaps])
 
 
 def fit(x: FloatArray, values: FloatArray) -> Line:
@@ -241,8 +233,8 @@ def power(
     if not rise.low > 0.0:
         where = f"from {points[0]:,g} to {points[1]:,g}"
         detail = f"{where} the mean may not rise: {rise}"
-        return Finding("undecided", detail, (number_of(f"gain {where}", rise),))
-    low, high = or_infinite(at_least, at_most)
+        return Finding("undecided", detail, (base.number_of(f"gain {where}", rise),))
+    low, high = base.or_infinite(at_least, at_most)
     # The claimed exponents are tested directly; the interval by bisection is for the report, and
     # can be cut off at the ends of the search.
     tests = [
@@ -256,12 +248,15 @@ def power(
     ends = (("at least", at_least), ("at most", at_most))
     claimed = [f"{text} {end:g}" for text, end in ends if end is not None]
     return Finding(
-        is_inside(tests),
+        base.is_inside(tests),
         f"means {', '.join(map(str, means))} at {', '.join(places)}; "
         f"exponent of what is gained {_text(exponent)} [{_text(lowest)}, {_text(highest)}]"
         f" (claimed: {' and '.join(claimed)})",
         (
-            *(number_of(f"mean at {at}", mean) for at, mean in zip(places, means, strict=True)),
+            *(
+                base.number_of(f"mean at {at}", mean)
+                for at, mean in zip(places, means, strict=True)
+            ),
             Number("exponent", exponent, lowest, highest, p_value, low, high),
         ),
     )

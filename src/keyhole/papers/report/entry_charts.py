@@ -10,7 +10,7 @@ from keyhole.pages import figure_files
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
-from keyhole.papers.claims import BOUNDS, Cell, Claim, ratio_of
+from keyhole.papers.claims import BOUNDS, Claim, ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
@@ -219,9 +219,7 @@ def _order_named(part: JudgedEntry, best: Sequence[str]) -> list[str]:
 
 def _subjects(claim: Claim) -> list[str]:
     """Return the policies that a claim is about, without those that it compares many with."""
-    values: list[Any] = [getattr(claim, name) for name in type(claim).model_fields]
-    cells = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    named = [cell.policy for cell in cells if isinstance(cell, Cell)]
+    named = [cell.policy for cell in claim.named_cells]
     others = [*getattr(claim, "others", []), *(getattr(claim, "policies", None) or [])]
     few = others if len(others) <= _COMPARED else []
     return [label for label in (claim.subject, *named, *few) if label]
