@@ -10,16 +10,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from keyhole.pages.chart_paths import (
-    UNITS,
-    band_path,
-    dots_path,
-    line_path,
-    spread_points,
-    thin_band,
-    thin_line,
-    whiskers_path,
-)
+from keyhole.pages import chart_paths
+from keyhole.pages.chart_paths import UNITS
 from keyhole.pages.chart_plot import LABEL, Floats, Plot, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring
 from keyhole.pages.policy_colours import LineStyle, line_styles
@@ -166,10 +158,10 @@ def shorten(label: str) -> str:
 
 def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
     across, up = plot.points(curve)
-    kept = thin_line(across, up, _PANEL_LINE_POINTS if plot.is_panel else _LINE_POINTS)
+    kept = chart_paths.thin_line(across, up, _PANEL_LINE_POINTS if plot.is_panel else _LINE_POINTS)
     across, up = across[kept], up[kept]
-    path = line_path(across, up, plot.units, steps=curve.steps)
-    return DrawnLine(curve, style, path, dots_path(across, up, plot.units))
+    path = chart_paths.line_path(across, up, plot.units, steps=curve.steps)
+    return DrawnLine(curve, style, path, chart_paths.dots_path(across, up, plot.units))
 
 
 def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) -> list[DrawnLine]:
@@ -224,11 +216,11 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
     across, _ = plot.points(curve)
     low, high = map(plot.y.fractions, plot.interval(curve))
     most = _PANEL_BAND_POINTS if plot.is_panel else _BAND_POINTS
-    points = thin_band(across, low, high, most)
+    points = chart_paths.thin_band(across, low, high, most)
     return replace(
         line,
-        band=band_path(*points, plot.units, steps=curve.steps),
-        whiskers=whiskers_path(*points, plot.units),
+        band=chart_paths.band_path(*points, plot.units, steps=curve.steps),
+        whiskers=chart_paths.whiskers_path(*points, plot.units),
     )
 
 
@@ -314,7 +306,9 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
     places: list[list[float | None]] = []
     curves = []
     for curve in chart.curves:
-        kept = spread_points(plot.points(curve)[0], _PANEL_POINTS if plot.is_panel else _POINTS)
+        kept = chart_paths.spread_points(
+            plot.points(curve)[0], _PANEL_POINTS if plot.is_panel else _POINTS
+        )
         x = _rounded(np.asarray(curve.x, np.float64)[kept])
         # Curves of a chart mostly have the same places, which are then written once.
         if x not in places:
